@@ -1,0 +1,152 @@
+//! The HTTP interface: what a request may look like, and what it is told.
+//!
+//! [`routes`] is the one table of everything mounted; router, OpenAPI document and docs page come from it.
+//! Handlers parse ([`body`], [`query`], [`fields`]), ask [`Control`] or the store, and answer with a
+//! [`wire`] type. No rule of the engine lives here. Every request passes [`guard`] first.
+
+mod body;
+mod bulk;
+mod control;
+mod cursor;
+mod error;
+mod events;
+mod executions;
+mod fields;
+mod guard;
+mod history;
+mod insight;
+mod json;
+mod openapi;
+mod operations;
+mod pages;
+mod path;
+mod query;
+mod routes;
+mod schemas;
+mod serve;
+mod waiting;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use pawl_engine::Parts;
+use pawl_engine::control::Control;
+use pawl_kernel::ports::store::Store;
+use pawl_kernel::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::LimitsSection;
+
+pub use serve::serve;
+
+/// What every handler works with.
+#[derive(Clone)]
+pub struct ApiState {
+    control: Control,
+    limits: Limits,
+    /// Names besides loopback under which this server may be called.
+    trusted_hosts: Arc<[String]>,
+    /// Cancelled when the server goes down: long answers end.
+    stop: CancellationToken,
+}
+
+/// Sizes and times of requests. All of them bound what one client can cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub body_bytes: usize,
+    pub schema_bytes: usize,
+    /// A request body must have arrived by then.
+    pub body_time: Duration,
+    pub header_time: Duration,
+    pub header_bytes: usize,
+    pub connections: usize,
+    /// Longest `?wait=`.
+    pub wait: Duration,
+    /// A watcher looks again after this time even if no hint came.
+    pub reread: Duration,
+    /// A page of steps ends early at this size.
+    pub page_bytes: usize,
+    /// Executions touched by one bulk request.
+    pub bulk: usize,
+    /// How long open requests may go on after a stop.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 1 << 20,
+            schema_bytes: 4 << 20,
+            body_time: Duration::from_secs(30),
+            header_time: Duration::from_secs(30),
+            header_bytes: 64 << 10,
+            connections: 1_000,
+            wait: Duration::from_secs(60),
+            reread: Duration::from_secs(15),
+            page_bytes: 16 << 20,
+            bulk: 10_000,
+            grace: Duration::from_secs(3),
+        }
+    }
+}
+
+impl From<&LimitsSection> for Limits {
+    fn from(section: &LimitsSection) -> Self {
+        let defaults = Self::default();
+        let body_bytes = section.request_body.unwrap_or(defaults.body_bytes);
+        Self {
+            body_bytes,
+            schema_bytes: defaults.schema_bytes.max(body_bytes),
+            ..defaults
+        }
+    }
+}
+
+impl ApiState {
+    /// The state of a server on loopback, where everybody is the developer.
+    pub fn new(control: Control, limits: Limits) -> Self {
+        Self {
+            control,
+            limits,
+            trusted_hosts: Arc::new([]),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Lets requests name these hosts too.
+    pub fn trusting(self, hosts: Vec<String>) -> Self {
+        Self {
+            trusted_hosts: hosts.into(),
+            ..self
+        }
+    }
+
+    fn stopping_with(self, stop: CancellationToken) -> Self {
+        Self { stop, ..self }
+    }
+
+    fn parts(&self) -> &Parts {
+        self.control.parts()
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.control.parts().store
+    }
+
+    fn now(&self) -> Timestamp {
+        self.parts().clock.now()
+    }
+}
+
+/// All routes, behind the guard.
+pub fn router(state: ApiState) -> Router {
+    routes::mount()
+        .fallback(guard::no_such_route)
+        .method_not_allowed_fallback(guard::no_such_method)
+        .layer(from_fn_with_state(state.clone(), guard::admit))
+        .layer(from_fn(guard::seal))
+        .with_state(state)
+}

@@ -1,0 +1,238 @@
+//! Request bodies: the right type, whole, in time, and not too large.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio::time::{Duration, timeout};
+
+use super::ApiState;
+use super::error::{ApiError, ApiResult};
+use super::json::{self, JsonError};
+
+/// A client in the middle of sending does not see an answer; so a body that is a little too large is read to
+/// its end, up to this much, before it is refused.
+const DRAIN_BYTES: usize = 8 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(2);
+
+/// A JSON body, or `None` if the request has none.
+pub(super) struct OptionalJson(pub(super) Option<Value>);
+
+/// A JSON body that must be there.
+pub(super) struct JsonBody(pub(super) Value);
+
+/// The text of a schema.
+pub(super) struct SchemaText {
+    pub(super) text: String,
+    pub(super) format: SchemaFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SchemaFormat {
+    Json,
+    Yaml,
+}
+
+impl FromRequest<ApiState> for OptionalJson {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &ApiState) -> ApiResult<Self> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(
+            &parts.headers,
+            body,
+            state.limits.body_bytes,
+            state.limits.body_time,
+        )
+        .await?;
+        if bytes.is_empty() {
+            return Ok(Self(None));
+        }
+        require_json(&parts.headers)?;
+        Ok(Self(Some(json::read(&bytes)?)))
+    }
+}
+
+impl FromRequest<ApiState> for JsonBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &ApiState) -> ApiResult<Self> {
+        let OptionalJson(value) = OptionalJson::from_request(request, state).await?;
+        value.map(Self).ok_or_else(|| {
+            ApiError::new(
+                StatusCode::BAD_REQUEST,
+                "INVALID_JSON",
+                "the request has no body",
+            )
+        })
+    }
+}
+
+impl FromRequest<ApiState> for SchemaText {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &ApiState) -> ApiResult<Self> {
+        let (parts, body) = request.into_parts();
+        let declared = schema_format(&parts.headers)?;
+        let limits = &state.limits;
+        let bytes = read(&parts.headers, body, limits.schema_bytes, limits.body_time).await?;
+        let text = String::from_utf8(bytes.into()).map_err(|_| {
+            ApiError::new(
+                StatusCode::BAD_REQUEST,
+                "INVALID_ENCODING",
+                "the schema is not UTF-8",
+            )
+        })?;
+        let format = declared.unwrap_or_else(|| sniff(&text));
+        Ok(Self { text, format })
+    }
+}
+
+async fn read(headers: &HeaderMap, body: Body, limit: usize, within: Duration) -> ApiResult<Bytes> {
+    refuse_encoding(headers)?;
+    let declared = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if declared.is_some_and(|bytes| bytes > limit.saturating_add(DRAIN_BYTES)) {
+        return Err(over(limit));
+    }
+    match timeout(within, collect(body, limit)).await {
+        Ok(result) => result,
+        Err(_) => {
+            let message = format!("the body did not arrive within {} s", within.as_secs());
+            Err(ApiError::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "REQUEST_TIMEOUT",
+                message,
+            ))
+        }
+    }
+}
+
+async fn collect(mut body: Body, limit: usize) -> ApiResult<Bytes> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            let message = format!("the body broke off: {error}");
+            ApiError::new(StatusCode::BAD_REQUEST, "INVALID_BODY", message)
+        })?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if bytes.len() + data.len() > limit {
+            let _ = timeout(DRAIN_TIME, drain(body)).await;
+            return Err(over(limit));
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes.into())
+}
+
+async fn drain(mut body: Body) {
+    let mut left = DRAIN_BYTES;
+    while let Some(Ok(frame)) = body.frame().await {
+        let size = frame.data_ref().map_or(0, Bytes::len);
+        match left.checked_sub(size) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}
+
+fn over(limit: usize) -> ApiError {
+    let message = format!("the body is larger than {limit} bytes (setting `limits.request_body`)");
+    ApiError::too_large(message).details(json!({"limit_bytes": limit}))
+}
+
+/// Nothing is unpacked here, so there is nothing for a bomb to go off in.
+fn refuse_encoding(headers: &HeaderMap) -> ApiResult<()> {
+    match headers.get(header::CONTENT_ENCODING) {
+        None => Ok(()),
+        Some(coding) if coding.as_bytes().eq_ignore_ascii_case(b"identity") => Ok(()),
+        Some(_) => Err(unsupported(
+            "compressed bodies are not read; send it as it is",
+        )),
+    }
+}
+
+/// Browsers send other types across sites without asking; this one they do not.
+fn require_json(headers: &HeaderMap) -> ApiResult<()> {
+    match essence(headers)?.as_deref() {
+        Some(essence) if is_json(essence) => Ok(()),
+        _ => Err(unsupported(
+            "the body must be JSON: send the header `Content-Type: application/json`",
+        )),
+    }
+}
+
+fn schema_format(headers: &HeaderMap) -> ApiResult<Option<SchemaFormat>> {
+    let Some(essence) = essence(headers)? else {
+        return Ok(None);
+    };
+    match essence.as_str() {
+        "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml"
+        | "text/vnd.yaml" => Ok(Some(SchemaFormat::Yaml)),
+        essence if essence.ends_with("+yaml") => Ok(Some(SchemaFormat::Yaml)),
+        essence if is_json(essence) => Ok(Some(SchemaFormat::Json)),
+        _ => Err(unsupported(
+            "a schema is sent as `application/json` or `application/yaml`",
+        )),
+    }
+}
+
+fn sniff(text: &str) -> SchemaFormat {
+    if text.trim_start().starts_with('{') {
+        SchemaFormat::Json
+    } else {
+        SchemaFormat::Yaml
+    }
+}
+
+fn is_json(essence: &str) -> bool {
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// The media type in lower case without parameters; a charset other than UTF-8 is refused.
+fn essence(headers: &HeaderMap) -> ApiResult<Option<String>> {
+    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+        return Ok(None);
+    };
+    let text = value
+        .to_str()
+        .map_err(|_| unsupported("the Content-Type is not readable"))?;
+    let mut parts = text.split(';');
+    let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+    for parameter in parts {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let utf8 = matches!(
+            value.trim().trim_matches('"').to_ascii_lowercase().as_str(),
+            "utf-8" | "utf8"
+        );
+        if name.trim().eq_ignore_ascii_case("charset") && !utf8 {
+            return Err(unsupported("the body must be UTF-8"));
+        }
+    }
+    Ok(Some(essence))
+}
+
+fn unsupported(message: &str) -> ApiError {
+    ApiError::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "UNSUPPORTED_MEDIA_TYPE",
+        message,
+    )
+}
+
+impl From<JsonError> for ApiError {
+    fn from(error: JsonError) -> Self {
+        let JsonError {
+            message,
+            line,
+            column,
+        } = error;
+        let text = format!("the body is no valid JSON: {message}, line {line}, column {column}");
+        Self::new(StatusCode::BAD_REQUEST, "INVALID_JSON", text)
+            .details(json!({"line": line, "column": column, "reason": message}))
+    }
+}

@@ -1,0 +1,76 @@
+//! Where a page ended, as text that clients hand back untouched: base64url of a kind and the last id.
+
+use std::str::FromStr;
+
+use axum::http::StatusCode;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::error::{ApiError, ApiResult};
+use super::query::Query;
+
+/// The kind keeps a cursor of one list from meaning something in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Execution,
+    Schema,
+    Step,
+    Log,
+    DeadLetter,
+}
+
+impl Kind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Execution => "e:",
+            Self::Schema => "s:",
+            Self::Step => "t:",
+            Self::Log => "l:",
+            Self::DeadLetter => "d:",
+        }
+    }
+}
+
+pub(super) fn write(kind: Kind, last: impl std::fmt::Display) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{}{last}", kind.prefix()))
+}
+
+pub(super) fn read<T: FromStr>(kind: Kind, text: &str) -> ApiResult<T> {
+    decode(kind, text).ok_or_else(|| {
+        let message = "this cursor was not given out for this list; start without one";
+        ApiError::new(StatusCode::BAD_REQUEST, "INVALID_CURSOR", message)
+    })
+}
+
+/// The cursor of a query, if it has one.
+pub(super) fn from_query<T: FromStr>(kind: Kind, query: &Query) -> ApiResult<Option<T>> {
+    query.get("cursor").map(|text| read(kind, text)).transpose()
+}
+
+fn decode<T: FromStr>(kind: Kind, text: &str) -> Option<T> {
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+    let plain = String::from_utf8(bytes).ok()?;
+    plain.strip_prefix(kind.prefix())?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_comes_back_as_it_went_and_only_to_its_list() {
+        let text = write(Kind::Step, 17_u64);
+        assert_eq!(read::<u64>(Kind::Step, &text).unwrap(), 17);
+        assert!(read::<u64>(Kind::Log, &text).is_err());
+        for forged in [
+            "",
+            "!",
+            "MTc",
+            "dDotMQ",
+            "dDoxOA==",
+            "dDo5OTk5OTk5OTk5OTk5OTk5OTk5OTk",
+        ] {
+            assert!(read::<u64>(Kind::Step, forged).is_err(), "{forged}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! One shape for every refusal: `{"error": CODE, "message", "details"}` with the fitting status.
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use pawl_engine::control::ControlError;
+use pawl_kernel::ports::store::{CatalogError, StoreError};
+use serde_json::{Value, json};
+
+use super::wire;
+
+/// Boxed, because it travels in every result and is rarely there.
+#[derive(Debug)]
+pub(super) struct ApiError(Box<Refusal>);
+
+#[derive(Debug)]
+struct Refusal {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    details: Value,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+pub(super) type ApiResult<T = Response> = Result<T, ApiError>;
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self(Box::new(Refusal {
+            status,
+            code,
+            message: message.into(),
+            details: Value::Null,
+            header: None,
+        }))
+    }
+
+    pub(super) fn details(mut self, details: Value) -> Self {
+        self.0.details = details;
+        self
+    }
+
+    fn header(mut self, name: HeaderName, value: &'static str) -> Self {
+        self.0.header = Some((name, HeaderValue::from_static(value)));
+        self
+    }
+
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    }
+
+    pub(super) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "CONFLICT", message)
+    }
+
+    pub(super) fn invalid_query(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "INVALID_QUERY", message)
+    }
+
+    pub(super) fn invalid_header(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "INVALID_HEADER", message)
+    }
+
+    /// Well-formed JSON that is not what the route takes.
+    pub(super) fn invalid_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "INVALID_REQUEST", message)
+    }
+
+    pub(super) fn too_large(message: impl Into<String>) -> Self {
+        // What is left of the body is not read, so the connection is of no more use.
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "LIMIT_EXCEEDED", message)
+            .header(header::CONNECTION, "close")
+    }
+
+    pub(super) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+            .header(header::RETRY_AFTER, "1")
+    }
+
+    /// The cause goes to the log; the client learns only that it was not its fault.
+    pub(super) fn internal(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "a request failed");
+        let message = "something went wrong inside the server; its log says what";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message)
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.0.message
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let Refusal {
+            status,
+            code,
+            message,
+            details,
+            header,
+        } = *self.0;
+        let body = json!({"error": code, "message": message, "details": details});
+        let mut response = wire::json(status, &body);
+        if let Some((name, value)) = header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(cause) => {
+                tracing::warn!(%cause, "the store cannot be reached");
+                Self::unavailable("the store cannot be reached; nothing was changed, try again")
+            }
+            StoreError::Unknown(cause) => {
+                tracing::warn!(%cause, "a write has an unknown result");
+                Self::unavailable(
+                    "the store did not say whether it happened; look before trying again",
+                )
+            }
+            StoreError::Rejected(_) | StoreError::Corrupt(_) => Self::internal(error),
+        }
+    }
+}
+
+impl From<ControlError> for ApiError {
+    fn from(error: ControlError) -> Self {
+        match error {
+            ControlError::NotFound(message) => Self::not_found(message),
+            ControlError::Invalid {
+                code: "NOT_FOUND",
+                message,
+            } => Self::not_found(message),
+            ControlError::Conflict(message) => Self::conflict(message),
+            ControlError::Invalid { code, message } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message)
+            }
+            ControlError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CatalogError> for ApiError {
+    fn from(error: CatalogError) -> Self {
+        let message = error.to_string();
+        match error {
+            CatalogError::NameTaken(name) => Self::conflict(message).details(json!({"name": name})),
+            CatalogError::NotFound => Self::not_found(message),
+            CatalogError::VersionConflict { latest, expected } => Self::new(
+                StatusCode::PRECONDITION_FAILED,
+                "PRECONDITION_FAILED",
+                message,
+            )
+            .details(json!({"latest": latest, "expected": expected})),
+            CatalogError::Store(error) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_caller_can_do_decides_the_status() {
+        let status = |error: StoreError| ApiError::from(error).into_response().status().as_u16();
+        assert_eq!(status(StoreError::Unavailable("disk".into())), 503);
+        assert_eq!(status(StoreError::Unknown("timeout".into())), 503);
+        assert_eq!(status(StoreError::Rejected("too large".into())), 500);
+        assert_eq!(status(StoreError::Corrupt("no JSON".into())), 500);
+        let hidden = ApiError::from(StoreError::Corrupt("/secret/path".into()));
+        assert!(!hidden.message().contains("/secret/path"));
+    }
+}

@@ -1,0 +1,243 @@
+//! The life of one execution as server-sent events: `step`, `status`, `end`.
+//!
+//! An event's id is a version of the execution and says: everything up to this version has been told. Steps of
+//! one commit share a version, so all but the last event of a version carry the one before it; whoever comes
+//! back with such an id hears that version again from its start, and misses nothing.
+//!
+//! Nothing is polled: hints wake the stream, and a slow re-read, together with a comment that keeps the
+//! connection open, covers a hint that was lost.
+
+use std::collections::VecDeque;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use pawl_engine::Watcher;
+use pawl_kernel::execution::{Control, Hold, Status};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::ExecutionView;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::ApiState;
+use super::error::{ApiError, ApiResult};
+use super::executions::header_text;
+use super::history::{self, Stretch};
+use super::path::PathParts;
+use super::query::RawQuery;
+use super::wire::{ExecutionJson, StepJson};
+
+/// Steps read at once; a commit rarely has more.
+const PAGE: usize = 200;
+
+pub(super) async fn events(
+    State(state): State<ApiState>,
+    path: PathParts,
+    raw: RawQuery,
+    headers: HeaderMap,
+) -> ApiResult {
+    let id = path.execution()?;
+    let seen = last_seen(&raw, &headers)?;
+    // Watched before the first look, so that no change falls between the two.
+    let watcher = state.parts().hints.watch(id);
+    let view = state.control.view(id).await?;
+    if view.execution.status.is_terminal() && seen >= view.state.version {
+        // Tells an EventSource that there is nothing to come back for.
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let after_seq = resume_at(&state, &view, seen).await?;
+    let told = (seen >= view.state.version).then(|| Standing::of(&view));
+    let feed = Feed {
+        state,
+        id,
+        watcher,
+        after_seq,
+        told,
+        ready: VecDeque::new(),
+        over: false,
+    };
+    Ok(answer(feed))
+}
+
+fn answer(feed: Feed) -> Response {
+    let stream = stream::unfold(feed, |mut feed| async {
+        let chunk = feed.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(chunk), feed))
+    });
+    let mut response = Response::new(Body::from_stream(stream));
+    let kind = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    // Proxies that collect answers would hold the events back.
+    let direct = HeaderName::from_static("x-accel-buffering");
+    response
+        .headers_mut()
+        .insert(direct, HeaderValue::from_static("no"));
+    response
+}
+
+/// `Last-Event-ID` is what a browser sends when it comes back; `after` is for everybody else.
+fn last_seen(raw: &RawQuery, headers: &HeaderMap) -> ApiResult<u64> {
+    let after = raw.with(&[&["after"]])?.whole("after")?;
+    match header_text(headers, &HeaderName::from_static("last-event-id"))? {
+        Some(text) => text.parse().map_err(|_| {
+            ApiError::invalid_header("Last-Event-ID must be the id of an event of this stream")
+        }),
+        None => Ok(after.unwrap_or(0)),
+    }
+}
+
+/// The last step that a client who has seen version `seen` knows: versions grow with seq, so it is searched for.
+async fn resume_at(state: &ApiState, view: &ExecutionView, seen: u64) -> ApiResult<u64> {
+    let (mut known, mut unknown) = (view.execution.base_seq, view.state.seq + 1);
+    if seen == 0 {
+        return Ok(known);
+    }
+    while unknown - known > 1 {
+        let middle = known + (unknown - known) / 2;
+        let step = state
+            .store()
+            .steps(view.execution.id, middle - 1, 1)
+            .await?
+            .pop();
+        match step {
+            Some((_, version)) if version <= seen => known = middle,
+            _ => unknown = middle,
+        }
+    }
+    Ok(known)
+}
+
+/// What a `status` event is sent for when it changes.
+#[derive(PartialEq)]
+struct Standing {
+    status: Status,
+    hold: Option<Hold>,
+    control: Option<Control>,
+    wait: Option<Uuid>,
+}
+
+impl Standing {
+    fn of(view: &ExecutionView) -> Self {
+        let state = &view.state;
+        let wait = state.wait.as_ref().map(|wait| wait.id);
+        Self {
+            status: view.execution.status,
+            hold: state.hold,
+            control: state.control,
+            wait,
+        }
+    }
+}
+
+struct Feed {
+    state: ApiState,
+    id: ExecutionId,
+    watcher: Watcher,
+    after_seq: u64,
+    /// What the client was told last.
+    told: Option<Standing>,
+    ready: VecDeque<Bytes>,
+    over: bool,
+}
+
+impl Feed {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(chunk) = self.ready.pop_front() {
+                return Some(chunk);
+            }
+            if self.over || self.state.stop.is_cancelled() {
+                return None;
+            }
+            if let Err(error) = self.look().await {
+                // The client comes back by itself with the last id it saw.
+                tracing::warn!(execution_id = %self.id, error = error.message(), "an event stream broke off");
+                return None;
+            }
+            if self.ready.is_empty() && !self.over {
+                self.rest().await;
+            }
+        }
+    }
+
+    /// Waits for a change. A comment is due if none came.
+    async fn rest(&mut self) {
+        tokio::select! {
+            _ = self.watcher.changed() => {}
+            () = self.state.stop.cancelled() => {}
+            () = tokio::time::sleep(self.state.limits.reread) => {
+                self.ready.push_back(Bytes::from_static(b": still here\n\n"));
+            }
+        }
+    }
+
+    /// Reads what is new. The row comes first: steps of later commits wait for the next look, so that ids never
+    /// promise more than was told.
+    async fn look(&mut self) -> ApiResult<()> {
+        let view = self.state.control.view(self.id).await?;
+        let version = view.state.version;
+        let bytes = self.state.limits.page_bytes;
+        let Stretch { mut steps, more } =
+            history::stretch(&self.state, self.id, self.after_seq, PAGE, bytes).await?;
+        steps.retain(|(_, written)| *written <= version);
+        let standing = Standing::of(&view);
+        let news = !more && self.told.as_ref() != Some(&standing);
+        let versions: Vec<u64> = steps.iter().map(|(_, written)| *written).collect();
+        let ids = event_ids(&versions, more, news.then_some(version));
+        for ((step, _), event_id) in steps.iter().zip(ids) {
+            self.after_seq = step.seq;
+            self.tell("step", event_id, &StepJson::from(step))?;
+        }
+        if news {
+            self.over = view.execution.status.is_terminal();
+            let name = if self.over { "end" } else { "status" };
+            self.tell(name, version, &ExecutionJson::from(&view))?;
+            self.told = Some(standing);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, name: &str, event_id: u64, data: &impl Serialize) -> ApiResult<()> {
+        // JSON has no raw line breaks, so one data line holds it.
+        let data = serde_json::to_string(data).map_err(ApiError::internal)?;
+        self.ready
+            .push_back(format!("id: {event_id}\nevent: {name}\ndata: {data}\n\n").into());
+        Ok(())
+    }
+}
+
+/// The id of each step's event: its version if nothing of that version follows, else the one before.
+fn event_ids(versions: &[u64], more: bool, followed_by: Option<u64>) -> Vec<u64> {
+    let followers = versions
+        .iter()
+        .copied()
+        .skip(1)
+        .map(Some)
+        .chain([followed_by]);
+    let last = versions.len();
+    let open = |index: usize| more && index + 1 == last;
+    let id = |(index, (version, follower)): (usize, (&u64, Option<u64>))| {
+        if follower == Some(*version) || open(index) {
+            version - 1
+        } else {
+            *version
+        }
+    };
+    versions.iter().zip(followers).enumerate().map(id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::event_ids;
+
+    #[test]
+    fn an_id_never_promises_more_than_was_told() {
+        assert_eq!(event_ids(&[2, 2, 3], false, None), [1, 2, 3]);
+        assert_eq!(event_ids(&[2, 3, 3], false, Some(3)), [2, 2, 2]);
+        assert_eq!(event_ids(&[2, 3], false, Some(4)), [2, 3]);
+        assert_eq!(event_ids(&[2, 3], true, None), [2, 2]);
+        assert!(event_ids(&[], false, Some(1)).is_empty());
+    }
+}

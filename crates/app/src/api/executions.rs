@@ -1,0 +1,230 @@
+//! Starting, finding and showing executions.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use pawl_engine::control::{StartRequest, Started};
+use pawl_kernel::execution::PriorityClass;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::time::Timestamp;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+use super::ApiState;
+use super::body::JsonBody;
+use super::cursor::{self, Kind};
+use super::error::{ApiError, ApiResult};
+use super::fields::{Fields, check_text, mismatch, unknown_name};
+use super::guard::Identity;
+use super::path::PathParts;
+use super::query::{self, FILTER, RawQuery};
+use super::waiting;
+use super::wire::{self, ExecutionJson, Page};
+
+pub(super) const START_FIELDS: &[&str] = &[
+    "schema",
+    "schema_id",
+    "version",
+    "input",
+    "variables",
+    "debug_mode",
+    "priority",
+    "tenant",
+    "labels",
+    "idempotency_key",
+    "start_at",
+];
+
+const LABELS_MAX: usize = 64;
+
+/// Nobody plans further ahead, and every clock and database holds it.
+const START_AHEAD_MAX: Duration = Duration::from_secs(100 * 366 * 86_400);
+
+pub(super) async fn start(
+    State(state): State<ApiState>,
+    identity: Identity,
+    raw: RawQuery,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> ApiResult {
+    let wait = raw.with(&[&["wait"]])?.wait(&state)?;
+    let mut request = start_request(Fields::of(body, START_FIELDS)?, state.now())?;
+    adopt_headers(&mut request, &headers)?;
+    request.created_by = identity.created_by;
+    request.user = Some(identity.user);
+    let started = state.control.start(request).await?;
+    answer_started(&state, started, wait).await
+}
+
+/// 201 for a new execution, 200 for the one an idempotency key made before.
+pub(super) async fn answer_started(
+    state: &ApiState,
+    started: Started,
+    wait: Option<Duration>,
+) -> ApiResult {
+    let view = waiting::for_end(state, started.id, wait).await?;
+    let status = if started.created {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    let mut response = wire::json(status, &ExecutionJson::from(&view));
+    if let Ok(place) = HeaderValue::from_str(&format!("/api/executions/{}", started.id)) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+fn start_request(mut fields: Fields, now: Timestamp) -> ApiResult<StartRequest> {
+    Ok(StartRequest {
+        schema: schema_key(&mut fields)?,
+        version: version(&mut fields)?,
+        input: fields.take("input"),
+        variables: fields.object("variables")?,
+        debug_mode: fields.flag("debug_mode")?.unwrap_or(false),
+        priority: priority(&mut fields)?,
+        tenant: fields.text("tenant")?,
+        labels: labels(&mut fields)?,
+        idempotency_key: fields.text("idempotency_key")?,
+        start_at: start_at(&mut fields, now)?,
+        ..StartRequest::default()
+    })
+}
+
+fn schema_key(fields: &mut Fields) -> ApiResult<String> {
+    match (fields.text("schema")?, fields.text("schema_id")?) {
+        (Some(key), None) | (None, Some(key)) => Ok(key),
+        (None, None) => Err(ApiError::invalid_request(
+            "`schema` is missing: the name or id of a schema",
+        )),
+        (Some(_), Some(_)) => Err(ApiError::invalid_request(
+            "give `schema` or `schema_id`, not both",
+        )),
+    }
+}
+
+fn version(fields: &mut Fields) -> ApiResult<Option<u32>> {
+    let Some(number) = fields.whole("version")? else {
+        return Ok(None);
+    };
+    match u32::try_from(number) {
+        Ok(version) if version > 0 => Ok(Some(version)),
+        _ => Err(mismatch(
+            "version",
+            "a version number, from 1",
+            &number.into(),
+        )),
+    }
+}
+
+fn priority(fields: &mut Fields) -> ApiResult<Option<PriorityClass>> {
+    let Some(name) = fields.text("priority")? else {
+        return Ok(None);
+    };
+    let known: Vec<&str> = PriorityClass::ALL
+        .iter()
+        .map(|class| class.name())
+        .collect();
+    let wrong = || ApiError::invalid_request(unknown_name("priority", &name, &known));
+    PriorityClass::from_name(&name).map(Some).ok_or_else(wrong)
+}
+
+fn labels(fields: &mut Fields) -> ApiResult<Map<String, Value>> {
+    let labels = fields.object("labels")?;
+    if labels.len() > LABELS_MAX {
+        return Err(ApiError::invalid_request(format!(
+            "`labels` holds more than {LABELS_MAX}"
+        )));
+    }
+    for (name, value) in &labels {
+        check_text("labels", name)?;
+        match value {
+            Value::String(text) if text.is_empty() => {}
+            Value::String(text) => check_text("labels", text)?,
+            Value::Bool(_) | Value::Number(_) => {}
+            other => return Err(mismatch("labels", "an object of texts", other)),
+        }
+    }
+    Ok(labels)
+}
+
+fn start_at(fields: &mut Fields, now: Timestamp) -> ApiResult<Option<Timestamp>> {
+    let Some(text) = fields.text("start_at")? else {
+        return Ok(None);
+    };
+    let at = query::moment("start_at", &text).map_err(ApiError::invalid_request)?;
+    if at > now.plus(START_AHEAD_MAX) {
+        return Err(ApiError::invalid_request(
+            "`start_at` is more than a hundred years ahead",
+        ));
+    }
+    Ok(Some(at))
+}
+
+/// `Idempotency-Key` and `X-Correlation-Id` say what the body can say, and what callers pass on.
+fn adopt_headers(request: &mut StartRequest, headers: &HeaderMap) -> ApiResult<()> {
+    if let Some(key) = header_text(headers, &HeaderName::from_static("idempotency-key"))? {
+        if request
+            .idempotency_key
+            .as_ref()
+            .is_some_and(|given| *given != key)
+        {
+            return Err(ApiError::invalid_header(
+                "header and body name different idempotency keys",
+            ));
+        }
+        request.idempotency_key = Some(key);
+    }
+    request.correlation_id = header_text(headers, &HeaderName::from_static("x-correlation-id"))?;
+    Ok(())
+}
+
+pub(super) fn header_text(headers: &HeaderMap, name: &HeaderName) -> ApiResult<Option<String>> {
+    let Some(value) = headers.get(name) else {
+        return Ok(None);
+    };
+    let wrong = |_| {
+        ApiError::invalid_header(format!(
+            "the header `{name}` must hold 1 to 255 plain characters"
+        ))
+    };
+    let text = value.to_str().map_err(|error| wrong(error.to_string()))?;
+    check_text(name.as_str(), text).map_err(|error| wrong(error.message().to_owned()))?;
+    Ok(Some(text.to_owned()))
+}
+
+pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
+    let query = raw.with(&[FILTER, &["limit", "cursor"]])?;
+    let limit = query.limit()?;
+    let before: Option<ExecutionId> = cursor::from_query(Kind::Execution, &query)?;
+    let filter = query.filter(&state).await?;
+    // One more than asked for tells whether there is a next page.
+    let mut views = state.store().executions(filter, before, limit + 1).await?;
+    let more = views.len() > limit as usize;
+    views.truncate(limit as usize);
+    let last = views.last().filter(|_| more);
+    let next = last.map(|view| cursor::write(Kind::Execution, view.execution.id));
+    Ok(wire::ok(&Page {
+        items: views.iter().map(ExecutionJson::from).collect(),
+        next,
+    }))
+}
+
+pub(super) async fn get(
+    State(state): State<ApiState>,
+    path: PathParts,
+    raw: RawQuery,
+) -> ApiResult {
+    let id = path.execution()?;
+    let wait = raw.with(&[&["wait"]])?.wait(&state)?;
+    show(&state, id, wait).await
+}
+
+pub(super) async fn show(
+    state: &ApiState,
+    id: ExecutionId,
+    wait: Option<Duration>,
+) -> ApiResult<Response> {
+    let view = waiting::for_end(state, id, wait).await?;
+    Ok(wire::ok(&ExecutionJson::from(&view)))
+}

@@ -1,0 +1,276 @@
+//! Who may ask at all. A server on loopback needs no login, so it must make sure that the one who asks is not
+//! a web page from elsewhere: neither by a name that resolves here (DNS rebinding) nor by a forged request.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use serde_json::{Value, json};
+
+use super::ApiState;
+use super::error::{ApiError, ApiResult};
+
+/// Who asks: what goes into `created_by` and into the context as `user`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Identity {
+    pub(super) created_by: String,
+    pub(super) user: Value,
+}
+
+impl Identity {
+    /// Everybody on loopback.
+    fn developer() -> Self {
+        Self {
+            created_by: "dev".into(),
+            user: json!({"id": 1, "email": "dev@localhost"}),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Identity {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        let found = parts.extensions.get::<Self>().cloned();
+        found.ok_or_else(|| ApiError::internal("a route is mounted outside the guard"))
+    }
+}
+
+/// The inner guard: refuses strangers, and says who it is that asks.
+pub(super) async fn admit(
+    State(state): State<ApiState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    match check(&state, &request) {
+        Ok(identity) => {
+            request.extensions_mut().insert(identity);
+            next.run(request).await
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+fn check(state: &ApiState, request: &Request) -> ApiResult<Identity> {
+    let (headers, uri) = (request.headers(), request.uri());
+    check_size(state, headers, uri)?;
+    let host = host(headers, uri)?;
+    if !is_trusted(state, host) {
+        let message = format!(
+            "this server does not answer under the name `{}`",
+            shorten(host)
+        );
+        return Err(forbidden(message));
+    }
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        check_origin(state, origin, host)?;
+    }
+    if changes_state(request.method()) && is_cross_site(headers) {
+        return Err(forbidden(
+            "requests from other sites may not change anything".into(),
+        ));
+    }
+    Ok(authenticate())
+}
+
+/// The connection's buffer bounds the head only roughly.
+fn check_size(state: &ApiState, headers: &HeaderMap, uri: &Uri) -> ApiResult<()> {
+    let fields = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len());
+    let target = uri
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    let limit = state.limits.header_bytes;
+    if fields.sum::<usize>() + target <= limit {
+        return Ok(());
+    }
+    let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    let message = format!("address and headers together are larger than {limit} bytes");
+    Err(ApiError::new(status, "LIMIT_EXCEEDED", message))
+}
+
+/// API keys and sessions will be looked up here.
+fn authenticate() -> Identity {
+    Identity::developer()
+}
+
+/// `host[:port]` of the request: one header, and the same as in an absolute request line.
+fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> ApiResult<&'a str> {
+    let mut all = headers.get_all(header::HOST).iter();
+    let host = all.next().and_then(|value| value.to_str().ok());
+    let (Some(host), None) = (host, all.next()) else {
+        return Err(ApiError::invalid_header(
+            "a request needs exactly one Host header",
+        ));
+    };
+    match uri.authority() {
+        Some(authority) if authority.as_str() != host => Err(ApiError::invalid_header(
+            "the Host header and the request line differ",
+        )),
+        _ => Ok(host),
+    }
+}
+
+fn is_trusted(state: &ApiState, host: &str) -> bool {
+    let (name, _) = split_port(host);
+    is_loopback(name)
+        || state
+            .trusted_hosts
+            .iter()
+            .any(|trusted| trusted.eq_ignore_ascii_case(name))
+}
+
+fn is_loopback(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let address = name
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn split_port(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    }
+}
+
+/// A page may talk to the server it came from: another port is another site.
+fn check_origin(state: &ApiState, origin: &HeaderValue, host: &str) -> ApiResult<()> {
+    let text = origin.to_str().unwrap_or_default();
+    let place = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"));
+    match place {
+        Some(place) if is_trusted(state, place) && split_port(place).1 == split_port(host).1 => {
+            Ok(())
+        }
+        _ => Err(forbidden(format!(
+            "requests from the origin `{}` are refused",
+            shorten(text)
+        ))),
+    }
+}
+
+fn changes_state(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+fn is_cross_site(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    site.is_some_and(|site| site != b"same-origin" && site != b"none")
+}
+
+fn forbidden(message: String) -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
+}
+
+fn shorten(text: &str) -> String {
+    text.chars()
+        .filter(|letter| !letter.is_control())
+        .take(100)
+        .collect()
+}
+
+/// The outer guard: a panic is an answer, and every answer says how browsers must treat it.
+pub(super) async fn seal(request: Request, next: Next) -> Response {
+    let handled = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response =
+        handled.unwrap_or_else(|_| ApiError::internal("a handler panicked").into_response());
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+    headers
+        .entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(nothing);
+    response
+}
+
+pub(super) async fn no_such_route() -> ApiError {
+    ApiError::not_found("there is nothing under this path; /api/docs lists what there is")
+}
+
+pub(super) async fn no_such_method(method: Method) -> ApiError {
+    let message = format!("this path does not take {}", shorten(method.as_str()));
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "METHOD_NOT_ALLOWED",
+        message,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        let broken = || async {
+            if true {
+                panic!("as planned");
+            }
+        };
+        let app = axum::Router::new()
+            .route("/", axum::routing::get(broken))
+            .layer(axum::middleware::from_fn(seal));
+        let service = hyper_util::service::TowerToHyperService::new(app);
+        let request = Request::new(axum::body::Body::empty());
+        let response = hyper::service::Service::call(&service, request)
+            .await
+            .unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(
+            response.headers()[header::X_CONTENT_TYPE_OPTIONS],
+            "nosniff"
+        );
+    }
+
+    #[test]
+    fn loopback_in_every_spelling_and_nothing_else() {
+        for name in [
+            "localhost",
+            "LOCALHOST",
+            "app.localhost",
+            "127.0.0.1",
+            "127.8.8.8",
+            "[::1]",
+        ] {
+            assert!(is_loopback(name), "{name}");
+        }
+        for name in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.nip.io",
+            "0.0.0.0",
+            "10.0.0.1",
+            "[::2]",
+        ] {
+            assert!(!is_loopback(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ports_come_off_whatever_stands_before_them() {
+        assert_eq!(split_port("a:80"), ("a", Some("80")));
+        assert_eq!(split_port("[::1]:80"), ("[::1]", Some("80")));
+        assert_eq!(split_port("[::1]"), ("[::1]", None));
+        assert_eq!(split_port("a"), ("a", None));
+    }
+}

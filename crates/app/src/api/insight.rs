@@ -1,0 +1,143 @@
+//! Why an execution is where it is, and where two runs part.
+
+use axum::extract::State;
+use pawl_engine::insight::{diff, explain};
+use pawl_kernel::execution::{Status, Step};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView};
+use pawl_kernel::schema::definition::Definition;
+use serde_json::{Value, json};
+
+use super::ApiState;
+use super::error::{ApiError, ApiResult};
+use super::history::{self, Stretch};
+use super::path::{PathParts, execution_id};
+use super::query::RawQuery;
+use super::wire::{self, Time};
+
+/// Two runs are compared in memory, so their size has a limit.
+const DIFF_BYTES_MAX: usize = 64 << 20;
+const DIFF_STEPS_MAX: usize = 10_000;
+
+pub(super) async fn why(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    let view = state.control.view(path.execution()?).await?;
+    let around = explain::Surroundings {
+        now: state.now(),
+        timer_shard: timer_shard(&state, &view).await?,
+        unknown_type: unknown_type(&state, &view).await?,
+        sweep_after: state.parts().options.sweep_after,
+    };
+    Ok(wire::ok(&explain::explain(&view, &around)))
+}
+
+async fn timer_shard(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<u32>> {
+    let timed = view
+        .state
+        .wait
+        .as_ref()
+        .filter(|wait| wait.wake_at.is_some());
+    let Some(wait) = timed else { return Ok(None) };
+    let mut shards = state
+        .store()
+        .timer_shards(vec![(view.execution.id, wait.id)])
+        .await?;
+    Ok(shards.pop().flatten())
+}
+
+/// The type of the current node, if this process does not know it.
+async fn unknown_type(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<String>> {
+    let execution = &view.execution;
+    let version = state
+        .store()
+        .version(execution.schema_id, execution.schema_version)
+        .await?;
+    let definition =
+        version.and_then(|version| serde_json::from_str::<Definition>(&version.definition).ok());
+    let nodes = definition
+        .map(|definition| definition.nodes)
+        .unwrap_or_default();
+    let current = nodes
+        .into_iter()
+        .find(|node| *node.id == *view.state.position.node_id);
+    let unknown = current.filter(|node| state.parts().registry.get(&node.node_type).is_none());
+    Ok(unknown.map(|node| node.node_type))
+}
+
+pub(super) async fn compare(
+    State(state): State<ApiState>,
+    path: PathParts,
+    raw: RawQuery,
+) -> ApiResult {
+    let query = raw.with(&[&["with"]])?;
+    let left = state.control.view(path.execution()?).await?;
+    let right = match query.get("with") {
+        Some(text) => {
+            let id = execution_id(text)
+                .ok_or_else(|| ApiError::not_found("there is no execution `with` that id"))?;
+            state.control.view(id).await?
+        }
+        None => partner(&state, &left).await?,
+    };
+    let (ours, theirs) = (
+        all_steps(&state, left.execution.id).await?,
+        all_steps(&state, right.execution.id).await?,
+    );
+    let mut result = diff::compare(&ours, &theirs);
+    if let Value::Object(fields) = &mut result {
+        fields.insert("left".into(), side(&left));
+        fields.insert("right".into(), side(&right));
+    }
+    Ok(wire::ok(&result))
+}
+
+/// The last good run before this one, else the last good one at all.
+async fn partner(state: &ApiState, view: &ExecutionView) -> ApiResult<ExecutionView> {
+    if !matches!(view.execution.status, Status::Failed | Status::FailedStuck) {
+        return Err(ApiError::invalid_query(
+            "`with` is missing: the execution to compare with",
+        ));
+    }
+    let filter = ExecutionFilter {
+        statuses: vec![Status::Completed],
+        schema_id: Some(view.execution.schema_id),
+        ..ExecutionFilter::default()
+    };
+    for before in [Some(view.execution.id), None] {
+        if let Some(found) = state
+            .store()
+            .executions(filter.clone(), before, 1)
+            .await?
+            .pop()
+        {
+            return Ok(found);
+        }
+    }
+    let name = &view.schema_name;
+    Err(ApiError::not_found(format!(
+        "no execution of `{name}` has completed yet; name one in `with`"
+    )))
+}
+
+async fn all_steps(state: &ApiState, id: ExecutionId) -> ApiResult<Vec<Step>> {
+    let Stretch { steps, more } =
+        history::stretch(state, id, 0, DIFF_STEPS_MAX, DIFF_BYTES_MAX).await?;
+    if more {
+        let message = format!(
+            "execution {id} is too large to compare: over {DIFF_STEPS_MAX} steps or {DIFF_BYTES_MAX} bytes"
+        );
+        return Err(ApiError::too_large(message));
+    }
+    Ok(steps.into_iter().map(|(step, _)| step).collect())
+}
+
+fn side(view: &ExecutionView) -> Value {
+    let execution = &view.execution;
+    json!({
+        "id": execution.id.to_string(),
+        "schema": view.schema_name,
+        "version": execution.schema_version,
+        "status": execution.status.name(),
+        "created_at": Time(execution.created_at),
+        "finished_at": execution.finished_at.map(Time),
+    })
+}

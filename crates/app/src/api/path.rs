@@ -1,0 +1,64 @@
+//! The parts of a path. A part that cannot name anything names nothing: 404, not 400.
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use pawl_kernel::id::ExecutionId;
+
+use super::error::{ApiError, ApiResult};
+
+/// Longer than any id or name.
+const PART_BYTES_MAX: usize = 1_024;
+
+#[derive(Debug)]
+pub(super) struct PathParts(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathParts {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        let raw = RawPathParams::from_request_parts(parts, state)
+            .await
+            .map_err(|_| nothing())?;
+        let pairs = raw
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect::<Vec<_>>();
+        match pairs.iter().any(|(_, value)| value.len() > PART_BYTES_MAX) {
+            true => Err(nothing()),
+            false => Ok(Self(pairs)),
+        }
+    }
+}
+
+impl PathParts {
+    pub(super) fn get(&self, name: &str) -> &str {
+        self.0
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    pub(super) fn execution(&self) -> ApiResult<ExecutionId> {
+        execution_id(self.get("id"))
+            .ok_or_else(|| ApiError::not_found("there is no such execution"))
+    }
+
+    /// The number of a step, from 1.
+    pub(super) fn seq(&self) -> ApiResult<u64> {
+        let text = self.get("seq");
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let seq = text
+            .parse()
+            .ok()
+            .filter(|seq| digits && (1..=i64::MAX as u64).contains(seq));
+        seq.ok_or_else(|| ApiError::not_found("there is no such step"))
+    }
+}
+
+pub(super) fn execution_id(text: &str) -> Option<ExecutionId> {
+    text.parse().ok()
+}
+
+fn nothing() -> ApiError {
+    ApiError::not_found("there is nothing under this path")
+}

@@ -1,0 +1,335 @@
+//! The catalog: schemas and their versions.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use pawl_kernel::diagnostic::{Diagnostic, Place};
+use pawl_kernel::id::{SchemaId, time_ordered};
+use pawl_kernel::ports::store::{SaveMode, SaveSchema, SchemaRecord, VersionRecord};
+use pawl_kernel::schema::definition::Definition;
+use pawl_kernel::schema::{Loaded, content_hash, load, to_stored_json};
+use serde_json::{Value, json};
+
+use super::ApiState;
+use super::body::{SchemaFormat, SchemaText};
+use super::cursor::{self, Kind};
+use super::error::{ApiError, ApiResult};
+use super::guard::Identity;
+use super::json::{self, JsonError};
+use super::path::PathParts;
+use super::query::{Query, RawQuery};
+use super::wire::{self, Page, SchemaJson, VersionLine};
+
+pub(super) async fn create(
+    State(state): State<ApiState>,
+    identity: Identity,
+    text: SchemaText,
+) -> ApiResult {
+    let checked = check(&state, text).await?;
+    let save = save_request(&state, &checked.definition, identity, SaveMode::Create);
+    let record = state.store().save_schema(save).await?;
+    let mut response = saved(&state, StatusCode::CREATED, &record, &checked.warnings).await?;
+    if let Ok(place) = HeaderValue::from_str(&format!("/api/schemas/{}", record.id)) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+pub(super) async fn update(
+    State(state): State<ApiState>,
+    path: PathParts,
+    identity: Identity,
+    headers: HeaderMap,
+    text: SchemaText,
+) -> ApiResult {
+    let if_version = if_match(&headers)?;
+    let record = find(&state, path.get("id")).await?;
+    let checked = check(&state, text).await?;
+    if checked.definition.name != record.name {
+        return Err(renamed(&record.name, &checked.definition.name));
+    }
+    let mode = SaveMode::Update {
+        id: record.id,
+        if_version,
+    };
+    let save = save_request(&state, &checked.definition, identity, mode);
+    let record = state.store().save_schema(save).await?;
+    saved(&state, StatusCode::OK, &record, &checked.warnings).await
+}
+
+/// Diagnostics are the answer here, not an error: even a text that is no JSON is a finding.
+pub(super) async fn validate(State(state): State<ApiState>, text: SchemaText) -> ApiResult {
+    let loaded = examine(&state, text).await?.unwrap_or_else(broken_json);
+    let valid = loaded.definition.is_some() && !loaded.diagnostics.iter().any(Diagnostic::is_error);
+    let name = loaded
+        .definition
+        .as_ref()
+        .map(|definition| definition.name.as_str());
+    Ok(wire::ok(
+        &json!({"valid": valid, "name": name, "diagnostics": loaded.diagnostics}),
+    ))
+}
+
+pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
+    let query = raw.with(&[&["text", "limit", "cursor"]])?;
+    let limit = query.limit()?;
+    let after: Option<String> = cursor::from_query(Kind::Schema, &query)?;
+    let text = query.get("text").map(str::to_owned);
+    let mut records = state.store().schemas(text, after, limit + 1).await?;
+    let more = records.len() > limit as usize;
+    records.truncate(limit as usize);
+    let next = records
+        .last()
+        .filter(|_| more)
+        .map(|last| cursor::write(Kind::Schema, &last.name));
+    Ok(wire::ok(&Page {
+        items: records.iter().map(SchemaJson::brief).collect(),
+        next,
+    }))
+}
+
+pub(super) async fn get(
+    State(state): State<ApiState>,
+    path: PathParts,
+    raw: RawQuery,
+) -> ApiResult {
+    let wanted = wanted_version(&raw.with(&[&["version"]])?)?;
+    let record = find(&state, path.get("id")).await?;
+    let version = version(&state, &record, wanted.unwrap_or(record.latest_version)).await?;
+    let shown = wire::ok(&SchemaJson::full(&record, &version));
+    Ok(with_etag(shown, version.version))
+}
+
+pub(super) async fn versions(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    let record = find(&state, path.get("id")).await?;
+    let versions = state.store().versions(record.id).await?;
+    Ok(wire::ok(&Page {
+        items: versions.iter().map(VersionLine::from).collect(),
+        next: None,
+    }))
+}
+
+pub(super) async fn remove(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    let record = find(&state, path.get("id")).await?;
+    match state.store().delete_schema(record.id, state.now()).await? {
+        true => Ok(StatusCode::NO_CONTENT.into_response()),
+        false => Err(missing(path.get("id"))),
+    }
+}
+
+pub(super) async fn activate(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    set_active(&state, &path, true).await
+}
+
+pub(super) async fn deactivate(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    set_active(&state, &path, false).await
+}
+
+async fn set_active(state: &ApiState, path: &PathParts, active: bool) -> ApiResult {
+    let record = find(state, path.get("id")).await?;
+    state
+        .store()
+        .set_active(record.id, active, state.now())
+        .await?;
+    let record = find(state, path.get("id")).await?;
+    Ok(wire::ok(&SchemaJson::brief(&record)))
+}
+
+/// A schema's id from its id or name. An id is taken as it is: executions outlive deleted schemas.
+pub(super) async fn id_of(state: &ApiState, key: &str) -> ApiResult<SchemaId> {
+    match key.parse() {
+        Ok(id) => Ok(id),
+        Err(_) => Ok(find(state, key).await?.id),
+    }
+}
+
+async fn find(state: &ApiState, key: &str) -> ApiResult<SchemaRecord> {
+    state.store().schema(key).await?.ok_or_else(|| missing(key))
+}
+
+fn missing(key: &str) -> ApiError {
+    let shown: String = key
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(100)
+        .collect();
+    ApiError::not_found(format!("there is no schema `{shown}`"))
+}
+
+async fn version(
+    state: &ApiState,
+    record: &SchemaRecord,
+    version: u32,
+) -> ApiResult<VersionRecord> {
+    let found = state.store().version(record.id, version).await?;
+    found.ok_or_else(|| ApiError::not_found(format!("`{}` has no version {version}", record.name)))
+}
+
+fn wanted_version(query: &Query) -> ApiResult<Option<u32>> {
+    let Some(number) = query.whole("version")? else {
+        return Ok(None);
+    };
+    let version = u32::try_from(number)
+        .map_err(|_| ApiError::not_found(format!("there is no version {number}")))?;
+    Ok(Some(version))
+}
+
+/// A definition without errors, and what is worth a warning.
+struct Checked {
+    definition: Definition,
+    warnings: Vec<Diagnostic>,
+}
+
+async fn check(state: &ApiState, text: SchemaText) -> ApiResult<Checked> {
+    let loaded = examine(state, text).await??;
+    let failed = loaded.diagnostics.iter().any(Diagnostic::is_error);
+    match loaded.definition {
+        Some(definition) if !failed => Ok(Checked {
+            definition,
+            warnings: loaded.diagnostics,
+        }),
+        _ => Err(invalid(&loaded.diagnostics)),
+    }
+}
+
+/// The edge's rules for JSON come before the rules for schemas. Parsing and compiling a large schema takes a
+/// while: not on the threads that serve everybody.
+async fn examine(state: &ApiState, text: SchemaText) -> ApiResult<Result<Loaded, JsonError>> {
+    let registry = state.parts().registry.clone();
+    let work = move || match text.format {
+        SchemaFormat::Json => {
+            json::read(text.text.as_bytes()).map(|_| load(None, &text.text, &registry))
+        }
+        SchemaFormat::Yaml => Ok(load(None, &text.text, &registry)),
+    };
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(ApiError::internal)
+}
+
+fn broken_json(error: JsonError) -> Loaded {
+    let mut problem = Diagnostic::error("INVALID_JSON", "", error.message);
+    problem.place = Some(Place {
+        line: error.line,
+        column: error.column,
+        length: 1,
+    });
+    Loaded {
+        definition: None,
+        diagnostics: vec![problem],
+    }
+}
+
+fn invalid(diagnostics: &[Diagnostic]) -> ApiError {
+    let errors = diagnostics
+        .iter()
+        .filter(|problem| problem.is_error())
+        .count();
+    let first = diagnostics.iter().find(|problem| problem.is_error());
+    let first = first.map_or_else(String::new, |problem| format!(": {}", problem.message));
+    let count = if errors == 1 {
+        "one problem".to_owned()
+    } else {
+        format!("{errors} problems")
+    };
+    ApiError::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "INVALID_SCHEMA",
+        format!("the schema has {count}{first}"),
+    )
+    .details(json!(diagnostics))
+}
+
+fn renamed(old: &str, new: &str) -> ApiError {
+    let message = format!("a new version keeps the name `{old}`; the body says `{new}`");
+    invalid(&[
+        Diagnostic::error("NAME_MISMATCH", "/name", message).hint("create another schema instead")
+    ])
+}
+
+fn save_request(
+    state: &ApiState,
+    definition: &Definition,
+    identity: Identity,
+    mode: SaveMode,
+) -> SaveSchema {
+    let now = state.now();
+    SaveSchema {
+        id: SchemaId(time_ordered(now, &*state.parts().entropy)),
+        name: definition.name.clone(),
+        description: definition.description.clone(),
+        definition: to_stored_json(definition),
+        hash: content_hash(definition),
+        created_by: identity.created_by,
+        now,
+        mode,
+    }
+}
+
+async fn saved(
+    state: &ApiState,
+    status: StatusCode,
+    record: &SchemaRecord,
+    warnings: &[Diagnostic],
+) -> ApiResult {
+    let version = version(state, record, record.latest_version).await?;
+    let mut shown =
+        serde_json::to_value(SchemaJson::full(record, &version)).map_err(ApiError::internal)?;
+    if let Value::Object(fields) = &mut shown {
+        fields.insert("warnings".into(), json!(warnings));
+    }
+    Ok(with_etag(wire::json(status, &shown), version.version))
+}
+
+fn with_etag(mut response: Response, version: u32) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// The version a client has seen: `3` or `"3"`; `*` asks for nothing.
+fn if_match(headers: &HeaderMap) -> ApiResult<Option<u32>> {
+    let Some(value) = headers.get(header::IF_MATCH) else {
+        return Ok(None);
+    };
+    let text = value.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let quoted = text
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    let version = quoted.unwrap_or(text).parse().ok();
+    version.map(Some).ok_or_else(|| {
+        ApiError::invalid_header("If-Match takes the version last seen, as in the ETag: \"3\"")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn if_match_in_every_spelling() {
+        let read = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::IF_MATCH, HeaderValue::from_static(text));
+            if_match(&headers)
+        };
+        assert_eq!(read("3").unwrap(), Some(3));
+        assert_eq!(read("\"12\"").unwrap(), Some(12));
+        assert_eq!(read("*").unwrap(), None);
+        for text in [
+            "",
+            "x",
+            "\"3",
+            "W/\"3\"",
+            "\"2\", \"3\"",
+            "-1",
+            "4294967296",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What people type. [`main`] parses, starts the runtime and turns the result into an exit code:
+//! 0 done, 1 failed, 2 bad input.
+//!
+//! `dev` and `run` carry an engine in this process; all other commands that need one talk to it over HTTP.
+
+mod client;
+mod dev;
+mod doctor;
+mod examples;
+mod executions;
+mod failure;
+mod local;
+mod node_types;
+mod run;
+mod schemas;
+mod signals;
+mod source;
+mod table;
+mod terminal;
+mod text;
+mod validate;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use tracing_subscriber::EnvFilter;
+
+use failure::{Done, Failure};
+
+#[derive(Parser)]
+#[command(name = "pawl", version, about = "Durable workflows from one binary")]
+#[command(
+    after_help = "Start with `pawl dev`, or run one file with `pawl run examples/order-check.yaml`.\n\
+                        Exit codes: 0 done, 1 failed, 2 bad input."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What every command understands.
+#[derive(clap::Args, Clone, Debug)]
+struct Common {
+    /// Print JSON for programs instead of text for people.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Write the log (to stderr) as JSON lines; PAWL_LOG sets what is logged, like `info` or `pawl_engine=debug`.
+    #[arg(long, global = true)]
+    log_json: bool,
+    /// The configuration file; `pawl.toml` in the working folder if it is there.
+    #[arg(long, global = true, value_name = "FILE", env = "PAWL_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run everything in one process on a data folder: API, worker, timers.
+    Dev(dev::DevArgs),
+    /// Run one schema to its end and show its steps.
+    Run(run::RunArgs),
+    /// Check schema files and report every problem at once.
+    Validate(validate::ValidateArgs),
+    /// Schemas of a running Pawl.
+    #[command(subcommand, visible_alias = "schemas")]
+    Schema(schemas::SchemaCommand),
+    /// Executions of a running Pawl.
+    #[command(subcommand, visible_alias = "execution")]
+    Executions(Box<executions::ExecutionCommand>),
+    /// Find executions that nothing will move, and repair them.
+    Doctor(doctor::DoctorArgs),
+    /// What node types there are, and how one is configured.
+    NodeTypes(node_types::NodeTypesArgs),
+    /// Measure this machine and this release, as ratios against a baseline.
+    Bench(BenchArgs),
+    /// Print a completion script for a shell.
+    Completions { shell: Shell },
+}
+
+#[derive(clap::Args)]
+struct BenchArgs {
+    /// What to measure; there is `engine` in this release.
+    what: Option<String>,
+    /// A tenth of the work: for a look, not for a figure.
+    #[arg(long)]
+    quick: bool,
+    /// Measure in this folder instead of a temporary one.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help that cannot be written is help that nobody reads.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let json = cli.common.json;
+    if let Err(failure) = start_log(&cli.common) {
+        return failure::exit_code(Err(failure), json);
+    }
+    match cli.command {
+        Command::Bench(args) => bench(args, json),
+        command => failure::exit_code(run_to_end(command, &cli.common), json),
+    }
+}
+
+/// It starts engines and runtimes of its own.
+fn bench(args: BenchArgs, json: bool) -> ExitCode {
+    let arguments = crate::bench::Arguments {
+        what: args.what,
+        json,
+        quick: args.quick,
+        data: args.data,
+    };
+    crate::bench::run(&arguments)
+}
+
+fn run_to_end(command: Command, common: &Common) -> Done {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
+    let result = runtime.block_on(Box::pin(dispatch(command, common)));
+    // A thread that still reads the terminal must not keep the process alive.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    result
+}
+
+async fn dispatch(command: Command, common: &Common) -> Done {
+    match command {
+        Command::Dev(args) => dev::dev(args, common).await,
+        Command::Run(args) => run::run(args, common).await,
+        Command::Validate(args) => validate::validate(args, common),
+        Command::Schema(command) => schemas::schema(command, common).await,
+        Command::Executions(command) => executions::execution(*command, common).await,
+        Command::Doctor(args) => doctor::doctor(args, common).await,
+        Command::NodeTypes(args) => node_types::node_types(args, common).await,
+        Command::Completions { shell } => completions(shell),
+        Command::Bench(_) => Ok(()),
+    }
+}
+
+fn completions(shell: Shell) -> Done {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "pawl", &mut script);
+    terminal::print(&String::from_utf8_lossy(&script))
+}
+
+fn start_log(common: &Common) -> Done {
+    let filter = std::env::var("PAWL_LOG").unwrap_or_else(|_| "warn".into());
+    let filter = EnvFilter::try_new(&filter).map_err(|error| {
+        Failure::bad_input(format!("PAWL_LOG=`{filter}` is no log filter: {error}"))
+    })?;
+    let colour = terminal::Style::stderr().is_on();
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colour);
+    let started = match common.log_json {
+        true => log.json().try_init(),
+        false => log.try_init(),
+    };
+    started.map_err(|error| Failure::failed(format!("cannot start the log: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

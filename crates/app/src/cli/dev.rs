@@ -1,0 +1,217 @@
+//! `pawl dev`: everything in one process on one data folder, for this machine only.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::{Done, Failure};
+use super::local::Local;
+use super::signals::Signals;
+use super::terminal::{self, Style};
+use super::{Common, examples, local};
+use crate::api::{self, ApiState, Limits};
+use crate::config::Config;
+use crate::echo;
+
+const USUAL_ADDRESS: &str = "127.0.0.1:8080";
+const USUAL_FOLDER: &str = "pawl-data";
+
+#[derive(clap::Args)]
+pub(super) struct DevArgs {
+    /// The folder with all data; made if it is not there [default: ./pawl-data]
+    #[arg(long, value_name = "DIR", env = "PAWL_DATA")]
+    data: Option<PathBuf>,
+    /// Address and port of the API, on this machine only [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS", env = "PAWL_LISTEN")]
+    listen: Option<String>,
+}
+
+pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
+    let config = local::config(common)?;
+    let address = address(args.listen.as_deref(), &config)?;
+    let data = args
+        .data
+        .or_else(|| config.data.clone())
+        .unwrap_or_else(|| USUAL_FOLDER.into());
+    let mut signals = Signals::listen()?;
+    let listener = bind(address).await?;
+    let local = Box::pin(Local::start(&data, &config, echo::USUAL_PORT)).await?;
+    let loaded = examples::load_once(local.control()).await?;
+    banner(&local, &listener, &data, loaded, common.json).await?;
+    Box::pin(serve(local, listener, &config, &mut signals)).await
+}
+
+fn address(flag: Option<&str>, config: &Config) -> Result<SocketAddr, Failure> {
+    let address = match (flag, config.listen) {
+        (Some(text), _) => parse_address(text)?,
+        (None, Some(address)) => address,
+        (None, None) => parse_address(USUAL_ADDRESS)?,
+    };
+    if address.ip().is_loopback() {
+        return Ok(address);
+    }
+    Err(Failure::bad_input(format!(
+        "`pawl dev` needs no login and so listens on this machine only: use 127.0.0.1:{0} or [::1]:{0}, not {address}",
+        address.port()
+    )))
+}
+
+/// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or just a port.
+fn parse_address(text: &str) -> Result<SocketAddr, Failure> {
+    let spelled = match (text.parse::<u16>(), text.strip_prefix("localhost:")) {
+        (Ok(port), _) => format!("127.0.0.1:{port}"),
+        (_, Some(port)) => format!("127.0.0.1:{port}"),
+        _ => text.to_owned(),
+    };
+    spelled.parse().map_err(|_| {
+        Failure::bad_input(format!(
+            "--listen: `{text}` is no address; write 127.0.0.1:8080"
+        ))
+    })
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => "another program (perhaps another `pawl dev`) uses this port; choose one with --listen 127.0.0.1:PORT",
+            ErrorKind::PermissionDenied => "this user may not use that port; choose one above 1023 with --listen 127.0.0.1:PORT",
+            _ => "choose another address with --listen 127.0.0.1:PORT",
+        };
+        Failure::failed(format!("cannot listen on {address}: {error}; {advice}"))
+    })
+}
+
+async fn banner(
+    local: &Local,
+    listener: &TcpListener,
+    data: &Path,
+    loaded: usize,
+    as_json: bool,
+) -> Done {
+    let address = listener
+        .local_addr()
+        .map_err(|error| Failure::failed(format!("no address: {error}")))?;
+    let url = format!("http://{address}");
+    if as_json {
+        let line = json!({
+            "url": url,
+            "docs": format!("{url}/api/docs"),
+            "data": data.display().to_string(),
+            "echo_url": local.echo_url(),
+            "examples_loaded": loaded,
+        });
+        return terminal::say(&line.to_string());
+    }
+    let style = Style::stdout();
+    let first = local
+        .control()
+        .parts()
+        .store
+        .schema(examples::ALL[0].0)
+        .await?;
+    let mut lines = vec![
+        format!(
+            "{} {} is running. Ctrl-C stops it; started again, everything goes on.",
+            style.bold("Pawl"),
+            env!("CARGO_PKG_VERSION")
+        ),
+        String::new(),
+        format!("  API       {url}   docs {url}/api/docs"),
+        format!("  Data      {}", data.display()),
+        format!(
+            "  Examples  {}their services are at {}",
+            loaded_text(loaded),
+            local.echo_url()
+        ),
+    ];
+    if let Some(schema) = first.filter(|schema| schema.active) {
+        lines.extend([
+            String::new(),
+            "Start one and see its result:".into(),
+            String::new(),
+        ]);
+        lines.push(format!("  {}", style.bold(&suggestion(&url, &schema.name))));
+    }
+    lines.push(String::new());
+    terminal::print(&format!("\n{}\n", lines.join("\n")))
+}
+
+fn loaded_text(loaded: usize) -> String {
+    match loaded {
+        0 => String::new(),
+        many => format!("{many} loaded; "),
+    }
+}
+
+fn suggestion(url: &str, schema: &str) -> String {
+    let body = json!({"schema": schema, "input": {"order_id": 1001}});
+    format!(
+        "curl -s '{url}/api/executions?wait=10s' -H 'content-type: application/json' -d '{body}'"
+    )
+}
+
+/// Until a signal comes; a second one does not wait for anything.
+async fn serve(
+    local: Local,
+    listener: TcpListener,
+    config: &Config,
+    signals: &mut Signals,
+) -> Done {
+    let stop = CancellationToken::new();
+    let state = ApiState::new(local.control().clone(), Limits::from(&config.limits));
+    let mut server = tokio::spawn(api::serve(listener, state, stop.clone()));
+    let ended = tokio::select! {
+        () = signals.next() => None,
+        ended = &mut server => Some(ended),
+    };
+    stop.cancel();
+    let shutdown = async {
+        if ended.is_none()
+            && let Err(error) = server.await
+        {
+            tracing::error!(%error, "the server did not end well");
+        }
+        local.shutdown().await;
+    };
+    tokio::select! {
+        () = shutdown => {}
+        () = signals.next() => return Err(Failure::Said(1)),
+    }
+    match ended {
+        None => Ok(()),
+        Some(_) => Err(Failure::failed(
+            "the server ended by itself; the log (PAWL_LOG=info) may say why",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_in_every_spelling() {
+        for (text, address) in [
+            ("127.0.0.1:9000", "127.0.0.1:9000"),
+            ("localhost:9000", "127.0.0.1:9000"),
+            ("9000", "127.0.0.1:9000"),
+            ("[::1]:9000", "[::1]:9000"),
+        ] {
+            assert_eq!(parse_address(text).unwrap().to_string(), address);
+        }
+        for bad in ["", "host", "127.0.0.1", "127.0.0.1:99999", "::1:80:"] {
+            assert!(parse_address(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine() {
+        assert!(address(Some("0.0.0.0:8080"), &Config::default()).is_err());
+        assert!(address(Some("[::]:8080"), &Config::default()).is_err());
+        assert!(address(None, &Config::default()).is_ok());
+    }
+}

@@ -1,0 +1,223 @@
+//! `pawl executions …`: what runs, what ran, and what people want of it.
+
+mod act;
+mod events;
+mod look;
+
+use super::Common;
+use super::client::Server;
+use super::failure::Done;
+
+#[derive(clap::Subcommand)]
+pub(super) enum ExecutionCommand {
+    /// Executions, newest first.
+    List(ListArgs),
+    /// One execution.
+    Show(One),
+    /// Start one, and wait for its end if asked to.
+    Start(StartArgs),
+    /// What it did, step by step.
+    Steps(One),
+    /// What its `log` nodes wrote.
+    Logs(One),
+    /// What expressions see: now, or before and after a step.
+    Context {
+        #[command(flatten)]
+        one: One,
+        /// The step; without it the context as it is now.
+        #[arg(long)]
+        seq: Option<u64>,
+    },
+    /// Follow it until it ends.
+    #[command(visible_alias = "follow")]
+    Events(One),
+    /// Why it is not moving, who or what holds it, until when.
+    Explain(One),
+    /// Two runs side by side; a failed one is compared with the last good one.
+    Diff {
+        #[command(flatten)]
+        one: One,
+        /// The other execution.
+        #[arg(long, value_name = "ID")]
+        with: Option<String>,
+    },
+    /// Let nothing new start.
+    Pause(One),
+    /// Go on after a pause.
+    Resume(One),
+    /// End it.
+    Stop(One),
+    /// Go on in debug mode: one step, to a node, or to the end.
+    Continue(ContinueArgs),
+    /// Repeat a failed execution from its failed step, as a new one.
+    Retry(RetryArgs),
+    /// Go on from any step with other variables, as a new execution.
+    Fork(ForkArgs),
+    /// Send an event to it.
+    Signal(SignalArgs),
+}
+
+#[derive(clap::Args)]
+pub(super) struct One {
+    /// The execution's id.
+    id: String,
+    #[command(flatten)]
+    server: Server,
+}
+
+#[derive(clap::Args)]
+pub(super) struct ListArgs {
+    /// Only these, separated by commas: running, sleeping, waiting, failed, …
+    #[arg(long)]
+    status: Option<String>,
+    /// Only of this schema.
+    #[arg(long)]
+    schema: Option<String>,
+    /// Only with this text in id, labels, keys or error.
+    #[arg(long)]
+    text: Option<String>,
+    /// Only created since then, as 2026-01-31T00:00:00Z.
+    #[arg(long)]
+    since: Option<String>,
+    /// How many.
+    #[arg(long, default_value_t = 50)]
+    limit: u32,
+    /// Where the last page ended.
+    #[arg(long)]
+    cursor: Option<String>,
+    #[command(flatten)]
+    server: Server,
+}
+
+#[derive(clap::Args)]
+pub(super) struct StartArgs {
+    /// Name or id of the schema.
+    schema: String,
+    /// JSON, `@file`, or `-` for stdin.
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    input: Option<String>,
+    /// A variable to start with; may be given several times.
+    #[arg(long = "var", value_name = "NAME=JSON")]
+    variables: Vec<String>,
+    /// This version instead of the latest.
+    #[arg(long)]
+    version: Option<u32>,
+    /// Stop after every step until somebody continues it.
+    #[arg(long)]
+    debug: bool,
+    /// high, normal or low.
+    #[arg(long)]
+    priority: Option<String>,
+    #[arg(long)]
+    tenant: Option<String>,
+    /// The same key starts the same execution only once.
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Not before this time, as 2026-12-01T09:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    start_at: Option<String>,
+    #[command(flatten)]
+    wait: WaitFlag,
+    #[command(flatten)]
+    server: Server,
+}
+
+#[derive(clap::Args)]
+pub(super) struct WaitFlag {
+    /// Wait for the end, at most this long (30s if no time is given).
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "30s")]
+    wait: Option<String>,
+}
+
+#[derive(clap::Args)]
+pub(super) struct ContinueArgs {
+    #[command(flatten)]
+    one: One,
+    /// Run on without stopping.
+    #[arg(long, conflicts_with = "to")]
+    run: bool,
+    /// Run to this node.
+    #[arg(long, value_name = "NODE")]
+    to: Option<String>,
+    /// A variable to change first; may be given several times.
+    #[arg(long = "var", value_name = "NAME=JSON")]
+    variables: Vec<String>,
+    /// Only if it stands after this step.
+    #[arg(long, value_name = "SEQ")]
+    expect_seq: Option<u64>,
+}
+
+#[derive(clap::Args)]
+pub(super) struct RetryArgs {
+    #[command(flatten)]
+    one: One,
+    /// A variable to change first; may be given several times.
+    #[arg(long = "var", value_name = "NAME=JSON")]
+    variables: Vec<String>,
+    #[arg(long)]
+    max_steps: Option<u64>,
+    #[arg(long)]
+    max_calls: Option<u64>,
+    #[arg(long)]
+    max_duration: Option<String>,
+    /// Let the failed effect happen again even where the other side remembers it.
+    #[arg(long)]
+    new_effect_key: bool,
+    #[arg(long)]
+    debug: bool,
+    #[command(flatten)]
+    wait: WaitFlag,
+}
+
+#[derive(clap::Args)]
+pub(super) struct ForkArgs {
+    #[command(flatten)]
+    one: One,
+    /// The last step to take over.
+    #[arg(long, value_name = "SEQ")]
+    from: u64,
+    /// A variable to change; may be given several times.
+    #[arg(long = "var", value_name = "NAME=JSON")]
+    variables: Vec<String>,
+    #[arg(long)]
+    debug: bool,
+    #[command(flatten)]
+    wait: WaitFlag,
+}
+
+#[derive(clap::Args)]
+pub(super) struct SignalArgs {
+    #[command(flatten)]
+    one: One,
+    /// The name of the event.
+    name: String,
+    /// JSON, `@file`, or `-` for stdin.
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    payload: Option<String>,
+    /// A signal with the same id counts once.
+    #[arg(long, value_name = "ID")]
+    signal_id: Option<String>,
+}
+
+pub(super) async fn execution(command: ExecutionCommand, common: &Common) -> Done {
+    use ExecutionCommand as C;
+    let json = common.json;
+    match command {
+        C::List(args) => look::list(args, json).await,
+        C::Show(one) => look::show(one, json).await,
+        C::Steps(one) => look::steps(one, json).await,
+        C::Logs(one) => look::logs(one, json).await,
+        C::Context { one, seq } => look::context(one, seq, json).await,
+        C::Explain(one) => look::explain(one, json).await,
+        C::Diff { one, with } => look::diff(one, with.as_deref(), json).await,
+        C::Events(one) => events::follow(one, json).await,
+        C::Start(args) => act::start(args, json).await,
+        C::Pause(one) => act::plain(one, "pause", json).await,
+        C::Resume(one) => act::plain(one, "resume", json).await,
+        C::Stop(one) => act::plain(one, "stop", json).await,
+        C::Continue(args) => act::go_on(args, json).await,
+        C::Retry(args) => act::retry(args, json).await,
+        C::Fork(args) => act::fork(args, json).await,
+        C::Signal(args) => act::signal(args, json).await,
+    }
+}

@@ -1,0 +1,113 @@
+//! How a command ends when it does not end well, and what that means for the exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use serde_json::Value;
+
+use super::terminal::{self, Style};
+use super::text;
+
+pub(super) type Done = Result<(), Failure>;
+
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// What the caller gave cannot be used: exit 2.
+    BadInput(String),
+    /// It could not be done: exit 1.
+    Failed(String),
+    /// The server said no.
+    Refused { status: u16, body: Value },
+    /// Everything there is to say was said: just the exit code.
+    Said(u8),
+    /// Nobody reads our output any more, as in `pawl … | head`. They got what they wanted.
+    PipeClosed,
+}
+
+impl Failure {
+    pub(super) fn bad_input(message: impl Into<String>) -> Self {
+        Self::BadInput(message.into())
+    }
+
+    pub(super) fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+}
+
+/// Only for writing to the terminal; other errors of the system say what was being done.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::PipeClosed,
+            _ => Self::Failed(format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<pawl_kernel::ports::store::StoreError> for Failure {
+    fn from(error: pawl_kernel::ports::store::StoreError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<pawl_engine::control::ControlError> for Failure {
+    fn from(error: pawl_engine::control::ControlError) -> Self {
+        match error {
+            pawl_engine::control::ControlError::Invalid { message, .. } => Self::BadInput(message),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+/// Says what went wrong and turns it into the exit code.
+pub(super) fn exit_code(result: Done, json: bool) -> ExitCode {
+    let code = match result {
+        Ok(()) | Err(Failure::PipeClosed) => 0,
+        Err(Failure::Said(code)) => code,
+        Err(Failure::BadInput(message)) => complain(&message, 2),
+        Err(Failure::Failed(message)) => complain(&message, 1),
+        Err(Failure::Refused { status, body }) => refused(status, &body, json),
+    };
+    ExitCode::from(code)
+}
+
+fn complain(message: &str, code: u8) -> u8 {
+    let style = Style::stderr();
+    terminal::complain(&format!("{} {}", style.red("error:"), text::clean(message)));
+    code
+}
+
+fn refused(status: u16, body: &Value, json: bool) -> u8 {
+    let code = if matches!(status, 400 | 413 | 415 | 422) {
+        2
+    } else {
+        1
+    };
+    if json {
+        // Writing can only fail because nobody reads; the exit code still tells.
+        let _ = terminal::print_json(body);
+        return code;
+    }
+    let message = body["message"]
+        .as_str()
+        .map_or_else(|| format!("the server answered {status}"), str::to_owned);
+    let name = body["error"]
+        .as_str()
+        .map(|name| format!(" ({name})"))
+        .unwrap_or_default();
+    complain(&format!("{message}{name}"), code);
+    for diagnostic in diagnostics(body) {
+        terminal::complain(&text::diagnostic_line(diagnostic));
+    }
+    code
+}
+
+fn diagnostics(body: &Value) -> impl Iterator<Item = &Value> {
+    let details = &body["details"];
+    let list = details
+        .as_array()
+        .or_else(|| details["diagnostics"].as_array());
+    list.into_iter()
+        .flatten()
+        .filter(|entry| entry["message"].is_string())
+}

@@ -1,0 +1,103 @@
+//! An engine in this process, with the echo service that the examples talk to.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pawl_engine::Options;
+use pawl_engine::control::Control;
+use pawl_kernel::id::{SchemaId, time_ordered};
+use pawl_kernel::ports::store::{CatalogError, SaveMode, SaveSchema, SchemaRecord};
+use pawl_kernel::schema;
+use pawl_kernel::schema::definition::Definition;
+
+use super::Common;
+use super::failure::Failure;
+use crate::config::Config;
+use crate::echo::{self, Echo};
+use crate::wiring::{self, Embedded, WiringError};
+
+/// Who starts executions where there are no users.
+pub(super) const DEVELOPER: &str = "dev";
+
+pub(super) struct Local {
+    embedded: Embedded,
+    echo: Echo,
+}
+
+impl Local {
+    pub(super) async fn start(
+        data: &Path,
+        config: &Config,
+        echo_port: u16,
+    ) -> Result<Self, Failure> {
+        let echo = Echo::start(echo_port)
+            .await
+            .map_err(|error| Failure::failed(format!("cannot start the echo service: {error}")))?;
+        let registry = Arc::new(wiring::registry(config, true)?);
+        let worker_id = format!("{DEVELOPER}/{}", std::process::id());
+        let mut options = Options {
+            exclusive: true,
+            worker_id,
+            ..config.engine_options()
+        };
+        options
+            .env
+            .entry(echo::VARIABLE)
+            .or_insert_with(|| echo.url().into());
+        let embedded = Embedded::start_with(data, registry, options).await?;
+        Ok(Self { embedded, echo })
+    }
+
+    pub(super) fn control(&self) -> &Control {
+        &self.embedded.control
+    }
+
+    pub(super) fn echo_url(&self) -> &str {
+        self.echo.url()
+    }
+
+    pub(super) async fn shutdown(self) {
+        self.embedded.shutdown().await;
+    }
+}
+
+impl From<WiringError> for Failure {
+    fn from(error: WiringError) -> Self {
+        match error {
+            WiringError::Config(message) => Self::BadInput(message),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+pub(super) fn config(common: &Common) -> Result<Config, Failure> {
+    Config::load(common.config.as_deref()).map_err(|error| Failure::bad_input(error.to_string()))
+}
+
+/// Saves a checked schema; one of that name gets a new version.
+pub(super) async fn save(
+    control: &Control,
+    definition: &Definition,
+) -> Result<SchemaRecord, Failure> {
+    let parts = control.parts();
+    let known = parts.store.schema(&definition.name).await?;
+    let now = parts.clock.now();
+    let save = SaveSchema {
+        id: SchemaId(time_ordered(now, &*parts.entropy)),
+        name: definition.name.clone(),
+        description: definition.description.clone(),
+        definition: schema::to_stored_json(definition),
+        hash: schema::content_hash(definition),
+        created_by: DEVELOPER.into(),
+        now,
+        mode: known.map_or(SaveMode::Create, |known| SaveMode::Update {
+            id: known.id,
+            if_version: None,
+        }),
+    };
+    parts
+        .store
+        .save_schema(save)
+        .await
+        .map_err(|error: CatalogError| Failure::failed(error.to_string()))
+}

@@ -1,0 +1,137 @@
+//! What comes from files, flags and stdin, read with limits and checked before anything starts.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::failure::Failure;
+
+/// The limit on a schema's bytes; the loader checks it too, but must not be handed a disk image.
+const SCHEMA_BYTES_MAX: u64 = 4 << 20;
+const INPUT_BYTES_MAX: u64 = 16 << 20;
+const DEPTH_MAX: usize = 64;
+
+/// The text of a schema file, or a sentence why not.
+pub(super) fn schema_text(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(format!("{shown} is a folder, not a schema file"));
+    }
+    let bytes = read_limited(path, SCHEMA_BYTES_MAX)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        format!(
+            "{shown} is not text: byte {} is not UTF-8",
+            error.utf8_error().valid_up_to() + 1
+        )
+    })?;
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Err(format!("{shown} is empty"));
+    }
+    Ok(text)
+}
+
+fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+    let problem = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let file = File::open(path).map_err(problem)?;
+    read_at_most(file, limit).map_err(problem)?.ok_or_else(|| {
+        format!(
+            "{} is larger than the limit of {} MiB",
+            path.display(),
+            limit >> 20
+        )
+    })
+}
+
+fn read_at_most(from: impl Read, limit: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
+}
+
+/// `--input`: JSON itself, `@file`, or `-` for stdin.
+pub(super) fn json_argument(name: &str, argument: &str) -> Result<Value, Failure> {
+    let bad = |reason: String| Failure::bad_input(format!("{name}: {reason}"));
+    let text = match (argument, argument.strip_prefix('@')) {
+        ("-", _) => read_stdin().map_err(bad)?,
+        (_, Some(path)) => read_limited(Path::new(path), INPUT_BYTES_MAX).map_err(bad)?,
+        (text, None) => text.as_bytes().to_vec(),
+    };
+    parse_json(&text).map_err(bad)
+}
+
+fn read_stdin() -> Result<Vec<u8>, String> {
+    match read_at_most(std::io::stdin().lock(), INPUT_BYTES_MAX) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(format!("stdin has more than {} MiB", INPUT_BYTES_MAX >> 20)),
+        Err(error) => Err(format!("cannot read stdin: {error}")),
+    }
+}
+
+fn parse_json(text: &[u8]) -> Result<Value, String> {
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+    let value = serde_json::from_slice(text).map_err(|error| format!("not valid JSON: {error}"))?;
+    match deeper_than(&value, DEPTH_MAX) {
+        true => Err(format!("the JSON is nested deeper than {DEPTH_MAX} levels")),
+        false => Ok(value),
+    }
+}
+
+fn deeper_than(value: &Value, limit: usize) -> bool {
+    match value {
+        Value::Array(items) => limit == 0 || items.iter().any(|item| deeper_than(item, limit - 1)),
+        Value::Object(fields) => {
+            limit == 0 || fields.values().any(|item| deeper_than(item, limit - 1))
+        }
+        _ => false,
+    }
+}
+
+/// `--var name=json`, any number of them.
+pub(super) fn variables(arguments: &[String]) -> Result<Map<String, Value>, Failure> {
+    arguments
+        .iter()
+        .map(|argument| variable(argument).map_err(Failure::bad_input))
+        .collect()
+}
+
+pub(super) fn variable(argument: &str) -> Result<(String, Value), String> {
+    let Some((name, json)) = argument.split_once('=') else {
+        return Err(format!("`{argument}` is no variable; write name=json"));
+    };
+    let name = name.trim();
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && name.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    if !is_name {
+        return Err(format!(
+            "`{name}` is no name for a variable; use letters, digits and _"
+        ));
+    }
+    let value = parse_json(json.as_bytes()).map_err(|reason| {
+        format!("variable `{name}`: {reason} (text needs quotes: {name}='\"text\"')")
+    })?;
+    Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_json() {
+        assert_eq!(variable("a=1"), Ok(("a".into(), 1.into())));
+        assert_eq!(variable("a = {\"b\": \"x=y\"}").unwrap().1["b"], "x=y");
+        for bad in ["a", "=1", "a=", "a=text", "1a=1", "a b=1", "a={"] {
+            assert!(variable(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn deep_json_is_refused() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(parse_json(nested(64).as_bytes()).is_ok());
+        assert!(parse_json(nested(65).as_bytes()).is_err());
+        assert!(parse_json(nested(100_000).as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Values as people like to read them: short, on one line, without anything that could upset a terminal.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use pawl_kernel::time::Timestamp;
+use serde_json::Value;
+
+/// Data must not move the cursor or change colours: control characters become visible escapes.
+pub(super) fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => cleaned.push(c),
+            c if c.is_control() => cleaned.extend(c.escape_default()),
+            c => cleaned.push(c),
+        }
+    }
+    cleaned
+}
+
+/// At most `chars` characters of one line.
+pub(super) fn cut(text: &str, chars: usize) -> String {
+    let line = clean(text).replace(['\n', '\t'], " ");
+    if line.chars().count() <= chars {
+        return line;
+    }
+    let kept: String = line.chars().take(chars.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Compact JSON; text without its quotes, null as nothing.
+pub(super) fn brief(value: &Value, chars: usize) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => cut(text, chars),
+        other => cut(&other.to_string(), chars),
+    }
+}
+
+/// What a step gave. Of an HTTP answer people want to see status and body, not the headers.
+pub(super) fn output(value: &Value, chars: usize) -> String {
+    match (value.get("status_code"), value.get("body")) {
+        (Some(status), Some(body)) => {
+            cut(format!("{status} {}", brief(body, chars)).trim_end(), chars)
+        }
+        _ if value.as_object().is_some_and(serde_json::Map::is_empty) => String::new(),
+        _ => brief(value, chars),
+    }
+}
+
+/// `CODE: message`.
+pub(super) fn error(value: &Value, chars: usize) -> String {
+    match (value["code"].as_str(), value["message"].as_str()) {
+        (Some(code), Some(message)) => cut(&format!("{code}: {message}"), chars),
+        _ => brief(value, chars),
+    }
+}
+
+/// One unit is enough: `0.3 ms`, `12 ms`, `1.5 s`, `3m20s`.
+pub(super) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    match seconds {
+        s if s < 0.001 => format!("{:.1} ms", s * 1e3),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s if s < 60.0 => format!("{s:.1} s"),
+        _ => pawl_kernel::time::format_duration(Duration::from_secs(duration.as_secs())),
+    }
+}
+
+/// `2026-01-31 12:30:05` where the reader sits.
+pub(super) fn local_time(at: Timestamp) -> String {
+    jiff::Timestamp::from_microsecond(at.as_micros()).map_or_else(
+        |_| at.to_string(),
+        |moment| {
+            moment
+                .to_zoned(TimeZone::system())
+                .strftime("%Y-%m-%d %H:%M:%S")
+                .to_string()
+        },
+    )
+}
+
+/// `12:30:05`, for moments that are near.
+pub(super) fn clock_time(at: Timestamp) -> String {
+    local_time(at)
+        .split_once(' ')
+        .map_or_else(|| at.to_string(), |(_, time)| time.to_owned())
+}
+
+/// A time of the API, for people; what is missing is empty.
+pub(super) fn api_time(value: &Value) -> String {
+    moment(value).map(local_time).unwrap_or_default()
+}
+
+/// Time from one field of the API to another.
+pub(super) fn api_duration(from: &Value, to: &Value) -> String {
+    let both = moment(from).zip(moment(to));
+    both.map(|(from, to)| duration(to.since(from)))
+        .unwrap_or_default()
+}
+
+fn moment(value: &Value) -> Option<Timestamp> {
+    Timestamp::parse(value.as_str()?)
+}
+
+/// `file:3:7: error: message [CODE] (hint)`.
+pub(super) fn diagnostic_line(diagnostic: &Value) -> String {
+    let text = |name: &str| diagnostic[name].as_str().unwrap_or_default();
+    let mut line = String::new();
+    if !text("file").is_empty() {
+        line.push_str(&format!("{}:", text("file")));
+    }
+    if let Some(number) = diagnostic["line"].as_u64() {
+        line.push_str(&format!("{number}:{}: ", diagnostic["column"]));
+    }
+    line.push_str(&format!(
+        "{}: {} [{}]",
+        text("severity"),
+        text("message"),
+        text("code")
+    ));
+    if !text("hint").is_empty() {
+        line.push_str(&format!(" ({})", text("hint")));
+    }
+    clean(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_cannot_upset_the_terminal() {
+        assert_eq!(clean("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(cut("one\ntwo", 20), "one two");
+        assert_eq!(cut("привет, мир", 7), "привет…");
+    }
+
+    #[test]
+    fn durations_have_one_unit() {
+        let shown = |micros| duration(Duration::from_micros(micros));
+        assert_eq!(shown(300), "0.3 ms");
+        assert_eq!(shown(12_400), "12 ms");
+        assert_eq!(shown(1_500_000), "1.5 s");
+        assert_eq!(shown(200_000_000), "3m20s");
+    }
+}

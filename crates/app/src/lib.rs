@@ -1,0 +1,11 @@
+//! The binary's library: the only place where store, queue, nodes, engine and HTTP meet.
+//!
+//! [`wiring`] puts an engine together, [`api`] serves it, [`cli`] is what people type.
+
+pub mod api;
+pub mod bench;
+pub mod cli;
+pub mod config;
+pub mod echo;
+pub mod system;
+pub mod wiring;

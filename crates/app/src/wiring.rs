@@ -1,0 +1,124 @@
+//! Puts an engine together. The only code that knows which store, queue and node types there are.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pawl_engine::control::Control;
+use pawl_engine::worker::Worker;
+use pawl_engine::{Options, Parts};
+use pawl_kernel::node::Registry;
+use pawl_kernel::ports::store::{RecoveryStore, StoreError};
+use pawl_kernel::time::Clock;
+use pawl_nodes::Environment;
+use pawl_nodes::http::{AddressPolicy, HttpLimits};
+use pawl_sqlite::{EmbeddedQueue, OpenError, SqliteStore};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::system::{SystemClock, SystemEntropy};
+
+#[derive(Debug, thiserror::Error)]
+pub enum WiringError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Config(String),
+}
+
+/// Engine, store and queue in one process on one data folder.
+pub struct Embedded {
+    pub control: Control,
+    stop: CancellationToken,
+    worker: JoinHandle<()>,
+    store: Arc<SqliteStore>,
+}
+
+impl Embedded {
+    /// Opens the folder, clears what a dead process left, and starts the worker.
+    pub async fn start(data: &Path, config: &Config) -> Result<Self, WiringError> {
+        let registry = Arc::new(registry(config, true)?);
+        let options = Options {
+            exclusive: true,
+            worker_id: worker_id(),
+            ..config.engine_options()
+        };
+        Self::start_with(data, registry, options).await
+    }
+
+    pub async fn start_with(
+        data: &Path,
+        registry: Arc<Registry>,
+        options: Options,
+    ) -> Result<Self, WiringError> {
+        let store = Arc::new(SqliteStore::open(data, pawl_sqlite::Options::default())?);
+        let clock = Arc::new(SystemClock);
+        let cleared = store.clear_leases(clock.now()).await?;
+        if cleared > 0 {
+            tracing::info!(
+                cleared,
+                "executions interrupted by the last stop will go on"
+            );
+        }
+        let queue = Arc::new(EmbeddedQueue::default());
+        let parts = Parts::new(
+            store.clone(),
+            queue,
+            clock,
+            Arc::new(SystemEntropy),
+            registry,
+            options,
+        );
+        pawl_engine::worker::queue_everything(&parts).await?;
+        let worker = Worker::new(parts.clone());
+        let control = Control::new(parts, Some(worker.handle()));
+        let stop = CancellationToken::new();
+        let worker = tokio::spawn(worker.run(stop.clone()));
+        Ok(Self {
+            control,
+            stop,
+            worker,
+            store,
+        })
+    }
+
+    /// Finishes what is in flight and closes the store.
+    pub async fn shutdown(self) {
+        self.stop.cancel();
+        if let Err(error) = self.worker.await {
+            tracing::error!(%error, "the worker did not end well");
+        }
+        drop(self.control);
+        self.store.close();
+    }
+}
+
+/// The node types of this binary. `loopback`: `dev` and `run` may call services on this machine.
+pub fn registry(config: &Config, loopback: bool) -> Result<Registry, WiringError> {
+    let mut policy = AddressPolicy {
+        allow_loopback: loopback,
+        allow_private: config.http.allow_private,
+        ..AddressPolicy::default()
+    };
+    for range in &config.http.allow {
+        let range = range.parse().map_err(|_| {
+            WiringError::Config(format!(
+                "http.allow: `{range}` is no address range; write 10.1.0.0/16"
+            ))
+        })?;
+        policy.allow.push(range);
+    }
+    Ok(pawl_nodes::registry(&Environment::new(
+        policy,
+        HttpLimits::default(),
+    )))
+}
+
+/// A name a person can find: host and process.
+fn worker_id() -> String {
+    let host =
+        std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_else(|_| "localhost".into());
+    format!("{}/{}", host.trim(), std::process::id())
+}

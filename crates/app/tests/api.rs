@@ -1,0 +1,23 @@
+//! The HTTP interface over real sockets, on a real store in a folder of its own.
+
+// Helpers of tests stand outside the functions that clippy knows as tests.
+#![allow(clippy::unwrap_used)]
+
+#[path = "api/client.rs"]
+mod client;
+#[path = "api/control.rs"]
+mod control;
+#[path = "api/events.rs"]
+mod events;
+#[path = "api/executions.rs"]
+mod executions;
+#[path = "api/history.rs"]
+mod history;
+#[path = "api/hostile.rs"]
+mod hostile;
+#[path = "api/operations.rs"]
+mod operations;
+#[path = "api/schemas.rs"]
+mod schemas;
+#[path = "api/server.rs"]
+mod server;

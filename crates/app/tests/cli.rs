@@ -1,0 +1,16 @@
+//! The real binary, from outside: what it prints, how it exits, what it leaves on disk.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "cli/client.rs"]
+mod client;
+#[path = "cli/dev.rs"]
+mod dev;
+#[path = "cli/examples.rs"]
+mod examples;
+#[path = "cli/hostile.rs"]
+mod hostile;
+#[path = "cli/run.rs"]
+mod run;
+#[path = "cli/support.rs"]
+mod support;

@@ -1,0 +1,331 @@
+//! Golden flows: each schema in `tests/flows` runs on both stores and in three dispatch modes, and all six runs
+//! must leave the trace that its `.trace` file holds. `UPDATE_EXPECT=1 cargo test -p pawl --test flows` rewrites
+//! the files; read the difference before committing it.
+//!
+//! A comment line `# input: {…}` gives the input, `# signals: [{"name", "payload"}, …]` what is sent right after
+//! the start. `{{env.ECHO_URL}}` is the echo service on loopback.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pawl::config::Config;
+use pawl::echo::Echo;
+use pawl::system::{SystemClock, SystemEntropy};
+use pawl::wiring::{self, Embedded};
+use pawl_engine::control::{Control, StartRequest, Started};
+use pawl_engine::worker::Worker;
+use pawl_engine::{Options, Parts};
+use pawl_kernel::execution::Step;
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::node::Registry;
+use pawl_kernel::ports::store::{ExecutionView, SaveMode, SaveSchema};
+use pawl_kernel::schema;
+use pawl_kernel::time::Timestamp;
+use pawl_testkit::model::ModelStore;
+use pawl_testkit::model_queue::ModelQueue;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// Nodes per message: strictly one, a few, and the default.
+const MODES: [u32; 3] = [1, 3, 64];
+
+struct Flow {
+    path: PathBuf,
+    text: String,
+}
+
+struct Scene {
+    registry: Arc<Registry>,
+    options: Options,
+    echo: Echo,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_flow_leaves_its_trace() {
+    let scene = Scene::new().await;
+    let flows = flows();
+    let mut traces: Vec<Vec<(String, String)>> = flows.iter().map(|_| Vec::new()).collect();
+    for mode in MODES {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = scene.sqlite(folder.path()).await;
+        let (model, stop) = scene.model();
+        for (number, flow) in flows.iter().enumerate() {
+            for (store, control) in [("sqlite", &sqlite.control), ("model", &model)] {
+                let trace = scene.run(control, flow, number, mode).await;
+                traces[number].push((format!("{store}, {mode} nodes per message"), trace));
+            }
+        }
+        stop.cancel();
+        sqlite.shutdown().await;
+    }
+    for (flow, traces) in flows.iter().zip(&traces) {
+        check(flow, traces);
+    }
+}
+
+#[tokio::test]
+async fn every_node_type_has_a_flow_and_every_trace_too() {
+    let scene = Scene::new().await;
+    let names: BTreeSet<String> = flows().iter().map(Flow::name).collect();
+    for node_type in scene.registry.types() {
+        assert!(names.contains(node_type), "tests/flows/{node_type}.yaml");
+    }
+    for path in files("trace") {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(names.contains(&name), "{} has no flow", path.display());
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/flows")
+}
+
+fn files(ending: &str) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn flows() -> Vec<Flow> {
+    let read = |path: PathBuf| Flow {
+        text: std::fs::read_to_string(&path).unwrap(),
+        path,
+    };
+    files("yaml").into_iter().map(read).collect()
+}
+
+impl Flow {
+    fn name(&self) -> String {
+        self.path
+            .file_stem()
+            .unwrap()
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    /// The JSON after `# key:` in the comments above the schema.
+    fn given(&self, key: &str) -> Option<Value> {
+        let mark = format!("# {key}:");
+        let line = self
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix(&mark))?;
+        Some(serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
+    }
+}
+
+/// All runs agree, and they agree with the file.
+fn check(flow: &Flow, traces: &[(String, String)]) {
+    let (_, first) = &traces[0];
+    for (run, trace) in traces {
+        assert_eq!(trace, first, "{} differs on {run}", flow.name());
+    }
+    let file = flow.path.with_extension("trace");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&file, first).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(
+        *first,
+        expected,
+        "{} (UPDATE_EXPECT=1 rewrites)",
+        file.display()
+    );
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let echo = Echo::start(0).await.unwrap();
+        let env = [(pawl::echo::VARIABLE.to_owned(), json!(echo.url()))];
+        Self {
+            registry: Arc::new(wiring::registry(&Config::default(), true).unwrap()),
+            options: Options {
+                exclusive: true,
+                env: env.into_iter().collect(),
+                ..Options::default()
+            },
+            echo,
+        }
+    }
+
+    async fn sqlite(&self, folder: &Path) -> Embedded {
+        Embedded::start_with(folder, self.registry.clone(), self.options.clone())
+            .await
+            .unwrap()
+    }
+
+    fn model(&self) -> (Control, CancellationToken) {
+        let parts = Parts::new(
+            Arc::new(ModelStore::new()),
+            Arc::new(ModelQueue::new()),
+            Arc::new(SystemClock),
+            Arc::new(SystemEntropy),
+            self.registry.clone(),
+            self.options.clone(),
+        );
+        let worker = Worker::new(parts.clone());
+        let control = Control::new(parts, Some(worker.handle()));
+        let stop = CancellationToken::new();
+        tokio::spawn(worker.run(stop.clone()));
+        (control, stop)
+    }
+
+    async fn run(&self, control: &Control, flow: &Flow, number: usize, mode: u32) -> String {
+        let id = SchemaId(uuid::Uuid::from_u128(number as u128 + 1));
+        self.save(control, flow, id, mode).await;
+        let request = StartRequest {
+            input: flow.given("input"),
+            user: Some(json!({"id": 1, "email": "dev@localhost"})),
+            created_by: "flows".into(),
+            watch: true,
+            ..StartRequest::default()
+        };
+        let started = control.start_version(id, 1, request).await.unwrap();
+        let signals = flow.given("signals").unwrap_or_else(|| json!([]));
+        for (number, signal) in signals.as_array().unwrap().iter().enumerate() {
+            let name = signal["name"].as_str().unwrap().to_owned();
+            let signal_id = format!("signal-{}", number + 1);
+            control
+                .signal(started.id, name, &signal["payload"], Some(signal_id))
+                .await
+                .unwrap();
+        }
+        let view = until_ended(control, started).await;
+        let mask = Mask {
+            id: view.execution.id,
+            echo: self.echo.url().trim_start_matches("http://"),
+        };
+        trace(control, &view, &mask).await
+    }
+
+    async fn save(&self, control: &Control, flow: &Flow, id: SchemaId, mode: u32) {
+        let loaded = schema::load(None, &flow.text, &self.registry);
+        let problems = || schema::render_diagnostics(&flow.text, &loaded.diagnostics, false);
+        let Some(mut definition) = loaded.definition.clone() else {
+            panic!("{}: {}", flow.name(), problems());
+        };
+        definition.settings.max_nodes_per_message = mode;
+        let save = SaveSchema {
+            id,
+            name: definition.name.clone(),
+            description: None,
+            definition: schema::to_stored_json(&definition),
+            hash: schema::content_hash(&definition),
+            created_by: "flows".into(),
+            now: Timestamp::default(),
+            mode: SaveMode::Create,
+        };
+        control.parts().store.save_schema(save).await.unwrap();
+    }
+}
+
+async fn until_ended(control: &Control, started: Started) -> ExecutionView {
+    let mut watcher = started.watcher.unwrap();
+    loop {
+        let view = control.view(started.id).await.unwrap();
+        if view.execution.status.is_terminal() {
+            return view;
+        }
+        watcher.changed().await;
+    }
+}
+
+/// Fields whose value depends on the time, on the length of a port's number or on the program's version.
+const MASKED: [(&str, &str); 5] = [
+    ("date", "TIME"),
+    ("received_at", "TIME"),
+    ("slept_until", "TIME"),
+    ("content-length", "LENGTH"),
+    ("user-agent", "PAWL"),
+];
+
+/// Hides what differs from run to run.
+struct Mask<'a> {
+    id: ExecutionId,
+    echo: &'a str,
+}
+
+impl Mask<'_> {
+    fn json(&self, text: &str) -> String {
+        let mut value: Value = serde_json::from_str(text).unwrap();
+        self.value(&mut value);
+        value.to_string()
+    }
+
+    fn value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(fields) => {
+                fields.values_mut().for_each(|field| self.value(field));
+                for (name, shown) in MASKED {
+                    if let Some(field) = fields.get_mut(name) {
+                        *field = json!(shown);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        text.replace(&self.id.to_string(), "ID")
+            .replace(self.echo, "ECHO")
+    }
+}
+
+async fn trace(control: &Control, view: &ExecutionView, mask: &Mask<'_>) -> String {
+    let store = &control.parts().store;
+    let (execution, id) = (&view.execution, view.execution.id);
+    let mut text = format!("{}\n", execution.status.name());
+    field(&mut text, mask, "output", &execution.output);
+    field(&mut text, mask, "error", &execution.error);
+    for (place, (step, _)) in store.steps(id, 0, 1_000).await.unwrap().iter().enumerate() {
+        assert_eq!(step.seq, place as u64 + 1);
+        describe(&mut text, mask, step);
+    }
+    for (_, line) in store.logs(id, 0, 1_000).await.unwrap() {
+        let message = mask.text(&line.message);
+        writeln!(
+            text,
+            "log {} {} {}: {message}",
+            line.seq, line.node_id, line.level
+        )
+        .unwrap();
+    }
+    text
+}
+
+fn describe(text: &mut String, mask: &Mask<'_>, step: &Step) {
+    let next = step.next_node_id.as_deref().unwrap_or("nothing");
+    let (seq, status) = (step.seq, step.status.name());
+    writeln!(
+        text,
+        "{seq} {} ({}) {status} -> {next}",
+        step.node_id, step.node_type
+    )
+    .unwrap();
+    field(text, mask, "output", &step.output);
+    field(text, mask, "changes", &step.changes);
+    field(text, mask, "error", &step.error);
+    if let Some(attempts) = &step.attempts {
+        let attempts: Value = serde_json::from_str(attempts).unwrap();
+        let code = |attempt: &Value| attempt["error"]["code"].as_str().unwrap_or("ok").to_owned();
+        let codes: Vec<String> = attempts.as_array().unwrap().iter().map(code).collect();
+        writeln!(text, "    attempts: {}", codes.join(", ")).unwrap();
+    }
+}
+
+fn field(text: &mut String, mask: &Mask<'_>, name: &str, value: &Option<String>) {
+    if let Some(value) = value {
+        writeln!(text, "    {name}: {}", mask.json(value)).unwrap();
+    }
+}

@@ -1,0 +1,345 @@
+//! Takes messages, claims what they point at, and runs passes: as many at once as there are slots. A message is
+//! acknowledged last, so that a crash anywhere before brings it back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pawl_kernel::id;
+use pawl_kernel::lifecycle::{ClaimRequest, Skip};
+use pawl_kernel::planted::{self, Bug};
+use pawl_kernel::ports::queue::Delivery;
+use pawl_kernel::ports::store::{Claim, Claimed, lease};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::parts::Parts;
+use crate::pass::{self, PassEnd};
+use crate::running::Running;
+
+/// Most messages claimed in one statement.
+const BATCH: usize = 128;
+
+/// An execution this worker holds the lease of, with the slot it runs in.
+pub(crate) struct Work {
+    claimed: Claimed,
+    delivery: Option<Delivery>,
+    _slot: OwnedSemaphorePermit,
+    /// Held while the execution is one that may kill workers.
+    _suspect: Option<OwnedSemaphorePermit>,
+}
+
+/// The worker's side that others may use: hand it an execution that was born with its lease.
+#[derive(Clone)]
+pub struct Adopter {
+    slots: Arc<Semaphore>,
+    work: mpsc::UnboundedSender<Work>,
+}
+
+/// A slot reserved for an execution about to be created.
+pub struct Slot {
+    permit: OwnedSemaphorePermit,
+    work: mpsc::UnboundedSender<Work>,
+}
+
+impl Adopter {
+    /// A free slot, if there is one: saves the execution the way through the queue.
+    pub fn reserve(&self) -> Option<Slot> {
+        let permit = self.slots.clone().try_acquire_owned().ok()?;
+        Some(Slot {
+            permit,
+            work: self.work.clone(),
+        })
+    }
+}
+
+impl Slot {
+    /// `false`: the worker is gone; the lease will run out and the execution be found.
+    pub fn run(self, claimed: Claimed) -> bool {
+        self.work
+            .send(Work {
+                claimed,
+                delivery: None,
+                _slot: self.permit,
+                _suspect: None,
+            })
+            .is_ok()
+    }
+}
+
+pub struct Consumer {
+    parts: Parts,
+    running: Arc<Running>,
+    slots: Arc<Semaphore>,
+    suspects: Arc<Semaphore>,
+    work_sender: mpsc::UnboundedSender<Work>,
+    work: mpsc::UnboundedReceiver<Work>,
+}
+
+impl Consumer {
+    pub(crate) fn new(parts: Parts, running: Arc<Running>) -> Self {
+        let (work_sender, work) = mpsc::unbounded_channel();
+        let slots = Arc::new(Semaphore::new(parts.options.slots));
+        Self {
+            parts,
+            running,
+            slots,
+            suspects: Arc::new(Semaphore::new(1)),
+            work_sender,
+            work,
+        }
+    }
+
+    pub(crate) fn adopter(&self) -> Adopter {
+        Adopter {
+            slots: self.slots.clone(),
+            work: self.work_sender.clone(),
+        }
+    }
+
+    /// Runs until `stop`, then finishes what is in flight. Dropping the future drops the passes where they are.
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        let mut passes = JoinSet::new();
+        let intake = Intake {
+            parts: self.parts.clone(),
+            slots: self.slots.clone(),
+            suspects: self.suspects.clone(),
+            work: self.work_sender.clone(),
+        };
+        let mut intake = std::pin::pin!(intake.run());
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                Some(work) = self.work.recv() => self.start(&mut passes, work),
+                Some(ended) = passes.join_next(), if !passes.is_empty() => report(ended),
+                () = &mut intake => break,
+            }
+        }
+        self.running.begin_shutdown();
+        self.slots.close();
+        self.drain(passes).await;
+    }
+
+    fn start(&self, passes: &mut JoinSet<()>, work: Work) {
+        let Some(held) = &work.claimed.state.lease else {
+            return;
+        };
+        let ticket = self
+            .running
+            .enter(work.claimed.execution.id, held.token, held.until);
+        let parts = self.parts.clone();
+        passes.spawn(async move {
+            let Work { claimed, delivery, _slot, _suspect } = work;
+            let id = claimed.execution.id;
+            if planted::has(Bug::AckBeforeCommit) {
+                acknowledge(&parts, delivery.as_ref()).await;
+            }
+            match pass::run(parts.clone(), claimed, ticket).await {
+                PassEnd::Committed(dispatch) => {
+                    if let Some(dispatch) = dispatch {
+                        parts.publish(dispatch).await;
+                    }
+                    acknowledge(&parts, delivery.as_ref()).await;
+                }
+                PassEnd::Abandoned => {
+                    tracing::warn!(execution_id = %id, "pass abandoned; the execution will be taken up again");
+                    // Whoever holds the lease now, or the reaper, owns its recovery.
+                    acknowledge(&parts, delivery.as_ref()).await;
+                }
+            }
+        });
+    }
+
+    async fn drain(&mut self, mut passes: JoinSet<()>) {
+        self.work.close();
+        while let Some(work) = self.work.recv().await {
+            give_back(&self.parts, work).await;
+        }
+        let deadline = self.parts.now().plus(self.parts.options.grace);
+        loop {
+            tokio::select! {
+                biased;
+                ended = passes.join_next() => match ended {
+                    Some(ended) => report(ended),
+                    None => return,
+                },
+                () = self.parts.clock.sleep_until(deadline) => break,
+            }
+        }
+        // Asked for first: an aborted pass takes its entry with it.
+        let held = self.running.held();
+        passes.abort_all();
+        let released = self.parts.store.release(held, self.parts.now()).await;
+        tracing::warn!(
+            left = released.map_or(0, |all| all.len()),
+            "nodes still ran at the end of the grace time"
+        );
+    }
+}
+
+fn report(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        tracing::error!(%error, "a pass panicked; its lease will run out and the execution be taken up again");
+    }
+}
+
+async fn give_back(parts: &Parts, work: Work) {
+    let token = work.claimed.state.lease.as_ref().map(|lease| lease.token);
+    if let Some(token) = token {
+        let _ = parts
+            .store
+            .release(vec![(work.claimed.execution.id, token)], parts.now())
+            .await;
+    }
+}
+
+async fn acknowledge(parts: &Parts, delivery: Option<&Delivery>) {
+    if let Some(delivery) = delivery
+        && let Err(error) = parts.queue.acknowledge(delivery.tag).await
+    {
+        tracing::debug!(%error, "not acknowledged; the message will come back and be recognised");
+    }
+}
+
+/// Receives and claims; hands what it took to the consumer.
+struct Intake {
+    parts: Parts,
+    slots: Arc<Semaphore>,
+    suspects: Arc<Semaphore>,
+    work: mpsc::UnboundedSender<Work>,
+}
+
+impl Intake {
+    async fn run(self) {
+        loop {
+            let Ok(first) = self.slots.clone().acquire_owned().await else {
+                return;
+            };
+            let free = self.slots.available_permits().min(BATCH - 1);
+            let deliveries = match self.parts.queue.receive(free + 1).await {
+                Ok(deliveries) => deliveries,
+                Err(pawl_kernel::ports::queue::QueueError::Closed) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot receive");
+                    self.pause().await;
+                    continue;
+                }
+            };
+            let mut slots = vec![first];
+            for _ in 1..deliveries.len() {
+                let Ok(slot) = self.slots.clone().acquire_owned().await else {
+                    return;
+                };
+                slots.push(slot);
+            }
+            self.take(deliveries, slots).await;
+        }
+    }
+
+    async fn take(&self, deliveries: Vec<Delivery>, slots: Vec<OwnedSemaphorePermit>) {
+        let requests: Vec<ClaimRequest> = deliveries
+            .iter()
+            .map(|delivery| self.request(delivery, false))
+            .collect();
+        let leases = requests
+            .iter()
+            .map(|request| (request.execution_id, request.lease.token))
+            .collect();
+        match self.parts.store.claim(requests, self.parts.now()).await {
+            Ok(claims) => {
+                for ((delivery, slot), claim) in deliveries.into_iter().zip(slots).zip(claims) {
+                    self.sort_out(delivery, slot, claim).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot claim");
+                self.pause().await;
+                // The claim may have happened all the same: nobody must wait for leases that nobody uses.
+                let _ = self.parts.store.release(leases, self.parts.now()).await;
+                for delivery in deliveries {
+                    let _ = self.parts.queue.reject(delivery.tag).await;
+                }
+            }
+        }
+    }
+
+    async fn sort_out(&self, delivery: Delivery, slot: OwnedSemaphorePermit, claim: Claim) {
+        match claim {
+            Claim::Taken(claimed) => self.hand_on(*claimed, delivery, slot, None),
+            Claim::Ended(applied) => {
+                self.parts.announce(delivery.message.execution_id, &applied);
+                acknowledge(&self.parts, Some(&delivery)).await;
+            }
+            Claim::Skipped(Skip::Suspect) => self.take_suspect(delivery, slot).await,
+            Claim::Skipped(reason) => {
+                tracing::trace!(execution_id = %delivery.message.execution_id, ?reason, "nothing to do");
+                acknowledge(&self.parts, Some(&delivery)).await;
+            }
+        }
+    }
+
+    fn hand_on(
+        &self,
+        claimed: Claimed,
+        delivery: Delivery,
+        slot: OwnedSemaphorePermit,
+        suspect: Option<OwnedSemaphorePermit>,
+    ) {
+        let work = Work {
+            claimed,
+            delivery: Some(delivery),
+            _slot: slot,
+            _suspect: suspect,
+        };
+        // An error means that the worker is shutting down; the unacknowledged message comes back.
+        let _ = self.work.send(work);
+    }
+
+    /// One suspect at a time, so that what kills workers does not drag others along. If another one is running,
+    /// this one's message is dropped: the sweeper brings it back after a while.
+    async fn take_suspect(&self, delivery: Delivery, slot: OwnedSemaphorePermit) {
+        let Ok(place) = self.suspects.clone().try_acquire_owned() else {
+            return acknowledge(&self.parts, Some(&delivery)).await;
+        };
+        let request = self.request(&delivery, true);
+        match self
+            .parts
+            .store
+            .claim(vec![request], self.parts.now())
+            .await
+            .map(|mut claims| claims.pop())
+        {
+            Ok(Some(Claim::Taken(claimed))) => self.hand_on(*claimed, delivery, slot, Some(place)),
+            Ok(_) => acknowledge(&self.parts, Some(&delivery)).await,
+            Err(_) => {
+                let _ = self.parts.queue.reject(delivery.tag).await;
+            }
+        }
+    }
+
+    fn request(&self, delivery: &Delivery, allow_suspect: bool) -> ClaimRequest {
+        let options = &self.parts.options;
+        ClaimRequest {
+            execution_id: delivery.message.execution_id,
+            message_seq: Some(delivery.message.seq),
+            redelivered: delivery.redelivered,
+            lease: lease(
+                &options.worker_id,
+                id::random(&*self.parts.entropy),
+                self.parts.now().plus(options.lease),
+            ),
+            allow_suspect,
+            max_recoveries: options.max_recoveries,
+        }
+    }
+
+    async fn pause(&self) {
+        self.parts
+            .clock
+            .sleep_until(self.parts.now().plus(Duration::from_millis(500)))
+            .await;
+    }
+}

@@ -1,0 +1,172 @@
+//! What people and programs ask of executions: start, pause, resume, stop, signal, continue, retry, fork.
+//!
+//! Every answer is given after the commit. A message or hint that follows may be lost; nothing depends on it.
+
+mod branch;
+mod start;
+
+use pawl_kernel::execution::{Signal, Status};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle::{Command, ContinueMode, Refusal};
+use pawl_kernel::ports::store::{CommandError, ExecutionView, StoreError};
+use serde_json::{Map, Value};
+
+use crate::graphs::GraphError;
+use crate::parts::Parts;
+use crate::worker::Handle;
+
+pub use branch::{ForkRequest, RetryRequest};
+pub use start::{StartRequest, Started};
+
+#[derive(Clone)]
+pub struct Control {
+    parts: Parts,
+    /// The worker of this process, if it has one.
+    worker: Option<Handle>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    #[error("{0}")]
+    NotFound(String),
+    /// The request cannot be done in the state things are in.
+    #[error("{0}")]
+    Conflict(String),
+    /// The request itself is wrong.
+    #[error("{message}")]
+    Invalid { code: &'static str, message: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Control {
+    pub fn new(parts: Parts, worker: Option<Handle>) -> Self {
+        Self { parts, worker }
+    }
+
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    pub async fn view(&self, id: ExecutionId) -> Result<ExecutionView, ControlError> {
+        self.parts
+            .store
+            .execution(id)
+            .await?
+            .ok_or_else(|| no_such_execution(id))
+    }
+
+    pub async fn pause(&self, id: ExecutionId) -> Result<Status, ControlError> {
+        self.command(id, Command::Pause).await
+    }
+
+    pub async fn resume(&self, id: ExecutionId) -> Result<Status, ControlError> {
+        self.command(id, Command::Resume).await
+    }
+
+    pub async fn stop(&self, id: ExecutionId) -> Result<Status, ControlError> {
+        self.command(id, Command::Stop).await
+    }
+
+    /// `signal_id` makes it count once, however often it is sent.
+    pub async fn signal(
+        &self,
+        id: ExecutionId,
+        name: String,
+        payload: &Value,
+        signal_id: Option<String>,
+    ) -> Result<Status, ControlError> {
+        let drawn =
+            || pawl_kernel::id::time_ordered(self.parts.now(), &*self.parts.entropy).to_string();
+        let signal = Signal {
+            id: signal_id.unwrap_or_else(drawn),
+            name,
+            payload: payload.to_string(),
+            consumed_seq: None,
+            created_at: self.parts.now(),
+        };
+        self.command(id, Command::Signal(signal)).await
+    }
+
+    pub async fn continue_debug(
+        &self,
+        id: ExecutionId,
+        mode: ContinueMode,
+        variables: Map<String, Value>,
+        expect_seq: Option<u64>,
+    ) -> Result<Status, ControlError> {
+        if let ContinueMode::To(node) = &mode {
+            self.check_node(id, node).await?;
+        }
+        self.command(
+            id,
+            Command::Continue {
+                mode,
+                variables,
+                expect_seq,
+            },
+        )
+        .await
+    }
+
+    async fn check_node(&self, id: ExecutionId, node: &str) -> Result<(), ControlError> {
+        let view = self.view(id).await?;
+        let graph = self
+            .parts
+            .graphs
+            .get(view.execution.schema_id, view.execution.schema_version)
+            .await?;
+        if graph.node(node).is_some() {
+            return Ok(());
+        }
+        Err(ControlError::Invalid {
+            code: "UNKNOWN_NODE",
+            message: format!("the schema has no node `{node}`"),
+        })
+    }
+
+    async fn command(&self, id: ExecutionId, command: Command) -> Result<Status, ControlError> {
+        let stopping = matches!(command, Command::Stop);
+        let done = self
+            .parts
+            .store
+            .command(id, command, self.parts.now())
+            .await
+            .map_err(|error| refused(id, error))?;
+        if let Some(applied) = &done.applied {
+            self.parts.announce(id, applied);
+        }
+        if stopping
+            && done.leased
+            && let Some(worker) = &self.worker
+        {
+            worker.stop_requested(id);
+        }
+        if let Some(dispatch) = done.dispatch {
+            self.parts.publish(dispatch).await;
+        }
+        Ok(done.status)
+    }
+}
+
+fn no_such_execution(id: ExecutionId) -> ControlError {
+    ControlError::NotFound(format!("there is no execution {id}"))
+}
+
+fn refused(id: ExecutionId, error: CommandError) -> ControlError {
+    match error {
+        CommandError::Refused(Refusal::NotFound) => no_such_execution(id),
+        CommandError::Refused(refusal) => ControlError::Conflict(refusal.to_string()),
+        CommandError::Store(error) => ControlError::Store(error),
+    }
+}
+
+impl From<GraphError> for ControlError {
+    fn from(error: GraphError) -> Self {
+        match error {
+            GraphError::Store(error) => Self::Store(error),
+            GraphError::Missing { .. } => Self::NotFound(error.to_string()),
+            GraphError::Broken { .. } => Self::Conflict(error.to_string()),
+        }
+    }
+}

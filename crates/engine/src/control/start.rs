@@ -1,0 +1,283 @@
+//! Creating executions.
+
+use std::sync::Arc;
+
+use pawl_kernel::effect;
+use pawl_kernel::execution::{
+    DebugMode, Execution, Position, PriorityClass, State, Status, Wait, WaitKind,
+};
+use pawl_kernel::id::{self, ExecutionId, SchemaId};
+use pawl_kernel::ports::store::{Claimed, Created, Dispatch, NewExecution, SchemaRecord, lease};
+use pawl_kernel::schema::graph::{Graph, Node};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::Snapshot;
+use serde_json::{Map, Value, json};
+
+use super::{Control, ControlError};
+use crate::hints::Watcher;
+
+#[derive(Clone, Debug, Default)]
+pub struct StartRequest {
+    /// Id or name.
+    pub schema: String,
+    pub version: Option<u32>,
+    pub input: Option<Value>,
+    pub variables: Map<String, Value>,
+    pub user: Option<Value>,
+    pub debug_mode: bool,
+    pub priority: Option<PriorityClass>,
+    pub tenant: Option<String>,
+    pub labels: Map<String, Value>,
+    pub idempotency_key: Option<String>,
+    pub correlation_id: Option<String>,
+    pub start_at: Option<Timestamp>,
+    pub created_by: String,
+    /// Return a watcher with the answer.
+    pub watch: bool,
+}
+
+pub struct Started {
+    pub id: ExecutionId,
+    /// `false`: the idempotency key was seen before, and this is the execution it made.
+    pub created: bool,
+    /// Watches it from before it was created, if that was asked for and it is new: no change can be missed.
+    pub watcher: Option<Watcher>,
+}
+
+/// Everything about a new execution but where it stands.
+pub(super) struct Draft {
+    pub(super) schema_id: SchemaId,
+    pub(super) version: u32,
+    pub(super) initial: Arc<str>,
+    pub(super) request: StartRequest,
+    pub(super) retry_of: Option<ExecutionId>,
+    pub(super) forked_from: Option<ExecutionId>,
+    pub(super) snapshot: Option<Snapshot>,
+    pub(super) max_duration: Option<std::time::Duration>,
+}
+
+impl Control {
+    pub async fn start(&self, request: StartRequest) -> Result<Started, ControlError> {
+        let schema = self.startable(&request.schema).await?;
+        let version = request.version.unwrap_or(schema.latest_version);
+        self.start_version(schema.id, version, request).await
+    }
+
+    /// Starts a known version: no look at the catalog.
+    pub async fn start_version(
+        &self,
+        schema_id: SchemaId,
+        version: u32,
+        request: StartRequest,
+    ) -> Result<Started, ControlError> {
+        let graph = self.parts.graphs.get(schema_id, version).await?;
+        let initial = start_record(&request).into();
+        let draft = Draft {
+            schema_id,
+            version,
+            initial,
+            request,
+            retry_of: None,
+            forked_from: None,
+            snapshot: None,
+            max_duration: None,
+        };
+        self.create(draft, &graph, graph.start(), None).await
+    }
+
+    async fn startable(&self, key: &str) -> Result<SchemaRecord, ControlError> {
+        let found = self.parts.store.schema(key).await?;
+        let schema =
+            found.ok_or_else(|| ControlError::NotFound(format!("there is no schema `{key}`")))?;
+        if schema.active {
+            return Ok(schema);
+        }
+        Err(ControlError::Conflict(format!(
+            "the schema `{}` is deactivated; activate it to start it",
+            schema.name
+        )))
+    }
+
+    /// Writes the rows and sees to it that somebody runs them.
+    pub(super) async fn create(
+        &self,
+        draft: Draft,
+        graph: &Graph,
+        node: &Node,
+        effect_key: Option<String>,
+    ) -> Result<Started, ControlError> {
+        let now = self.parts.now();
+        let id = ExecutionId(id::time_ordered(now, &*self.parts.entropy));
+        let delayed = draft.request.start_at.filter(|at| *at > now);
+        let watcher = draft.request.watch.then(|| self.parts.hints.watch(id));
+        let mut new = assemble(draft, graph, node, effect_key, id, now);
+        let slot = match (delayed, &self.worker) {
+            (None, Some(worker)) => worker.adopter.reserve(),
+            _ => None,
+        };
+        if let Some(at) = delayed {
+            let wait = Wait {
+                kind: WaitKind::Start,
+                id: id::random(&*self.parts.entropy),
+                wake_at: Some(at),
+                name: None,
+            };
+            new.state.wait = Some(wait);
+            new.execution.status = Status::Pending;
+            new.execution.queued_at = None;
+        } else if slot.is_some() {
+            self.bear_with_lease(&mut new, now);
+        }
+        let claimed = slot.is_some().then(|| Claimed {
+            execution: new.execution.clone(),
+            state: new.state.clone(),
+        });
+        let priority = new.execution.priority;
+        let seq = new.state.seq;
+        match self.parts.store.create(new).await? {
+            Created::Existing(id) => {
+                return Ok(Started {
+                    id,
+                    created: false,
+                    watcher: None,
+                });
+            }
+            Created::New => {}
+        }
+        match (slot.zip(claimed), delayed) {
+            (Some((slot, claimed)), _) => {
+                slot.run(claimed);
+            }
+            (None, Some(at)) => self.parts.hints.timer(at),
+            (None, None) => {
+                self.parts
+                    .publish(Dispatch {
+                        execution_id: id,
+                        seq,
+                        priority,
+                    })
+                    .await
+            }
+        }
+        Ok(Started {
+            id,
+            created: true,
+            watcher,
+        })
+    }
+
+    /// Born with the lease of this process's worker: creation and claim are one commit.
+    fn bear_with_lease(&self, new: &mut NewExecution, now: Timestamp) {
+        let options = &self.parts.options;
+        let token = id::random(&*self.parts.entropy);
+        new.state.lease = Some(lease(&options.worker_id, token, now.plus(options.lease)));
+        new.state.recoveries = 1;
+        new.execution.status = Status::Running;
+        new.execution.started_at = Some(now);
+    }
+}
+
+fn assemble(
+    draft: Draft,
+    graph: &Graph,
+    node: &Node,
+    effect_key: Option<String>,
+    id: ExecutionId,
+    now: Timestamp,
+) -> NewExecution {
+    let settings = &graph.definition().settings;
+    let base_seq = draft.snapshot.as_ref().map_or(0, |snapshot| snapshot.seq);
+    let mut position = Position::at(node.id.clone(), None, now);
+    if !node.pure {
+        position.effect_key = Some(effect_key.unwrap_or_else(|| effect::key(id, base_seq + 1)));
+    }
+    let from = draft.request.start_at.map_or(now, |at| at.max(now));
+    let mut state = first_state(id, base_seq, position, now);
+    state.deadline_at = from.plus(draft.max_duration.unwrap_or(settings.max_duration));
+    state.calls_spent = u64::from(!node.pure);
+    if draft.request.debug_mode {
+        state.debug = DebugMode::Step;
+    }
+    let snapshot = draft.snapshot.clone();
+    let execution = first_execution(draft, settings.priority.into(), base_seq, id, now);
+    NewExecution {
+        execution,
+        state,
+        snapshot,
+    }
+}
+
+fn first_state(id: ExecutionId, seq: u64, position: Position, now: Timestamp) -> State {
+    State {
+        execution_id: id,
+        seq,
+        position,
+        wait: None,
+        hold: None,
+        control: None,
+        inbox: 0,
+        lease: None,
+        commit_id: None,
+        recoveries: 0,
+        interrupted: false,
+        debug: DebugMode::Off,
+        deadline_at: now,
+        next_sweep_at: None,
+        calls_spent: 0,
+        bytes_spent: 0,
+        version: 1,
+        updated_at: now,
+    }
+}
+
+fn first_execution(
+    draft: Draft,
+    priority: PriorityClass,
+    base_seq: u64,
+    id: ExecutionId,
+    now: Timestamp,
+) -> Execution {
+    let request = draft.request;
+    let labels = (!request.labels.is_empty()).then(|| Value::Object(request.labels).to_string());
+    Execution {
+        id,
+        tenant: request.tenant,
+        labels,
+        schema_id: draft.schema_id,
+        schema_version: draft.version,
+        status: Status::Queued,
+        priority: request.priority.unwrap_or(priority),
+        debug_mode: request.debug_mode,
+        created_by: request.created_by,
+        correlation_id: request.correlation_id.unwrap_or_else(|| id.to_string()),
+        idempotency_key: request.idempotency_key,
+        parent_id: None,
+        parent_seq: None,
+        child_index: None,
+        retry_of: draft.retry_of,
+        forked_from: draft.forked_from,
+        base_seq,
+        initial: draft.initial,
+        output: None,
+        error: None,
+        created_at: now,
+        queued_at: Some(now),
+        started_at: None,
+        finished_at: None,
+    }
+}
+
+/// `executions.initial`: only what was given; the context fills in the rest.
+fn start_record(request: &StartRequest) -> String {
+    let mut record = Map::new();
+    if let Some(input) = &request.input {
+        record.insert("input".into(), input.clone());
+    }
+    if let Some(user) = &request.user {
+        record.insert("user".into(), user.clone());
+    }
+    if !request.variables.is_empty() {
+        record.insert("variables".into(), json!(request.variables));
+    }
+    Value::Object(record).to_string()
+}

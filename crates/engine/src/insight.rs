@@ -1,0 +1,6 @@
+//! Answers from the rows alone: why an execution is not moving, what breaks the rule that everything open has
+//! somebody or something that will move it, and where two runs part.
+
+pub mod diff;
+pub mod doctor;
+pub mod explain;

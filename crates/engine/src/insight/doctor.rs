@@ -1,0 +1,173 @@
+//! Liveness as a query: every open execution has a message due, a live lease, a timer, a wait or a hold.
+
+use pawl_kernel::execution::Hold;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{Dispatch, ExecutionView, StoreResult};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::WaitTimer;
+use serde::Serialize;
+
+use crate::parts::Parts;
+
+const PAGE: u32 = 500;
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    pub execution_id: String,
+    pub schema: String,
+    /// `wait_without_timer`, `lease_expired`, `stop_not_applied`, `no_message`.
+    pub problem: &'static str,
+    pub detail: String,
+    pub fixed: bool,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    pub open_executions: u64,
+    pub findings: Vec<Finding>,
+    pub about: Vec<(String, String)>,
+}
+
+/// Looks at every open execution; with `fix` it repairs what it finds.
+pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
+    let mut report = Report {
+        about: parts.store.about().await?,
+        ..Report::default()
+    };
+    let mut after: Option<ExecutionId> = None;
+    loop {
+        let page = parts.store.open_executions(after, PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(report);
+        };
+        after = Some(last.execution.id);
+        report.open_executions += page.len() as u64;
+        examine_page(parts, &page, fix, &mut report).await?;
+    }
+}
+
+async fn examine_page(
+    parts: &Parts,
+    page: &[ExecutionView],
+    fix: bool,
+    report: &mut Report,
+) -> StoreResult<()> {
+    let timed: Vec<&ExecutionView> = page
+        .iter()
+        .filter(|view| {
+            view.state
+                .wait
+                .as_ref()
+                .is_some_and(|wait| wait.wake_at.is_some())
+        })
+        .collect();
+    let waits = timed
+        .iter()
+        .filter_map(|view| {
+            view.state
+                .wait
+                .as_ref()
+                .map(|wait| (view.execution.id, wait.id))
+        })
+        .collect();
+    let shards = parts.store.timer_shards(waits).await?;
+    let without_timer: Vec<ExecutionId> = timed
+        .iter()
+        .zip(shards)
+        .filter(|(_, shard)| shard.is_none())
+        .map(|(view, _)| view.execution.id)
+        .collect();
+    for view in page {
+        let missing = without_timer.contains(&view.execution.id);
+        if let Some((problem, detail)) = diagnose(parts, view, missing) {
+            let fixed = fix && repair(parts, view, problem).await?;
+            report.findings.push(Finding {
+                execution_id: view.execution.id.to_string(),
+                schema: view.schema_name.clone(),
+                problem,
+                detail,
+                fixed,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn diagnose(
+    parts: &Parts,
+    view: &ExecutionView,
+    timer_missing: bool,
+) -> Option<(&'static str, String)> {
+    let (state, now) = (&view.state, parts.now());
+    if state.has_live_lease(now) {
+        return None;
+    }
+    if timer_missing {
+        return Some((
+            "wait_without_timer",
+            "it waits, but no timer row will wake it".into(),
+        ));
+    }
+    // The reaper and the sweeper get their usual time before anything counts as a problem.
+    let patience = parts.options.sweep_after * 6;
+    let long_ago = |since: Timestamp| now.since(since) > patience;
+    if let Some(lease) = state.lease.as_ref().filter(|lease| long_ago(lease.until)) {
+        return Some((
+            "lease_expired",
+            format!(
+                "the lease of {} ran out at {} and nobody took it",
+                lease.owner, lease.until
+            ),
+        ));
+    }
+    if state.control.is_some() && state.lease.is_none() {
+        return Some((
+            "stop_not_applied",
+            "it was told to stop and nobody applied it".into(),
+        ));
+    }
+    let due = state.next_sweep_at.is_none_or(long_ago);
+    if state.is_runnable() && state.lease.is_none() && long_ago(state.updated_at) && due {
+        return Some((
+            "no_message",
+            format!(
+                "it could run since {} and no message brought a worker",
+                state.updated_at
+            ),
+        ));
+    }
+    None
+}
+
+async fn repair(parts: &Parts, view: &ExecutionView, problem: &str) -> StoreResult<bool> {
+    let id = view.execution.id;
+    match (problem, &view.state.wait) {
+        ("wait_without_timer", Some(wait)) => {
+            let Some(at) = wait.wake_at else {
+                return Ok(false);
+            };
+            parts
+                .store
+                .register_timers(
+                    vec![WaitTimer {
+                        execution_id: id,
+                        wait_id: wait.id,
+                        at,
+                    }],
+                    parts.now(),
+                )
+                .await?;
+            parts.hints.timer(at);
+        }
+        _ if view.state.hold == Some(Hold::Pause) => return Ok(false),
+        _ => {
+            let dispatch = Dispatch {
+                execution_id: id,
+                seq: view.state.seq,
+                priority: view.execution.priority,
+            };
+            parts.publish(dispatch).await;
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,222 @@
+//! One sentence and the facts: why an execution is where it is, who or what holds it, until when.
+
+use std::time::Duration;
+
+use pawl_kernel::execution::{Hold, WaitKind};
+use pawl_kernel::ports::store::ExecutionView;
+use pawl_kernel::time::{Timestamp, format_duration};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// Stable, for programs: `sleeping`, `waiting_for_event`, …
+    pub reason: &'static str,
+    /// For people.
+    pub sentence: String,
+    pub facts: Map<String, Value>,
+}
+
+/// What the row does not tell.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    pub now: Timestamp,
+    /// The shard whose timer row will wake it.
+    pub timer_shard: Option<u32>,
+    /// The type of the current node, if no worker here knows it.
+    pub unknown_type: Option<String>,
+    pub sweep_after: Duration,
+}
+
+pub fn explain(view: &ExecutionView, around: &Surroundings) -> Explanation {
+    let (reason, sentence) = why(view, around);
+    Explanation {
+        reason,
+        sentence,
+        facts: facts(view, around),
+    }
+}
+
+fn why(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
+    let (state, status) = (&view.state, view.execution.status);
+    let node = &state.position.node_id;
+    let now = around.now;
+    if status.is_terminal() {
+        return ("ended", ended(view));
+    }
+    if let Some(lease) = state.lease.as_ref().filter(|lease| lease.until > now) {
+        let left = format_duration(round(lease.until.since(now)));
+        let stop = if state.control.is_some() {
+            " It was told to stop and will at its next commit."
+        } else {
+            ""
+        };
+        let text = format!(
+            "The worker {} is running node `{node}`; its lease lasts another {left}.{stop}",
+            lease.owner
+        );
+        return ("running", text);
+    }
+    if state.hold == Some(Hold::Pause) {
+        return (
+            "paused",
+            format!("It was paused before node `{node}` and goes on when somebody resumes it."),
+        );
+    }
+    if let Some(text) = waiting(view, around) {
+        return text;
+    }
+    if state.hold == Some(Hold::Debug) {
+        let text = format!(
+            "It is being debugged and stopped before node `{node}`; continue it with step, run or to a node."
+        );
+        return ("waiting_for_debugger", text);
+    }
+    if let Some(node_type) = &around.unknown_type {
+        let text = format!("Node `{node}` is of type `{node_type}`, which no worker here knows.");
+        return ("no_worker_for_type", text);
+    }
+    idle(view, around)
+}
+
+fn ended(view: &ExecutionView) -> String {
+    let at = view
+        .execution
+        .finished_at
+        .map(|at| format!(" at {at}"))
+        .unwrap_or_default();
+    let error = view
+        .execution
+        .error
+        .as_deref()
+        .and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let why = error
+        .map(|error| {
+            format!(
+                ": {} ({})",
+                error["message"].as_str().unwrap_or("?"),
+                error["code"].as_str().unwrap_or("?")
+            )
+        })
+        .unwrap_or_default();
+    format!(
+        "It ended as {}{at}{why}. An ended execution never changes; retry makes a new one.",
+        view.execution.status.name()
+    )
+}
+
+fn waiting(view: &ExecutionView, around: &Surroundings) -> Option<(&'static str, String)> {
+    let wait = view.state.wait.as_ref()?;
+    let node = &view.state.position.node_id;
+    let wakes = wait.wake_at.map_or_else(String::new, |at| {
+        format!("{at}, in {}", format_duration(round(at.since(around.now))))
+    });
+    let shard = around
+        .timer_shard
+        .map(|shard| format!(" (timer shard {shard})"))
+        .unwrap_or_default();
+    let overdue = wait
+        .wake_at
+        .is_some_and(|at| at.plus(Duration::from_secs(5)) < around.now);
+    let late = if overdue {
+        " It is overdue: is a worker with the role `timers` running?"
+    } else {
+        ""
+    };
+    Some(match wait.kind {
+        WaitKind::Sleep => (
+            "sleeping",
+            format!("It sleeps at node `{node}` until {wakes}{shard}.{late}"),
+        ),
+        WaitKind::Retry => {
+            let tries = view.state.position.attempt;
+            (
+                "waiting_to_retry",
+                format!(
+                    "Node `{node}` failed {tries} time(s); the next try is at {wakes}{shard}.{late}"
+                ),
+            )
+        }
+        WaitKind::Event => {
+            let name = wait.name.as_deref().unwrap_or("?");
+            (
+                "waiting_for_event",
+                format!(
+                    "It waits at node `{node}` for the event `{name}`, at most until {wakes}{shard}.{late}"
+                ),
+            )
+        }
+        WaitKind::Children => (
+            "waiting_for_children",
+            format!("It waits at node `{node}` for its children."),
+        ),
+        WaitKind::Start => (
+            "scheduled",
+            format!("It was created to start at {wakes}{shard}.{late}"),
+        ),
+    })
+}
+
+fn idle(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
+    let state = &view.state;
+    let node = &state.position.node_id;
+    if let Some(lease) = &state.lease {
+        let text = format!(
+            "The lease of worker {} ran out at {}; the reaper will hand node `{node}` to another worker within seconds.",
+            lease.owner, lease.until
+        );
+        return ("lease_expired", text);
+    }
+    let idle = around.now.since(state.updated_at);
+    if idle < around.sweep_after * 2 {
+        return (
+            "queued",
+            format!("It is ready to run node `{node}` and has a message in the queue."),
+        );
+    }
+    let text = format!(
+        "It could run node `{node}` and has waited for {}; the queue is long, or no worker is running. The sweeper sends its message again.",
+        format_duration(round(idle))
+    );
+    ("waiting_for_worker", text)
+}
+
+fn facts(view: &ExecutionView, around: &Surroundings) -> Map<String, Value> {
+    let (execution, state) = (&view.execution, &view.state);
+    let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let all = json!({
+        "status": execution.status.name(),
+        "schema": view.schema_name,
+        "version": execution.schema_version,
+        "current_node_id": &*state.position.node_id,
+        "entered_at": state.position.entered_at.to_string(),
+        "seq": state.seq,
+        "attempt": state.position.attempt + 1,
+        "effect_key": state.position.effect_key,
+        "interrupted": state.interrupted,
+        "wait_kind": state.wait.as_ref().map(|wait| wait.kind.name()),
+        "wait_name": state.wait.as_ref().and_then(|wait| wait.name.clone()),
+        "wake_at": time(state.wait.as_ref().and_then(|wait| wait.wake_at)),
+        "timer_shard": around.timer_shard,
+        "hold": state.hold.map(Hold::name),
+        "stop_requested": state.control.is_some(),
+        "lease_owner": state.lease.as_ref().map(|lease| lease.owner.clone()),
+        "lease_until": time(state.lease.as_ref().map(|lease| lease.until)),
+        "recoveries": state.recoveries,
+        "deadline_at": state.deadline_at.to_string(),
+        "next_sweep_at": time(state.next_sweep_at),
+        "updated_at": state.updated_at.to_string(),
+    });
+    match all {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .collect(),
+        _ => Map::new(),
+    }
+}
+
+/// Tenths of a second are enough for people.
+fn round(duration: Duration) -> Duration {
+    Duration::from_millis(duration.as_millis() as u64 / 100 * 100)
+}

@@ -1,0 +1,25 @@
+//! The loops that run executions. Start reading at [`pass`]: one worker's pass over one execution.
+//!
+//! [`worker`] puts the services together; [`control`] is what API and CLI call; [`insight`] answers why an
+//! execution is where it is. The engine knows no concrete store, queue, node type or server.
+
+pub mod consumer;
+pub mod control;
+mod graphs;
+mod heartbeat;
+mod hints;
+pub mod insight;
+mod options;
+mod parts;
+mod pass;
+pub mod reaper;
+mod redact;
+mod running;
+pub mod timers;
+pub mod worker;
+
+pub use graphs::{GraphError, Graphs};
+pub use hints::{Hints, News, Watcher};
+pub use options::Options;
+pub use parts::Parts;
+pub use redact::Redactor;

@@ -1,0 +1,82 @@
+//! The things every service of the engine works with, handed over once by the wiring.
+
+use std::sync::Arc;
+
+use pawl_kernel::id::{Entropy, ExecutionId};
+use pawl_kernel::node::Registry;
+use pawl_kernel::ports::queue::{Message, Queue};
+use pawl_kernel::ports::store::{Dispatch, Store};
+use pawl_kernel::time::{Clock, Timestamp};
+use pawl_kernel::transition::Applied;
+
+use crate::graphs::Graphs;
+use crate::hints::{Hints, News};
+use crate::options::Options;
+use crate::redact::Redactor;
+
+#[derive(Clone)]
+pub struct Parts {
+    pub store: Arc<dyn Store>,
+    pub queue: Arc<dyn Queue>,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub registry: Arc<Registry>,
+    pub graphs: Arc<Graphs>,
+    pub hints: Arc<Hints>,
+    pub redactor: Arc<Redactor>,
+    pub options: Arc<Options>,
+}
+
+impl Parts {
+    pub fn new(
+        store: Arc<dyn Store>,
+        queue: Arc<dyn Queue>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        registry: Arc<Registry>,
+        options: Options,
+    ) -> Self {
+        Self {
+            graphs: Arc::new(Graphs::new(store.clone(), registry.clone())),
+            redactor: Arc::new(Redactor::new(options.secrets.values())),
+            hints: Arc::new(Hints::default()),
+            options: Arc::new(options),
+            store,
+            queue,
+            clock,
+            entropy,
+            registry,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Publishes a message. One that cannot be published is left to the sweeper: the row says that it is due.
+    pub(crate) async fn publish(&self, dispatch: Dispatch) {
+        let message = Message {
+            execution_id: dispatch.execution_id,
+            seq: dispatch.seq,
+            priority: dispatch.priority,
+            published_at: self.now(),
+        };
+        if let Err(error) = self.queue.publish(message).await {
+            tracing::warn!(execution_id = %dispatch.execution_id, %error, "not published; the sweeper will");
+        }
+    }
+
+    /// Tells everybody in this process what a commit did.
+    pub(crate) fn announce(&self, id: ExecutionId, applied: &Applied) {
+        self.hints.changed(
+            id,
+            News {
+                version: applied.version,
+                ended: applied.ended,
+            },
+        );
+        if let Some(at) = applied.wake_at {
+            self.hints.timer(at);
+        }
+    }
+}

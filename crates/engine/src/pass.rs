@@ -1,0 +1,266 @@
+//! One worker's pass over one execution: run nodes, commit what they did, until the execution blocks, ends, or
+//! its message is used up.
+//!
+//! The promises kept here: nothing effectful starts before everything it depends on is committed, together with
+//! its own position and key; no transaction is open while a node runs; whoever lost the lease commits nothing.
+
+mod commit;
+mod event;
+mod ledger;
+mod load;
+mod run;
+mod step;
+
+use std::sync::Arc;
+
+use pawl_kernel::context::Context;
+use pawl_kernel::execution::{Ending, Execution, Position, State};
+use pawl_kernel::node::NodeError;
+use pawl_kernel::planted::{self, Bug};
+use pawl_kernel::ports::store::{Claimed, Dispatch};
+use pawl_kernel::schema::graph::{Graph, Node};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::Next;
+use pawl_kernel::visit::{self, Move};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::parts::Parts;
+use crate::running::Ticket;
+use ledger::Ledger;
+
+/// How a pass ended.
+#[derive(Debug)]
+pub(crate) enum PassEnd {
+    /// Everything is committed. A message is to be published first if one is due; then acknowledge.
+    Committed(Option<Dispatch>),
+    /// The lease is lost or the store does not answer: nothing may be said about the execution any more. The
+    /// message is left unacknowledged so that it comes back.
+    Abandoned,
+}
+
+pub(crate) struct Pass {
+    parts: Parts,
+    graph: Arc<Graph>,
+    execution: Execution,
+    /// As last committed.
+    state: State,
+    token: Uuid,
+    context: Context,
+    /// Where the execution stands in memory; committed with the next transition.
+    position: Position,
+    /// `position` is what the store has.
+    position_committed: bool,
+    ledger: Ledger,
+    ticket: Ticket,
+    started: Timestamp,
+    nodes_run: u32,
+    limits: Limits,
+    /// The rendered config of the try under way, for the step's `input`.
+    input: Option<String>,
+    /// Only for the planted bug M19.
+    saw_unknown_commit: bool,
+}
+
+/// The limits of this execution: the schema's, unless a retry raised them.
+#[derive(Clone, Debug)]
+struct Limits {
+    max_steps: u64,
+    max_calls: Option<u64>,
+}
+
+/// What one turn of the loop came to.
+enum Turn {
+    GoOn,
+    Over(PassEnd),
+}
+
+/// Loads what the execution needs and runs it. Any error on the way gives the lease back.
+pub(crate) async fn run(parts: Parts, claimed: Claimed, ticket: Ticket) -> PassEnd {
+    let again = planted::has(Bug::UnknownCommitIsFailure)
+        .then(|| (parts.clone(), claimed.clone(), ticket.clone()));
+    let mut pass = match load::load(&parts, claimed, ticket).await {
+        Ok(pass) => pass,
+        Err(end) => return end,
+    };
+    let end = pass.run().await;
+    match again {
+        Some((parts, claimed, ticket)) if pass.saw_unknown_commit => {
+            match load::load(&parts, claimed, ticket).await {
+                Ok(mut pass) => pass.run().await,
+                Err(end) => end,
+            }
+        }
+        _ => end,
+    }
+}
+
+impl Pass {
+    async fn run(&mut self) -> PassEnd {
+        loop {
+            match self.turn().await {
+                Turn::GoOn => {}
+                Turn::Over(end) => return end,
+            }
+        }
+    }
+
+    /// One visit: check the limits, run the node at the position, take in what it did.
+    async fn turn(&mut self) -> Turn {
+        let now = self.parts.now();
+        if let Some(ending) = self.over_limit(now) {
+            return self.end(ending).await;
+        }
+        let graph = self.graph.clone();
+        let Some(node) = graph.node(&self.position.node_id) else {
+            let error = NodeError::new(
+                "INVALID_SCHEMA",
+                format!("the schema has no node `{}`", self.position.node_id),
+            );
+            return self
+                .end(visit::failed(&error, &self.position.node_id))
+                .await;
+        };
+        if node.handler.is_none() {
+            return self.give_back().await;
+        }
+        let decision = match self.visit(&graph, node).await {
+            Ok(decision) => decision,
+            Err(turn) => return turn,
+        };
+        self.follow(&graph, node, decision).await
+    }
+
+    fn over_limit(&self, now: Timestamp) -> Option<Ending> {
+        let seq = self.seq();
+        let error = if now >= self.state.deadline_at {
+            NodeError::new(
+                "EXECUTION_TIMEOUT",
+                format!(
+                    "the execution passed its deadline {}; see settings.max_duration",
+                    self.state.deadline_at
+                ),
+            )
+        } else if seq >= self.limits.max_steps {
+            NodeError::new(
+                "MAX_STEPS_EXCEEDED",
+                format!(
+                    "{seq} steps were made and settings.max_steps is {}; raise it if the loop is meant to run longer",
+                    self.limits.max_steps
+                ),
+            )
+        } else {
+            return self.over_calls();
+        };
+        Some(visit::failed(&error, &self.position.node_id))
+    }
+
+    fn over_calls(&self) -> Option<Ending> {
+        let max = self.limits.max_calls?;
+        if self.ledger.calls_spent <= max {
+            return None;
+        }
+        let error = NodeError::new(
+            "LIMIT_EXCEEDED",
+            format!("{max} outgoing calls were made, the limit settings.max_calls"),
+        );
+        Some(visit::failed(&error, &self.position.node_id))
+    }
+
+    /// Takes in what a visit came to.
+    async fn follow(&mut self, graph: &Graph, node: &Node, decision: Move<'_>) -> Turn {
+        match decision {
+            Move::Leave(finished, next) => match self.record(node, finished, Some(next)) {
+                Ok(()) => self.arrived(next).await,
+                Err(error) => {
+                    Box::pin(self.follow(graph, node, visit::give_up(graph, node, &error))).await
+                }
+            },
+            Move::End(finished, ending) => match self.record(node, finished, None) {
+                Ok(()) => self.end(ending).await,
+                Err(error) => {
+                    Box::pin(self.follow(graph, node, visit::give_up(graph, node, &error))).await
+                }
+            },
+            Move::Retry(error, delay) => self.retry(error, delay).await,
+            Move::Sleep(until) => self.sleep(graph, node, until).await,
+            Move::Await { event, timeout } => self.await_event(graph, node, event, timeout).await,
+        }
+    }
+
+    /// The position is a new node. Goes on in memory, or hands over when this message is used up.
+    async fn arrived(&mut self, next: &Node) -> Turn {
+        let now = self.parts.now();
+        self.position = Position::at(next.id.clone(), Some(self.position.node_id.clone()), now);
+        self.position_committed = false;
+        if !next.pure {
+            self.position.effect_key =
+                Some(pawl_kernel::effect::key(self.execution.id, self.seq() + 1));
+            self.ledger.calls_spent += 1;
+        }
+        self.nodes_run += 1;
+        if self.is_used_up(now) {
+            return self.hand_over().await;
+        }
+        Turn::GoOn
+    }
+
+    fn is_used_up(&self, now: Timestamp) -> bool {
+        self.nodes_run >= self.graph.definition().settings.max_nodes_per_message
+            || self.state.debug != pawl_kernel::execution::DebugMode::Off
+            || now.since(self.started) >= self.parts.options.pass_time
+            || self.ticket.is_shutting_down()
+            || self.ledger.is_large()
+    }
+
+    async fn hand_over(&mut self) -> Turn {
+        let next = Next::Continue {
+            position: self.position.clone(),
+            keep_until: None,
+        };
+        self.commit_last(next).await
+    }
+
+    async fn end(&mut self, mut ending: Ending) -> Turn {
+        self.redact(&mut ending.output);
+        self.redact(&mut ending.error);
+        let next = Next::End {
+            position: self.position.clone(),
+            ending,
+        };
+        self.commit_last(next).await
+    }
+
+    /// An ending is made from the node's own words: what the step hides, the ending hides too.
+    fn redact(&self, text: &mut Option<String>) {
+        if self.parts.redactor.is_empty() {
+            return;
+        }
+        let parsed = text.as_deref().map(serde_json::from_str::<Value>);
+        if let Some(Ok(mut value)) = parsed {
+            self.parts.redactor.value(&mut value);
+            *text = Some(value.to_string());
+        }
+    }
+
+    /// This worker does not know the node's type: another one may. What was done so far is kept.
+    async fn give_back(&mut self) -> Turn {
+        tracing::warn!(
+            execution_id = %self.execution.id,
+            node_id = %self.position.node_id,
+            "this worker does not know the node's type; the execution is left for one that does"
+        );
+        if !self.ledger.is_empty() {
+            return self.hand_over().await;
+        }
+        let lease = vec![(self.execution.id, self.token)];
+        let _ = self.parts.store.release(lease, self.parts.now()).await;
+        // No message: the sweeper offers it again, with a growing pause, to whoever is there then.
+        Turn::Over(PassEnd::Committed(None))
+    }
+
+    /// The seq of the last step, committed or not.
+    fn seq(&self) -> u64 {
+        self.state.seq + self.ledger.steps.len() as u64
+    }
+}

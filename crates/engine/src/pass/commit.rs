@@ -1,0 +1,200 @@
+//! Sending a transition to the store, and finding out what became of it.
+
+use std::time::Duration;
+
+use pawl_kernel::id;
+use pawl_kernel::lifecycle::CommitRefusal;
+use pawl_kernel::node::NodeError;
+use pawl_kernel::planted::{self, Bug};
+use pawl_kernel::ports::store::{CommitError, Dispatch, StoreError};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Applied, Next, Snapshot, Transition};
+use pawl_kernel::visit;
+
+use super::{Pass, PassEnd, Turn};
+
+enum Verdict {
+    Committed(Applied),
+    InboxChanged,
+    /// The lease is not ours any more.
+    Lost,
+    /// This content can never be stored.
+    Rejected(String),
+}
+
+impl Pass {
+    /// Commits and goes on under the same lease, unless somebody wants otherwise.
+    pub(super) async fn commit_on(&mut self, next: Next) -> Result<(), Turn> {
+        match self.send(next, None).await {
+            Verdict::Committed(applied) if applied.lease_kept => {
+                self.position_committed = true;
+                Ok(())
+            }
+            Verdict::Committed(applied) => Err(self.over(&applied)),
+            Verdict::Rejected(reason) => Err(self.end_rejected(reason).await),
+            Verdict::InboxChanged | Verdict::Lost => Err(Turn::Over(PassEnd::Abandoned)),
+        }
+    }
+
+    /// The commit that ends a pass.
+    pub(super) async fn commit_last(&mut self, next: Next) -> Turn {
+        match self.send(next, None).await {
+            Verdict::Committed(applied) => self.over(&applied),
+            Verdict::Rejected(reason) => self.end_rejected(reason).await,
+            Verdict::InboxChanged | Verdict::Lost => Turn::Over(PassEnd::Abandoned),
+        }
+    }
+
+    /// Enters a wait; `Turn::GoOn`: not committed, because the inbox has changed.
+    pub(super) async fn commit_wait(&mut self, next: Next, inbox_seen: Option<u64>) -> Turn {
+        match self.send(next, inbox_seen).await {
+            Verdict::Committed(applied) => self.over(&applied),
+            Verdict::InboxChanged => Turn::GoOn,
+            Verdict::Rejected(reason) => self.end_rejected(reason).await,
+            Verdict::Lost => Turn::Over(PassEnd::Abandoned),
+        }
+    }
+
+    fn over(&self, applied: &Applied) -> Turn {
+        let dispatch = applied.dispatch.then_some(Dispatch {
+            execution_id: self.execution.id,
+            seq: applied.seq,
+            priority: self.execution.priority,
+        });
+        Turn::Over(PassEnd::Committed(dispatch))
+    }
+
+    async fn send(&mut self, next: Next, inbox_seen: Option<u64>) -> Verdict {
+        let transition = self.transition(next, inbox_seen);
+        let verdict = self.deliver(transition).await;
+        if let Verdict::Committed(applied) = &verdict {
+            self.parts.announce(self.execution.id, applied);
+            self.state.seq = applied.seq;
+            self.state.inbox = applied.inbox;
+            self.state.interrupted = false;
+            self.ledger.committed();
+        }
+        verdict
+    }
+
+    fn transition(&mut self, next: Next, inbox_seen: Option<u64>) -> Transition {
+        let snapshot = self.snapshot(&next);
+        Transition {
+            execution_id: self.execution.id,
+            expected_seq: self.state.seq,
+            lease_token: self.token,
+            commit_id: id::random(&*self.parts.entropy),
+            inbox_seen,
+            steps: self.ledger.steps.clone(),
+            logs: self.ledger.logs.clone(),
+            consumed: self.ledger.consumed.clone(),
+            snapshot,
+            next,
+            calls_spent: self.ledger.calls_spent,
+            bytes_spent: self.ledger.bytes_spent,
+            now: self.parts.now(),
+        }
+    }
+
+    fn snapshot(&mut self, next: &Next) -> Option<Snapshot> {
+        if matches!(next, Next::End { .. })
+            || !self.ledger.wants_snapshot()
+            || self.ledger.is_empty()
+        {
+            return None;
+        }
+        let context = self.context.snapshot();
+        self.ledger.unsnapshotted_bytes = 0;
+        self.ledger.snapshot_bytes = context.len();
+        Some(Snapshot {
+            seq: self.seq(),
+            context,
+        })
+    }
+
+    /// Sends until the store has an opinion, or until the lease may be somebody else's.
+    async fn deliver(&mut self, transition: Transition) -> Verdict {
+        let give_up_at = self
+            .ticket
+            .lease_until()
+            .minus(self.parts.options.lease_margin);
+        let mut pause = Duration::from_millis(20);
+        loop {
+            let error = match self.parts.store.commit(transition.clone()).await {
+                Ok(applied) => {
+                    if applied.lease_kept {
+                        self.ticket.renewed(&transition.next);
+                    }
+                    return Verdict::Committed(applied);
+                }
+                Err(CommitError::Refused(CommitRefusal::Fenced)) => return Verdict::Lost,
+                Err(CommitError::Refused(CommitRefusal::InboxChanged)) => {
+                    return Verdict::InboxChanged;
+                }
+                Err(CommitError::Store(error)) => error,
+            };
+            match error {
+                StoreError::Rejected(reason) | StoreError::Corrupt(reason) => {
+                    return Verdict::Rejected(reason);
+                }
+                StoreError::Unknown(_) => {
+                    if let Some(verdict) = self.look_up(&transition, give_up_at).await {
+                        return verdict;
+                    }
+                }
+                StoreError::Unavailable(_) => {}
+            }
+            tracing::warn!(execution_id = %self.execution.id, %error, "commit not done; trying again");
+            if self.parts.now() >= give_up_at {
+                return Verdict::Lost;
+            }
+            self.parts
+                .clock
+                .sleep_until(self.parts.now().plus(pause))
+                .await;
+            pause = (pause * 2).min(Duration::from_secs(1));
+        }
+    }
+
+    /// Did it happen? `commit_id` mine: yes. Else token mine: no, send again (`None`). Else it is over for us.
+    async fn look_up(&mut self, transition: &Transition, give_up_at: Timestamp) -> Option<Verdict> {
+        if planted::has(Bug::UnknownCommitIsFailure) {
+            self.saw_unknown_commit = true;
+            return Some(Verdict::Lost);
+        }
+        loop {
+            match self.parts.store.probe(self.execution.id).await {
+                Ok(Some(probe)) if probe.commit_id == Some(transition.commit_id) => {
+                    return Some(Verdict::Committed(probe.applied));
+                }
+                Ok(Some(probe)) if probe.lease_token == Some(transition.lease_token) => {
+                    return None;
+                }
+                Ok(_) => return Some(Verdict::Lost),
+                Err(_) if self.parts.now() >= give_up_at => return Some(Verdict::Lost),
+                Err(_) => {
+                    self.parts
+                        .clock
+                        .sleep_until(self.parts.now().plus(Duration::from_millis(50)))
+                        .await;
+                }
+            }
+        }
+    }
+
+    /// The store can never take this: the execution fails with the reason instead of being tried for ever.
+    async fn end_rejected(&mut self, reason: String) -> Turn {
+        tracing::error!(execution_id = %self.execution.id, reason, "the store refused a transition");
+        self.ledger.committed();
+        let error = NodeError::new("STORE_REJECTED", reason);
+        let ending = visit::failed(&error, &self.position.node_id);
+        let next = Next::End {
+            position: self.state.position.clone(),
+            ending,
+        };
+        match self.send(next, None).await {
+            Verdict::Committed(applied) => self.over(&applied),
+            _ => Turn::Over(PassEnd::Abandoned),
+        }
+    }
+}

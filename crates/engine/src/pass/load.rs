@@ -1,0 +1,172 @@
+//! From a claim to a pass: the graph, the context, and where to go on.
+
+use std::time::Duration;
+
+use pawl_kernel::context::{Context, Facts};
+use pawl_kernel::node::NodeError;
+use pawl_kernel::ports::store::{Claimed, StoreError};
+use pawl_kernel::transition::{Next, Transition};
+use pawl_kernel::visit;
+use serde_json::Value;
+
+use super::ledger::{Ledger, step_bytes};
+use super::{Limits, Pass, PassEnd};
+use crate::graphs::GraphError;
+use crate::parts::Parts;
+use crate::running::Ticket;
+
+enum LoadError {
+    Store(StoreError),
+    Broken(String),
+}
+
+pub(super) async fn load(parts: &Parts, claimed: Claimed, ticket: Ticket) -> Result<Pass, PassEnd> {
+    match assemble(parts, &claimed, ticket).await {
+        Ok(pass) => Ok(pass),
+        Err(LoadError::Store(error)) => Err(put_back(parts, &claimed, &error).await),
+        Err(LoadError::Broken(reason)) => Err(end_broken(parts, claimed, reason).await),
+    }
+}
+
+async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pass, LoadError> {
+    let Claimed { execution, state } = claimed;
+    let graph = parts
+        .graphs
+        .get(execution.schema_id, execution.schema_version)
+        .await?;
+    let facts = Facts {
+        schema_name: graph.definition().name.clone(),
+    };
+    let mut context = Context::start(execution, &facts, &parts.options.env)?;
+    let mut ledger = Ledger {
+        calls_spent: state.calls_spent,
+        bytes_spent: state.bytes_spent,
+        ..Ledger::default()
+    };
+    if state.seq > 0 {
+        let history = parts.store.history(execution.id, state.seq).await?;
+        if let Some(snapshot) = &history.snapshot {
+            context.restore(&snapshot.context)?;
+            ledger.snapshot_bytes = snapshot.context.len();
+        }
+        for step in &history.steps {
+            context.apply_step(step)?;
+            ledger.unsnapshotted_bytes += step_bytes(step);
+        }
+        context.grow(ledger.unsnapshotted_bytes);
+    }
+    let limits = limits_of(&graph.definition().settings, &execution.initial);
+    let lease = state
+        .lease
+        .as_ref()
+        .ok_or_else(|| LoadError::Broken("claimed without a lease".into()))?;
+    Ok(Pass {
+        token: lease.token,
+        started: parts.now(),
+        position: state.position.clone(),
+        position_committed: true,
+        nodes_run: 0,
+        parts: parts.clone(),
+        graph,
+        execution: execution.clone(),
+        state: state.clone(),
+        context,
+        ledger,
+        ticket,
+        limits,
+        input: None,
+        saw_unknown_commit: false,
+    })
+}
+
+/// A retry may carry raised limits in its start record.
+fn limits_of(settings: &pawl_kernel::schema::definition::Settings, initial: &str) -> Limits {
+    let mut limits = Limits {
+        max_steps: settings.max_steps,
+        max_calls: settings.max_calls,
+    };
+    // Most start records have no limits; parsing them twice for nothing would be felt in every short run.
+    if initial.contains("\"limits\"")
+        && let Ok(record) = serde_json::from_str::<Value>(initial)
+    {
+        limits.max_steps = record["limits"]["max_steps"]
+            .as_u64()
+            .unwrap_or(limits.max_steps);
+        limits.max_calls = record["limits"]["max_calls"].as_u64().or(limits.max_calls);
+    }
+    limits
+}
+
+/// The store failed us before anything ran: the claim shall not count.
+async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassEnd {
+    tracing::warn!(execution_id = %claimed.execution.id, %error, "could not be loaded");
+    let Some(lease) = &claimed.state.lease else {
+        return PassEnd::Abandoned;
+    };
+    parts
+        .clock
+        .sleep_until(parts.now().plus(Duration::from_millis(200)))
+        .await;
+    let released = parts
+        .store
+        .release(vec![(claimed.execution.id, lease.token)], parts.now())
+        .await;
+    match released {
+        Ok(mut dispatches) => PassEnd::Committed(dispatches.pop()),
+        Err(_) => PassEnd::Abandoned,
+    }
+}
+
+/// What is stored cannot be run, now or later: say so instead of trying for ever.
+async fn end_broken(parts: &Parts, claimed: Claimed, reason: String) -> PassEnd {
+    let Some(lease) = &claimed.state.lease else {
+        return PassEnd::Abandoned;
+    };
+    let error = NodeError::new("INVALID_SCHEMA", reason);
+    let transition = Transition {
+        execution_id: claimed.execution.id,
+        expected_seq: claimed.state.seq,
+        lease_token: lease.token,
+        commit_id: pawl_kernel::id::random(&*parts.entropy),
+        inbox_seen: None,
+        steps: Vec::new(),
+        logs: Vec::new(),
+        consumed: Vec::new(),
+        snapshot: None,
+        next: Next::End {
+            ending: visit::failed(&error, &claimed.state.position.node_id),
+            position: claimed.state.position,
+        },
+        calls_spent: claimed.state.calls_spent,
+        bytes_spent: claimed.state.bytes_spent,
+        now: parts.now(),
+    };
+    match parts.store.commit(transition).await {
+        Ok(applied) => {
+            parts.announce(claimed.execution.id, &applied);
+            PassEnd::Committed(None)
+        }
+        Err(_) => PassEnd::Abandoned,
+    }
+}
+
+impl From<StoreError> for LoadError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<GraphError> for LoadError {
+    fn from(error: GraphError) -> Self {
+        match error {
+            GraphError::Store(error) => Self::Store(error),
+            other => Self::Broken(other.to_string()),
+        }
+    }
+}
+
+impl From<pawl_kernel::context::CorruptContext> for LoadError {
+    fn from(error: pawl_kernel::context::CorruptContext) -> Self {
+        Self::Broken(error.to_string())
+    }
+}

@@ -1,0 +1,241 @@
+//! Running one node: render its config, try it within its time, and decide what follows.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use pawl_kernel::expr::{Limits as MeterLimits, Meter, Scope};
+use pawl_kernel::node::{NodeCall, NodeError, Outcome};
+use pawl_kernel::schema::definition::{HANDLE_SUCCESS, OnInterrupt};
+use pawl_kernel::schema::graph::{Graph, Node};
+use pawl_kernel::time::{Timestamp, format_duration};
+use pawl_kernel::transition::Next;
+use pawl_kernel::visit::{self, Finished, Move};
+use serde_json::{Map, Value};
+
+use super::{Pass, PassEnd, Turn};
+use crate::running::Interruption;
+
+impl Pass {
+    /// One try at the position. `Err`: the pass is over.
+    pub(super) async fn visit<'g>(
+        &mut self,
+        graph: &'g Graph,
+        node: &'g Node,
+    ) -> Result<Move<'g>, Turn> {
+        if node.definition.disabled {
+            return Ok(skipped(graph, node));
+        }
+        if !node.pure {
+            self.enter_effect().await?;
+            if self.state.interrupted && node.definition.on_interrupt == OnInterrupt::Fail {
+                return Ok(visit::give_up(graph, node, &interrupted(node)));
+            }
+        }
+        if let Some(until) = self.position.not_before {
+            self.wait_under_lease(until).await?;
+        }
+        let started = self.parts.now();
+        let result = self.try_node(node).await?;
+        self.note_attempt(node, started, result.as_ref().err());
+        let jitter = self.draw();
+        Ok(visit::settle(
+            graph,
+            node,
+            result,
+            self.position.attempt,
+            jitter,
+        ))
+    }
+
+    /// Commits everything the effect depends on, with its position and key, before it may start.
+    async fn enter_effect(&mut self) -> Result<(), Turn> {
+        if self.position_committed {
+            return Ok(());
+        }
+        let keep_until = Some(self.parts.now().plus(self.parts.options.lease));
+        let next = Next::Continue {
+            position: self.position.clone(),
+            keep_until,
+        };
+        self.commit_on(next).await
+    }
+
+    /// A short retry delay, waited for without giving the lease away.
+    async fn wait_under_lease(&mut self, until: Timestamp) -> Result<(), Turn> {
+        let clock = self.parts.clock.clone();
+        tokio::select! {
+            biased;
+            reason = self.ticket.interrupted() => Err(self.interrupted_turn(reason).await),
+            () = clock.sleep_until(until) => Ok(()),
+        }
+    }
+
+    async fn try_node(&mut self, node: &Node) -> Result<Result<Outcome, NodeError>, Turn> {
+        let Some(handler) = node.handler.clone() else {
+            return Ok(Err(NodeError::new(
+                "INVALID_SCHEMA",
+                "the node's type is not known here",
+            )));
+        };
+        let config = match self.render(node) {
+            Ok(config) => config,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.ledger_input(&config);
+        let parts = self.parts.clone();
+        let now = parts.now();
+        let (id, seq) = (self.execution.id.to_string(), self.seq() + 1);
+        let timeout = self.time_for(node, now);
+        let effect_key = self.position.effect_key.clone();
+        let call = NodeCall {
+            node_id: &node.id,
+            config,
+            execution_id: &id,
+            correlation_id: &self.execution.correlation_id,
+            seq,
+            attempt: self.position.attempt + 1,
+            entered_at: self.position.entered_at,
+            now,
+            effect_key: effect_key.as_deref(),
+            timeout,
+            limits: parts.options.payload,
+        };
+        let work = AssertUnwindSafe(handler.run(call)).catch_unwind();
+        if node.pure {
+            return Ok(work
+                .await
+                .unwrap_or_else(|panic| Err(panicked(node, &panic))));
+        }
+        if now.plus(parts.options.lease_margin) >= self.ticket.lease_until() {
+            // The store or this process was stuck: by now the execution may be somebody else's.
+            return Err(Turn::Over(PassEnd::Abandoned));
+        }
+        let deadline = now.plus(timeout);
+        self.ticket.node_entered(deadline);
+        tokio::select! {
+            biased;
+            reason = self.ticket.interrupted() => Err(self.interrupted_turn(reason).await),
+            result = work => Ok(result.unwrap_or_else(|panic| Err(panicked(node, &panic)))),
+            () = parts.clock.sleep_until(deadline) => Ok(Err(timed_out(node, timeout))),
+        }
+    }
+
+    /// Not longer than the node may run, nor beyond the execution's deadline.
+    fn time_for(&self, node: &Node, now: Timestamp) -> Duration {
+        node.timeout.min(self.state.deadline_at.since(now))
+    }
+
+    fn render(&mut self, node: &Node) -> Result<Value, NodeError> {
+        let id = self.execution.id.to_string();
+        let seq = self.seq() + 1;
+        if !node.pure {
+            let secrets: Map<String, Value> = self
+                .parts
+                .options
+                .secrets
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone().into()))
+                .collect();
+            self.context
+                .roots_mut()
+                .insert("secrets".into(), Value::Object(secrets));
+        }
+        let scope = Scope::new(
+            self.context.roots(),
+            self.position.entered_at.as_micros(),
+            &id,
+            seq,
+        );
+        let mut meter = Meter::new(MeterLimits::default());
+        let rendered = node.render(&scope, &mut meter);
+        self.context.roots_mut().shift_remove("secrets");
+        rendered.map_err(|failure| {
+            let mut error =
+                NodeError::new(failure.error.code.as_str(), failure.error.message.clone());
+            error.details = serde_json::json!({
+                "field": failure.pointer,
+                "start": failure.error.span.start,
+                "end": failure.error.span.end,
+                "hint": failure.error.hint,
+            });
+            error
+        })
+    }
+
+    /// Stopped by a person: what the node did until now is recorded as cancelled, and the commit applies the stop.
+    /// Fenced or shut down: leave at once and say nothing.
+    async fn interrupted_turn(&mut self, reason: Interruption) -> Turn {
+        match reason {
+            Interruption::Stop => {
+                let graph = self.graph.clone();
+                let Some(node) = graph.node(&self.position.node_id) else {
+                    return Turn::Over(PassEnd::Abandoned);
+                };
+                let error = NodeError::new("CANCELLED", "stopped while the node was running");
+                let finished = Finished {
+                    status: pawl_kernel::execution::StepStatus::Failed,
+                    output: Value::Null,
+                    error: error.to_value(),
+                    changes: Map::new(),
+                    logs: Vec::new(),
+                };
+                if self.record(node, finished, None).is_err() {
+                    return Turn::Over(PassEnd::Abandoned);
+                }
+                self.hand_over().await
+            }
+            Interruption::LeaseLost => Turn::Over(PassEnd::Abandoned),
+        }
+    }
+
+    fn draw(&self) -> f64 {
+        (self.parts.entropy.bits() >> 75) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn skipped<'g>(graph: &'g Graph, node: &'g Node) -> Move<'g> {
+    let finished = Finished {
+        status: pawl_kernel::execution::StepStatus::Skipped,
+        output: Value::Null,
+        error: Value::Null,
+        changes: Map::new(),
+        logs: Vec::new(),
+    };
+    visit::leave(graph, node, HANDLE_SUCCESS, finished)
+}
+
+fn interrupted(node: &Node) -> NodeError {
+    NodeError::new(
+        "INTERRUPTED",
+        format!(
+            "a crash interrupted `{}` and it says on_interrupt: fail; its effect may or may not have happened",
+            node.id
+        ),
+    )
+}
+
+fn timed_out(node: &Node, timeout: Duration) -> NodeError {
+    NodeError::new(
+        "NODE_TIMEOUT",
+        format!(
+            "`{}` did not finish within {}",
+            node.id,
+            format_duration(timeout)
+        ),
+    )
+    .retryable()
+}
+
+fn panicked(node: &Node, panic: &(dyn std::any::Any + Send)) -> NodeError {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    tracing::error!(node_id = %node.id, panic = text, "a node handler panicked");
+    NodeError::new(
+        "INTERNAL_ERROR",
+        format!("the node type `{}` has a bug: {text}", node.node_type),
+    )
+}

@@ -1,0 +1,183 @@
+//! Recording what a visit did: payload limits, redaction, the step row, and the fold into the context.
+
+use pawl_kernel::execution::{Attempt, LogRecord, Position, Step};
+use pawl_kernel::node::{LogLevel, NodeError};
+use pawl_kernel::schema::graph::Node;
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::visit::Finished;
+use serde_json::Value;
+
+use super::Pass;
+
+impl Pass {
+    /// Keeps the rendered config of the try for the step's `input`.
+    pub(super) fn ledger_input(&mut self, config: &Value) {
+        let empty = config.as_object().is_some_and(|fields| fields.is_empty()) || config.is_null();
+        self.input = (!empty).then(|| {
+            if self.parts.redactor.is_empty() {
+                return config.to_string();
+            }
+            let mut shown = config.clone();
+            self.parts.redactor.value(&mut shown);
+            shown.to_string()
+        });
+    }
+
+    /// Adds a finished visit to the pending transition. `Err`: what it produced is over a limit, which makes the
+    /// visit itself a failure; nothing was recorded.
+    pub(super) fn record(
+        &mut self,
+        node: &Node,
+        mut finished: Finished,
+        next: Option<&Node>,
+    ) -> Result<(), NodeError> {
+        self.parts.redactor.value(&mut finished.output);
+        self.parts.redactor.value(&mut finished.error);
+        finished
+            .changes
+            .values_mut()
+            .for_each(|value| self.parts.redactor.value(value));
+        let step = self.make_step(node, &finished, next);
+        self.check_limits(node, &finished, &step)?;
+        let now = step.finished_at;
+        for line in finished.logs {
+            let mut message = line.message;
+            self.parts.redactor.text(&mut message);
+            let level = level_name(line.level);
+            self.ledger.logs.push(LogRecord {
+                seq: step.seq,
+                node_id: node.id.clone(),
+                level,
+                message,
+                at: now,
+            });
+        }
+        self.context.apply(
+            &node.id,
+            finished.status,
+            finished.output,
+            finished.error,
+            finished.changes,
+        );
+        self.ledger.add(step);
+        Ok(())
+    }
+
+    fn make_step(&mut self, node: &Node, finished: &Finished, next: Option<&Node>) -> Step {
+        let text = |value: &Value| (!value.is_null()).then(|| value.to_string());
+        let changes = (!finished.changes.is_empty())
+            .then(|| serde_json::to_string(&finished.changes).unwrap_or_default());
+        Step {
+            seq: self.seq() + 1,
+            node_id: node.id.clone(),
+            node_type: node.node_type.clone(),
+            prev_node_id: self.position.prev_node_id.clone(),
+            next_node_id: next.map(|next| next.id.clone()),
+            input: self.input.take(),
+            output: text(&finished.output),
+            changes,
+            status: finished.status,
+            error: text(&finished.error),
+            attempts: self.position.attempts.take(),
+            started_at: self.position.entered_at,
+            finished_at: self.parts.now().max(self.position.entered_at),
+        }
+    }
+
+    fn check_limits(
+        &mut self,
+        node: &Node,
+        finished: &Finished,
+        step: &Step,
+    ) -> Result<(), NodeError> {
+        let limits = self.parts.options.payload;
+        let produced = step.output.as_ref().map_or(0, String::len)
+            + step.changes.as_ref().map_or(0, String::len);
+        if produced > limits.output_bytes {
+            return Err(limit_error(format!(
+                "`{}` produced {produced} bytes, and limits.step_output is {}",
+                node.id, limits.output_bytes
+            )));
+        }
+        if depth_exceeds(&finished.output, limits.depth)
+            || finished
+                .changes
+                .values()
+                .any(|v| depth_exceeds(v, limits.depth))
+        {
+            return Err(limit_error(format!(
+                "`{}` produced JSON nested deeper than {}",
+                node.id, limits.depth
+            )));
+        }
+        self.context.grow(produced);
+        if self.context.bytes() > limits.context_bytes
+            && self.context.measure() + produced > limits.context_bytes
+        {
+            return Err(limit_error(format!(
+                "the context would grow beyond limits.context, {} bytes, at `{}`",
+                limits.context_bytes, node.id
+            )));
+        }
+        Ok(())
+    }
+
+    /// Adds this try to the list of the position, if the node retries or failed.
+    pub(super) fn note_attempt(
+        &mut self,
+        node: &Node,
+        started: Timestamp,
+        error: Option<&NodeError>,
+    ) {
+        if node.definition.retry.is_none() && (error.is_none() || node.pure) {
+            return;
+        }
+        let mut error = error.map(NodeError::to_value);
+        if let Some(error) = error.as_mut() {
+            self.parts.redactor.value(error);
+        }
+        let attempt = Attempt {
+            attempt: self.position.attempt + 1,
+            started_at: started.to_string(),
+            finished_at: self.parts.now().to_string(),
+            error,
+        };
+        push_attempt(&mut self.position, &attempt);
+    }
+}
+
+fn push_attempt(position: &mut Position, attempt: &Attempt) {
+    let mut all: Vec<Attempt> = position
+        .attempts
+        .as_deref()
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    all.push(attempt.clone());
+    position.attempts = serde_json::to_string(&all).ok();
+}
+
+fn limit_error(message: String) -> NodeError {
+    NodeError::new("LIMIT_EXCEEDED", message)
+}
+
+fn level_name(level: LogLevel) -> &'static str {
+    match level {
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warn",
+        LogLevel::Error => "error",
+    }
+}
+
+/// Is the JSON nested deeper than `limit` levels? Written without recursion beyond the limit.
+pub(crate) fn depth_exceeds(value: &Value, limit: usize) -> bool {
+    match value {
+        Value::Array(items) => {
+            limit == 0 || items.iter().any(|item| depth_exceeds(item, limit - 1))
+        }
+        Value::Object(fields) => {
+            limit == 0 || fields.values().any(|item| depth_exceeds(item, limit - 1))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,208 @@
+//! The executions in this worker's hands: how long their leases last, how long their node may take, and the way
+//! to tell a pass that it must stop.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::Beat;
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::Next;
+use tokio::sync::{Notify, watch};
+use uuid::Uuid;
+
+use crate::hints::lock;
+
+/// Why a node in flight must be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interruption {
+    /// A person stopped the execution.
+    Stop,
+    /// The lease ran out or was taken.
+    LeaseLost,
+}
+
+#[derive(Default)]
+pub(crate) struct Running {
+    entries: Mutex<BTreeMap<ExecutionId, Entry>>,
+    shutting_down: AtomicBool,
+    /// Something was entered: the heartbeat has work again.
+    pub(crate) entered: Notify,
+}
+
+struct Entry {
+    token: Uuid,
+    lease_until: Timestamp,
+    /// The lease is renewed only while the node is within its time: a hung node must be found.
+    renew_until: Timestamp,
+    interruption: watch::Sender<Option<Interruption>>,
+}
+
+impl Running {
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        id: ExecutionId,
+        token: Uuid,
+        lease_until: Timestamp,
+    ) -> Ticket {
+        let (interruption, receiver) = watch::channel(None);
+        let entry = Entry {
+            token,
+            lease_until,
+            renew_until: lease_until,
+            interruption,
+        };
+        lock(&self.entries).insert(id, entry);
+        self.entered.notify_one();
+        Ticket {
+            place: Arc::new(Place {
+                running: self.clone(),
+                id,
+                token,
+            }),
+            receiver,
+        }
+    }
+
+    pub(crate) fn begin_shutdown(&self) {
+        self.shutting_down.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.entries).is_empty()
+    }
+
+    /// The leases to renew now.
+    pub(crate) fn to_renew(&self, now: Timestamp) -> Vec<(ExecutionId, Uuid)> {
+        let entries = lock(&self.entries);
+        entries
+            .iter()
+            .filter(|(_, entry)| entry.renew_until > now)
+            .map(|(id, entry)| (*id, entry.token))
+            .collect()
+    }
+
+    /// All leases held, for the release at shutdown.
+    pub(crate) fn held(&self) -> Vec<(ExecutionId, Uuid)> {
+        lock(&self.entries)
+            .iter()
+            .map(|(id, entry)| (*id, entry.token))
+            .collect()
+    }
+
+    /// Takes in what a heartbeat brought back for the leases it asked for.
+    pub(crate) fn renewed(&self, asked: &[(ExecutionId, Uuid)], beats: &[Beat], until: Timestamp) {
+        let mut entries = lock(&self.entries);
+        for (id, token) in asked {
+            let Some(entry) = entries.get_mut(id).filter(|entry| entry.token == *token) else {
+                continue;
+            };
+            match beats
+                .iter()
+                .find(|beat| beat.execution_id == *id && beat.token == *token)
+            {
+                Some(beat) if beat.stop_requested => entry.interrupt(Interruption::Stop),
+                Some(_) => entry.lease_until = entry.lease_until.max(until),
+                None => entry.interrupt(Interruption::LeaseLost),
+            }
+        }
+    }
+
+    /// Drops nodes whose lease is about to end by our own clock.
+    pub(crate) fn abandon_expired(&self, limit: Timestamp) {
+        for entry in lock(&self.entries)
+            .values()
+            .filter(|entry| entry.lease_until <= limit)
+        {
+            entry.interrupt(Interruption::LeaseLost);
+        }
+    }
+
+    pub(crate) fn stop(&self, id: ExecutionId) {
+        if let Some(entry) = lock(&self.entries).get(&id) {
+            entry.interrupt(Interruption::Stop);
+        }
+    }
+}
+
+impl Entry {
+    fn interrupt(&self, reason: Interruption) {
+        self.interruption.send_if_modified(|current| {
+            let first = current.is_none();
+            current.get_or_insert(reason);
+            first
+        });
+    }
+}
+
+/// A pass's side of its entry; the last one to be dropped removes it.
+#[derive(Clone)]
+pub(crate) struct Ticket {
+    place: Arc<Place>,
+    receiver: watch::Receiver<Option<Interruption>>,
+}
+
+struct Place {
+    running: Arc<Running>,
+    id: ExecutionId,
+    token: Uuid,
+}
+
+impl Ticket {
+    /// Waits until the pass must stop.
+    pub(crate) async fn interrupted(&self) -> Interruption {
+        let mut receiver = self.receiver.clone();
+        match receiver.wait_for(Option::is_some).await {
+            Ok(reason) => reason.unwrap_or(Interruption::LeaseLost),
+            // The entry is gone: another claim of the same execution by this worker took its place.
+            Err(_) => Interruption::LeaseLost,
+        }
+    }
+
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.place.running.shutting_down.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn lease_until(&self) -> Timestamp {
+        self.with_entry(|entry| entry.lease_until)
+            .unwrap_or_default()
+    }
+
+    /// The node now running may take until `deadline`; its lease is renewed until a little after.
+    pub(crate) fn node_entered(&self, deadline: Timestamp) {
+        const ALLOWANCE: std::time::Duration = std::time::Duration::from_secs(5);
+        self.with_entry(|entry| entry.renew_until = deadline.plus(ALLOWANCE));
+    }
+
+    /// A commit renewed the lease.
+    pub(crate) fn renewed(&self, next: &Next) {
+        if let Next::Continue {
+            keep_until: Some(until),
+            ..
+        } = next
+        {
+            self.with_entry(|entry| entry.lease_until = entry.lease_until.max(*until));
+        }
+    }
+
+    fn with_entry<T>(&self, act: impl FnOnce(&mut Entry) -> T) -> Option<T> {
+        let mut entries = lock(&self.place.running.entries);
+        entries
+            .get_mut(&self.place.id)
+            .filter(|entry| entry.token == self.place.token)
+            .map(act)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut entries = lock(&self.running.entries);
+        if entries
+            .get(&self.id)
+            .is_some_and(|entry| entry.token == self.token)
+        {
+            entries.remove(&self.id);
+        }
+    }
+}

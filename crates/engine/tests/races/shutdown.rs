@@ -1,0 +1,75 @@
+//! A worker that leaves in good order.
+
+use std::time::Duration;
+
+use pawl_kernel::execution::Status;
+use pawl_kernel::time::Clock;
+use serde_json::json;
+
+use crate::world::{Crew, World, chain, effect, gated, with};
+
+/// Asks the worker to leave and lets its grace time run out.
+async fn run_out_of_grace(world: &World, crew: Crew) {
+    let grace = Duration::from_secs(20);
+    let end = world.clock.now().plus(grace);
+    crew.begin_shutdown();
+    world.clock.until_sleeper_at(end).await;
+    world.clock.advance(grace);
+    crew.shut_down().await;
+}
+
+both! {
+    async fn finishes_the_node_and_hands_over(world: &World) {
+        let crew = world.worker().await;
+        let flow = chain(&[gated("first"), effect("second", json!({}))]);
+        let id = world.start(&crew.control, flow).await;
+        world.outside.until_called(1).await;
+        crew.begin_shutdown();
+        world.outside.open("first");
+        crew.shut_down().await;
+        let state = world.state(id).await;
+        assert_eq!(world.path(id).await, "start first");
+        assert!(state.lease.is_none() && !state.interrupted);
+        assert_eq!(state.recoveries, 0);
+        assert_eq!(world.outside.called(), ["first"]);
+        let _other = world.worker().await;
+        world.until_status(id, Status::Completed).await;
+        assert_eq!(world.outside.called(), ["first", "second"]);
+    }
+
+    async fn gives_up_the_node_at_the_end_of_its_grace(world: &World) {
+        let crew = world.worker().await;
+        let id = world.start(&crew.control, chain(&[gated("long")])).await;
+        world.outside.until_called(1).await;
+        run_out_of_grace(world, crew).await;
+        let state = world.state(id).await;
+        assert!(state.lease.is_none(), "the lease was not given back");
+        assert_eq!(state.recoveries, 0, "a shutdown counts as a recovery");
+        assert_eq!(world.outside.dropped(), 1);
+        world.outside.open("long");
+        let _other = world.worker().await;
+        world.advance(11);
+        world.until_status(id, Status::Completed).await;
+        let calls = world.outside.calls();
+        assert_eq!((calls.len(), &calls[0].key), (2, &calls[1].key));
+    }
+
+    async fn turns_a_short_retry_delay_into_a_wait(world: &World) {
+        let crew = world.worker().await;
+        let shaky = with(
+            effect("shaky", json!({"gate": "shaky", "fails": 1})),
+            json!({"retry": {"max_attempts": 2, "delay": "1s", "jitter": false}}),
+        );
+        let id = world.start(&crew.control, chain(&[shaky])).await;
+        world.outside.until_called(1).await;
+        crew.begin_shutdown();
+        world.outside.open("shaky");
+        crew.shut_down().await;
+        let view = world.view(id).await;
+        assert_eq!(view.execution.status, Status::Sleeping);
+        assert!(view.state.lease.is_none());
+        world.advance(11);
+        let _other = world.worker().await;
+        world.until_status(id, Status::Completed).await;
+    }
+}

@@ -1,0 +1,230 @@
+//! One worker's view of a store, on which the test can play tricks.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use pawl_kernel::execution::{LogRecord, Signal, Step};
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::lifecycle::{ClaimRequest, Command};
+use pawl_kernel::ports::store::{
+    Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
+    DeadLetter, Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired,
+    History, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore, SaveSchema,
+    SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore, VersionRecord,
+};
+use pawl_kernel::schema::definition::OnStuck;
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Applied, Transition, WaitTimer};
+use uuid::Uuid;
+
+use crate::clock::{Bell, Gate};
+
+pub(crate) struct Stage {
+    inner: Arc<dyn Store>,
+    bell: Bell,
+    script: Mutex<Script>,
+}
+
+#[derive(Default)]
+struct Script {
+    commits: VecDeque<Trick>,
+    commits_seen: usize,
+    whisper: Option<(Signal, Timestamp)>,
+    beats: Vec<Vec<ExecutionId>>,
+}
+
+/// What happens to a commit.
+#[derive(Clone)]
+pub(crate) enum Trick {
+    None,
+    /// It is written and nobody hears of it.
+    AnswerLost,
+    /// It is not written and nobody hears of it.
+    RequestLost,
+    Unavailable,
+    /// It waits here before it is sent.
+    Wait(Arc<Gate>),
+}
+
+impl Stage {
+    pub(crate) fn new(inner: Arc<dyn Store>, bell: Bell) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            bell,
+            script: Mutex::default(),
+        })
+    }
+
+    /// The next commits meet these, one each.
+    pub(crate) fn plan(&self, tricks: impl IntoIterator<Item = Trick>) {
+        self.script.lock().unwrap().commits.extend(tricks);
+    }
+
+    /// This signal arrives just after the next look at the inbox.
+    pub(crate) fn whisper(&self, signal: Signal, now: Timestamp) {
+        self.script.lock().unwrap().whisper = Some((signal, now));
+    }
+
+    /// Commits that were sent so far, also those still at a gate.
+    pub(crate) fn commits_seen(&self) -> usize {
+        self.script.lock().unwrap().commits_seen
+    }
+
+    /// Whose leases each heartbeat asked for.
+    pub(crate) fn beats(&self) -> Vec<Vec<ExecutionId>> {
+        self.script.lock().unwrap().beats.clone()
+    }
+
+    fn next_trick(&self) -> Trick {
+        let mut script = self.script.lock().unwrap();
+        script.commits_seen += 1;
+        script.commits.pop_front().unwrap_or(Trick::None)
+    }
+
+    async fn play(&self, trick: Trick, transition: Transition) -> Result<Applied, CommitError> {
+        let unknown = || CommitError::Store(StoreError::Unknown("a trick".into()));
+        match trick {
+            Trick::None => self.inner.commit(transition).await,
+            Trick::AnswerLost => {
+                self.inner.commit(transition).await?;
+                Err(unknown())
+            }
+            Trick::RequestLost => Err(unknown()),
+            Trick::Unavailable => Err(StoreError::Unavailable("a trick".into()).into()),
+            Trick::Wait(gate) => {
+                gate.pass().await;
+                self.inner.commit(transition).await
+            }
+        }
+    }
+}
+
+/// Passes every verb of a role on and rings the bell.
+macro_rules! forward {
+    ($role:ident { $($verb:ident($($name:ident: $kind:ty),*) -> $answer:ty;)* }) => {
+        #[async_trait]
+        impl $role for Stage {
+            $(async fn $verb(&self, $($name: $kind),*) -> $answer {
+                let answer = self.inner.$verb($($name),*).await;
+                self.bell.ring();
+                answer
+            })*
+        }
+    };
+}
+
+#[async_trait]
+impl ExecutionStore for Stage {
+    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+        let created = self.inner.create(new).await;
+        self.bell.ring();
+        created
+    }
+
+    async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>> {
+        let claims = self.inner.claim(requests, now).await;
+        self.bell.ring();
+        claims
+    }
+
+    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+        let trick = self.next_trick();
+        self.bell.ring();
+        let result = self.play(trick, transition).await;
+        self.bell.ring();
+        result
+    }
+
+    async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {
+        self.inner.probe(id).await
+    }
+
+    async fn release(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        let released = self.inner.release(leases, now).await;
+        self.bell.ring();
+        released
+    }
+
+    async fn heartbeat(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        until: Timestamp,
+    ) -> StoreResult<Vec<Beat>> {
+        let asked = leases.iter().map(|(id, _)| *id).collect();
+        let beats = self.inner.heartbeat(leases, until).await;
+        self.script.lock().unwrap().beats.push(asked);
+        self.bell.ring();
+        beats
+    }
+
+    async fn command(
+        &self,
+        id: ExecutionId,
+        command: Command,
+        now: Timestamp,
+    ) -> Result<CommandApplied, CommandError> {
+        let applied = self.inner.command(id, command, now).await;
+        self.bell.ring();
+        applied
+    }
+
+    async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
+        let seen = self.inner.open_signals(id).await?;
+        let whisper = self.script.lock().unwrap().whisper.take();
+        if let Some((signal, now)) = whisper {
+            let command = Command::Signal(signal);
+            self.inner.command(id, command, now).await.unwrap();
+        }
+        Ok(seen)
+    }
+
+    async fn history(&self, id: ExecutionId, seq: u64) -> StoreResult<History> {
+        self.inner.history(id, seq).await
+    }
+}
+
+forward!(RecoveryStore {
+    clear_leases(now: Timestamp) -> StoreResult<u64>;
+    expired(now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>>;
+    reap(id: ExecutionId, on_stuck: OnStuck, now: Timestamp) -> StoreResult<Option<Reaped>>;
+    sweep(request: SweepRequest) -> StoreResult<Sweep>;
+});
+
+forward!(TimerStore {
+    lock_shards(request: LockRequest) -> StoreResult<Vec<u32>>;
+    keep_shards(guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>>;
+    unlock_shards(guid: Uuid) -> StoreResult<()>;
+    collect(guid: Uuid, shards: &[u32], now: Timestamp, limit: u32) -> StoreResult<u32>;
+    upcoming(shards: &[u32], before: Timestamp, limit: u32) -> StoreResult<Vec<DueTimer>>;
+    next_due(shards: &[u32]) -> StoreResult<Option<Timestamp>>;
+    register_timers(timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()>;
+    fire(guid: Uuid, timers: Vec<DueTimer>, now: Timestamp) -> StoreResult<Vec<Dispatch>>;
+});
+
+forward!(CatalogStore {
+    save_schema(save: SaveSchema) -> Result<SchemaRecord, CatalogError>;
+    schema(key: &str) -> StoreResult<Option<SchemaRecord>>;
+    schemas(text: Option<String>, after: Option<String>, limit: u32) -> StoreResult<Vec<SchemaRecord>>;
+    versions(id: SchemaId) -> StoreResult<Vec<VersionRecord>>;
+    version(id: SchemaId, version: u32) -> StoreResult<Option<VersionRecord>>;
+    set_active(id: SchemaId, active: bool, now: Timestamp) -> StoreResult<bool>;
+    delete_schema(id: SchemaId, now: Timestamp) -> StoreResult<bool>;
+});
+
+forward!(QueryStore {
+    execution(id: ExecutionId) -> StoreResult<Option<ExecutionView>>;
+    executions(filter: ExecutionFilter, before: Option<ExecutionId>, limit: u32) -> StoreResult<Vec<ExecutionView>>;
+    count_executions(filter: ExecutionFilter) -> StoreResult<u64>;
+    steps(id: ExecutionId, after_seq: u64, limit: u32) -> StoreResult<Vec<(Step, u64)>>;
+    logs(id: ExecutionId, after: u64, limit: u32) -> StoreResult<Vec<(u64, LogRecord)>>;
+    signals(id: ExecutionId) -> StoreResult<Vec<Signal>>;
+    dead_letters(after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>>;
+    open_executions(after: Option<ExecutionId>, limit: u32) -> StoreResult<Vec<ExecutionView>>;
+    timer_shards(waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>>;
+    about() -> StoreResult<Vec<(String, String)>>;
+});

@@ -1,0 +1,313 @@
+//! The rows of an execution: what it is (`executions`), where it stands (`execution_state`) and what
+//! it did (`execution_steps`). Plain data; every decision about it is in [`crate::lifecycle`].
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::id::ExecutionId;
+use crate::id::SchemaId;
+use crate::schema::definition::Priority;
+use crate::time::Timestamp;
+
+macro_rules! coded_enum {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $code:literal $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($variant = $code),+ }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The number in the database.
+            pub const fn code(self) -> i64 {
+                self as i64
+            }
+
+            pub fn from_code(code: i64) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.code() == code)
+            }
+
+            /// The name in the API.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == name)
+            }
+        }
+    };
+}
+
+coded_enum!(
+    /// Seed 000's numbers first, ours after.
+    Status {
+        Pending = 1 "pending",
+        Running = 2 "running",
+        Paused = 3 "paused",
+        Completed = 4 "completed",
+        Failed = 5 "failed",
+        Stopped = 6 "stopped",
+        Queued = 7 "queued",
+        Sleeping = 8 "sleeping",
+        Waiting = 9 "waiting",
+        WaitingDebug = 10 "waiting_debug",
+        FailedStuck = 11 "failed_stuck",
+    }
+);
+
+impl Status {
+    pub const fn is_terminal(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::Failed | Self::Stopped | Self::FailedStuck
+        )
+    }
+}
+
+coded_enum!(StepStatus { Success = 1 "success", Failed = 2 "failed", Skipped = 3 "skipped" });
+
+coded_enum!(
+    /// Why a position blocks.
+    WaitKind {
+        Sleep = 1 "sleep",
+        Retry = 2 "retry",
+        Event = 3 "event",
+        Children = 4 "children",
+        Start = 5 "start",
+    }
+);
+
+coded_enum!(
+    /// A person's wish that nothing new starts.
+    Hold { Pause = 1 "pause", Debug = 2 "debug" }
+);
+
+coded_enum!(
+    /// A person's wish that the execution ends.
+    Control { Stop = 1 "stop" }
+);
+
+coded_enum!(PriorityClass { High = 1 "high", Normal = 2 "normal", Low = 3 "low" });
+
+impl From<Priority> for PriorityClass {
+    fn from(priority: Priority) -> Self {
+        match priority {
+            Priority::High => Self::High,
+            Priority::Normal => Self::Normal,
+            Priority::Low => Self::Low,
+        }
+    }
+}
+
+/// A row of `executions`. Changes only on block, unblock and end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Execution {
+    pub id: ExecutionId,
+    pub tenant: Option<String>,
+    /// A JSON object as text.
+    pub labels: Option<String>,
+    pub schema_id: SchemaId,
+    pub schema_version: u32,
+    pub status: Status,
+    pub priority: PriorityClass,
+    pub debug_mode: bool,
+    pub created_by: String,
+    pub correlation_id: String,
+    pub idempotency_key: Option<String>,
+    pub parent_id: Option<ExecutionId>,
+    pub parent_seq: Option<u64>,
+    pub child_index: Option<u32>,
+    pub retry_of: Option<ExecutionId>,
+    pub forked_from: Option<ExecutionId>,
+    /// Steps up to here belong to the execution this one was forked from; its own start after it.
+    pub base_seq: u64,
+    /// The start record as JSON text: `{input, webhook, user, variables}`.
+    pub initial: Arc<str>,
+    pub output: Option<String>,
+    pub error: Option<String>,
+    pub created_at: Timestamp,
+    pub queued_at: Option<Timestamp>,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+}
+
+/// The right of one worker to run one execution until a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    pub owner: String,
+    /// Random per claim: whoever held the lease before is fenced off by it.
+    pub token: Uuid,
+    pub until: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    pub kind: WaitKind,
+    /// Drawn anew for every wait; a timer resumes only the wait it was made for.
+    pub id: Uuid,
+    pub wake_at: Option<Timestamp>,
+    /// The event's name, for `Event`.
+    pub name: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum DebugMode {
+    #[default]
+    Off,
+    /// Stop after every committed step.
+    Step,
+    /// Run until the position is this node, then step.
+    Until(String),
+}
+
+impl DebugMode {
+    pub fn to_column(&self) -> Option<String> {
+        match self {
+            Self::Off => None,
+            Self::Step => Some("step".into()),
+            Self::Until(node) => Some(format!("to:{node}")),
+        }
+    }
+
+    pub fn from_column(text: Option<&str>) -> Self {
+        match text {
+            None => Self::Off,
+            Some(text) => match text.strip_prefix("to:") {
+                Some(node) => Self::Until(node.to_owned()),
+                None => Self::Step,
+            },
+        }
+    }
+}
+
+/// Where an execution stands: the node it is at, and all that a try of that node must keep over a crash.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Position {
+    pub node_id: Arc<str>,
+    pub prev_node_id: Option<Arc<str>>,
+    /// `now()` of expressions, and the start of sleeps and timeouts.
+    pub entered_at: Timestamp,
+    /// Failed tries so far at this position.
+    pub attempt: u32,
+    /// JSON list of the tries so far, for the step's `attempts`.
+    pub attempts: Option<String>,
+    /// Set in the commit before an effect may start.
+    pub effect_key: Option<String>,
+    /// The next try does not start before this (a short retry delay, waited for under the lease).
+    pub not_before: Option<Timestamp>,
+}
+
+impl Position {
+    pub fn at(node_id: Arc<str>, prev_node_id: Option<Arc<str>>, entered_at: Timestamp) -> Self {
+        Self {
+            node_id,
+            prev_node_id,
+            entered_at,
+            attempt: 0,
+            attempts: None,
+            effect_key: None,
+            not_before: None,
+        }
+    }
+}
+
+/// A row of `execution_state`: small and hot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub execution_id: ExecutionId,
+    /// Number of the last committed step.
+    pub seq: u64,
+    pub position: Position,
+    pub wait: Option<Wait>,
+    pub hold: Option<Hold>,
+    pub control: Option<Control>,
+    /// Counts what arrived from outside; a commit that enters a wait must have seen all of it.
+    pub inbox: u64,
+    pub lease: Option<Lease>,
+    /// The id of the last commit: tells whether a commit with an unknown result happened.
+    pub commit_id: Option<Uuid>,
+    /// Claims since the last commit.
+    pub recoveries: u32,
+    /// The holder of a lease vanished while an effect may have been running.
+    pub interrupted: bool,
+    pub debug: DebugMode,
+    pub deadline_at: Timestamp,
+    pub next_sweep_at: Option<Timestamp>,
+    pub calls_spent: u64,
+    pub bytes_spent: u64,
+    /// +1 with every commit or control write: the cursor of the event stream.
+    pub version: u64,
+    pub updated_at: Timestamp,
+}
+
+impl State {
+    pub fn has_live_lease(&self, now: Timestamp) -> bool {
+        self.lease.as_ref().is_some_and(|lease| lease.until > now)
+    }
+
+    /// Could a worker run this now, if nobody else does?
+    pub fn is_runnable(&self) -> bool {
+        self.wait.is_none() && self.hold.is_none() && self.control.is_none()
+    }
+}
+
+/// A row of `execution_steps`: one finished visit to a node. Payloads are JSON text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub seq: u64,
+    pub node_id: Arc<str>,
+    pub node_type: Arc<str>,
+    pub prev_node_id: Option<Arc<str>>,
+    pub next_node_id: Option<Arc<str>>,
+    pub input: Option<String>,
+    pub output: Option<String>,
+    /// What the step did to `variables`: a JSON object of name to new value.
+    pub changes: Option<String>,
+    pub status: StepStatus,
+    pub error: Option<String>,
+    pub attempts: Option<String>,
+    pub started_at: Timestamp,
+    pub finished_at: Timestamp,
+}
+
+/// The node id and type of the step that a person's edit of variables makes.
+pub const EDIT_NODE: &str = "$edit";
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogRecord {
+    pub seq: u64,
+    pub node_id: Arc<str>,
+    pub level: &'static str,
+    pub message: String,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    pub id: String,
+    pub name: String,
+    /// JSON text.
+    pub payload: String,
+    pub consumed_seq: Option<u64>,
+    pub created_at: Timestamp,
+}
+
+/// How an execution ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    pub status: Status,
+    pub output: Option<String>,
+    pub error: Option<String>,
+}
+
+/// One try of a node, as listed in a step's `attempts`.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+pub struct Attempt {
+    pub attempt: u32,
+    pub started_at: String,
+    pub finished_at: String,
+    pub error: Option<serde_json::Value>,
+}

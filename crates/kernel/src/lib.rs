@@ -1,0 +1,19 @@
+//! The pure heart of Pawl. Nothing in here waits, reads a clock, opens a socket or speaks SQL.
+//!
+//! Reading order: [`id`] and [`time`], [`schema`] (text to graph), [`node`], [`execution`] (the rows),
+//! [`transition`] and [`lifecycle`] (every decision), [`context`], [`ports`] (what the engine needs).
+
+pub mod context;
+pub mod diagnostic;
+pub mod effect;
+pub mod execution;
+pub mod expr;
+pub mod id;
+pub mod lifecycle;
+pub mod node;
+pub mod planted;
+pub mod ports;
+pub mod schema;
+pub mod time;
+pub mod transition;
+pub mod visit;

@@ -1,0 +1,212 @@
+//! What people and programs outside may do to an execution, without a token.
+
+use serde_json::{Map, Value};
+
+use super::{derive_status, end, stopped, touched};
+use crate::execution::{
+    Control, DebugMode, EDIT_NODE, Execution, Hold, Signal, State, Status, Step, StepStatus,
+    WaitKind,
+};
+use crate::time::Timestamp;
+use crate::transition::Change;
+
+#[derive(Clone, Debug)]
+pub enum Command {
+    Pause,
+    Resume,
+    Stop,
+    Signal(Signal),
+    Continue {
+        mode: ContinueMode,
+        variables: Map<String, Value>,
+        expect_seq: Option<u64>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContinueMode {
+    Step,
+    Run,
+    To(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no such execution")]
+    NotFound,
+    #[error("the execution has ended as {}", .0.name())]
+    Ended(Status),
+    #[error("the execution is {}, not paused", .0.name())]
+    NotPaused(Status),
+    #[error("the execution waits for the debugger; use continue")]
+    InDebugger,
+    #[error("the execution is {}, it does not wait for the debugger", .0.name())]
+    NotInDebugger(Status),
+    #[error("the execution stands after step {at}, not after step {expected}")]
+    OtherSeq { at: u64, expected: u64 },
+}
+
+/// `Ok(None)`: it is so already, nothing to write. `signal_known`: a signal with this id is stored.
+pub fn command(
+    execution: &Execution,
+    state: &State,
+    command: &Command,
+    signal_known: bool,
+    now: Timestamp,
+) -> Result<Option<Change>, Refusal> {
+    if let Command::Stop = command {
+        return stop(execution, state, now);
+    }
+    if execution.status.is_terminal() {
+        return Err(Refusal::Ended(execution.status));
+    }
+    let mut change = Change::of(touched(state, now));
+    let changed = match command {
+        Command::Pause => pause(&mut change.state),
+        Command::Resume => resume(execution, &mut change.state, now)?,
+        Command::Signal(signal) => !signal_known && deliver(&mut change, signal),
+        Command::Continue {
+            mode,
+            variables,
+            expect_seq,
+        } => {
+            check_debugger(execution, state, *expect_seq, now)?;
+            edit(&mut change, variables, now);
+            go_on(&mut change.state, mode)
+        }
+        Command::Stop => false,
+    };
+    if !changed {
+        return Ok(None);
+    }
+    settle(execution, state, &mut change, now);
+    Ok(Some(change))
+}
+
+fn stop(execution: &Execution, state: &State, now: Timestamp) -> Result<Option<Change>, Refusal> {
+    match execution.status {
+        Status::Stopped => return Ok(None),
+        status if status.is_terminal() => return Err(Refusal::Ended(status)),
+        _ => {}
+    }
+    let mut change = Change::of(touched(state, now));
+    change.state.control = Some(Control::Stop);
+    if !state.has_live_lease(now) {
+        end(&mut change, stopped(), now);
+    }
+    Ok(Some(change))
+}
+
+fn pause(state: &mut State) -> bool {
+    let changed = state.hold != Some(Hold::Pause);
+    state.hold = Some(Hold::Pause);
+    changed
+}
+
+/// Back from a pause, a debugged execution is in the debugger's hands again, unless it still waits.
+fn resume(execution: &Execution, state: &mut State, now: Timestamp) -> Result<bool, Refusal> {
+    match state.hold {
+        Some(Hold::Pause) => {}
+        Some(Hold::Debug) => return Err(Refusal::InDebugger),
+        None => {
+            return Err(Refusal::NotPaused(derive_status(
+                state,
+                execution.base_seq,
+                now,
+            )));
+        }
+    }
+    let stepping = state.debug == DebugMode::Step && state.seq > execution.base_seq;
+    state.hold = (stepping && state.wait.is_none()).then_some(Hold::Debug);
+    Ok(true)
+}
+
+fn deliver(change: &mut Change, signal: &Signal) -> bool {
+    change.state.inbox += 1;
+    let expected = change.state.wait.as_ref().is_some_and(|wait| {
+        wait.kind == WaitKind::Event && wait.name.as_deref() == Some(signal.name.as_str())
+    });
+    if expected {
+        change.state.wait = None;
+    }
+    change.signal = Some(signal.clone());
+    true
+}
+
+fn check_debugger(
+    execution: &Execution,
+    state: &State,
+    expect_seq: Option<u64>,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    if let Some(expected) = expect_seq.filter(|expected| *expected != state.seq) {
+        return Err(Refusal::OtherSeq {
+            at: state.seq,
+            expected,
+        });
+    }
+    if state.hold != Some(Hold::Debug) || state.wait.is_some() || state.has_live_lease(now) {
+        return Err(Refusal::NotInDebugger(derive_status(
+            state,
+            execution.base_seq,
+            now,
+        )));
+    }
+    Ok(())
+}
+
+/// An edit by a person is a step too, so that the context stays the fold of the steps.
+fn edit(change: &mut Change, variables: &Map<String, Value>, now: Timestamp) {
+    if variables.is_empty() {
+        return;
+    }
+    let state = &mut change.state;
+    state.seq += 1;
+    // An effect that a crash may have left half done keeps its key: the other side must recognise it.
+    if let Some(key) = state
+        .position
+        .effect_key
+        .as_mut()
+        .filter(|_| !state.interrupted)
+    {
+        *key = crate::effect::key(state.execution_id, state.seq + 1);
+    }
+    change.steps.push(Step {
+        seq: state.seq,
+        node_id: EDIT_NODE.into(),
+        node_type: EDIT_NODE.into(),
+        prev_node_id: state.position.prev_node_id.clone(),
+        next_node_id: Some(state.position.node_id.clone()),
+        input: None,
+        output: None,
+        changes: Some(Value::Object(variables.clone()).to_string()),
+        status: StepStatus::Success,
+        error: None,
+        attempts: None,
+        started_at: now,
+        finished_at: now,
+    });
+}
+
+fn go_on(state: &mut State, mode: &ContinueMode) -> bool {
+    state.hold = None;
+    state.debug = match mode {
+        ContinueMode::Step => DebugMode::Step,
+        ContinueMode::Run => DebugMode::Off,
+        ContinueMode::To(node) => DebugMode::Until(node.clone()),
+    };
+    true
+}
+
+/// Stores the status that follows, unless there is a lease: then its holder's commit will, or the reaper. A message is due
+/// only if this very write made the execution runnable; otherwise one is under way already.
+fn settle(execution: &Execution, before: &State, change: &mut Change, now: Timestamp) {
+    if change.state.lease.is_some() {
+        return;
+    }
+    let status = derive_status(&change.state, execution.base_seq, now);
+    if status != execution.status {
+        change.status = Some(status);
+    }
+    change.dispatch = change.state.is_runnable() && !before.is_runnable();
+}

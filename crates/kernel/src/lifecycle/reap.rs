@@ -1,0 +1,77 @@
+//! Taking and giving back leases outside a commit.
+
+use uuid::Uuid;
+
+use super::{derive_status, end, stopped, stuck, touched};
+use crate::execution::{Execution, State};
+use crate::schema::definition::OnStuck;
+use crate::time::Timestamp;
+use crate::transition::Change;
+
+/// Takes an expired lease from its holder. `None`: the lease is alive or gone.
+pub fn reap(
+    execution: &Execution,
+    state: &State,
+    on_stuck: OnStuck,
+    now: Timestamp,
+) -> Option<Change> {
+    let lease = state.lease.as_ref().filter(|lease| lease.until <= now)?;
+    if execution.status.is_terminal() {
+        return None;
+    }
+    if on_stuck == OnStuck::Fail && state.control.is_none() {
+        let message = format!(
+            "the worker {} stopped answering at node `{}`, and the schema says on_stuck: fail",
+            lease.owner, state.position.node_id
+        );
+        let mut change = Change::of(touched(state, now));
+        change.dead_letter = Some(message.clone());
+        end(&mut change, stuck(message), now);
+        return Some(change);
+    }
+    recover(execution, state, now)
+}
+
+/// Clears a lease whose holder is known to be gone (an embedded store at its start: every lease).
+pub fn recover(execution: &Execution, state: &State, now: Timestamp) -> Option<Change> {
+    state.lease.as_ref()?;
+    if execution.status.is_terminal() {
+        return None;
+    }
+    let mut change = Change::of(touched(state, now));
+    change.state.interrupted |= state.position.effect_key.is_some();
+    change.state.lease = None;
+    if state.control.is_some() {
+        end(&mut change, stopped(), now);
+        return Some(change);
+    }
+    set_free(execution, &mut change, now);
+    Some(change)
+}
+
+/// A worker gives back what it has not begun: the claim counts for nothing.
+pub fn release(
+    execution: &Execution,
+    state: &State,
+    token: Uuid,
+    now: Timestamp,
+) -> Option<Change> {
+    state.lease.as_ref().filter(|lease| lease.token == token)?;
+    let mut change = Change::of(touched(state, now));
+    change.state.lease = None;
+    change.state.recoveries = state.recoveries.saturating_sub(1);
+    if state.control.is_some() {
+        end(&mut change, stopped(), now);
+        return Some(change);
+    }
+    set_free(execution, &mut change, now);
+    Some(change)
+}
+
+fn set_free(execution: &Execution, change: &mut Change, now: Timestamp) {
+    let status = derive_status(&change.state, execution.base_seq, now);
+    if status != execution.status {
+        change.status = Some(status);
+    }
+    change.dispatch = change.state.is_runnable();
+}

@@ -1,0 +1,26 @@
+//! A timer's firing.
+
+use uuid::Uuid;
+
+use super::{derive_status, touched};
+use crate::execution::{Execution, State};
+use crate::time::Timestamp;
+use crate::transition::Change;
+
+/// Ends the wait that the timer was made for, also while held. `None`: the wait is over, another one, or
+/// not due; a late or doubled firing can do nothing.
+pub fn fire(execution: &Execution, state: &State, wait_id: Uuid, now: Timestamp) -> Option<Change> {
+    let wait = state.wait.as_ref().filter(|wait| wait.id == wait_id)?;
+    let due = wait.wake_at.is_some_and(|at| at <= now);
+    if !due || execution.status.is_terminal() {
+        return None;
+    }
+    let mut change = Change::of(touched(state, now));
+    change.state.wait = None;
+    let status = derive_status(&change.state, execution.base_seq, now);
+    if status != execution.status {
+        change.status = Some(status);
+    }
+    change.dispatch = change.state.is_runnable();
+    Some(change)
+}

@@ -1,0 +1,357 @@
+//! What a node type is: a description from which palette, form, docs and validation are made, and a
+//! handler that turns a rendered config into an outcome. A handler sees neither store nor queue and
+//! never names the next node.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::diagnostic::Diagnostic;
+use crate::time::Timestamp;
+
+#[async_trait]
+pub trait NodeHandler: Send + Sync {
+    fn spec(&self) -> &'static NodeSpec;
+
+    /// The exits this node has with this config; by default those of the spec.
+    fn handles(&self, _config: &Value) -> Vec<String> {
+        self.spec()
+            .handles
+            .iter()
+            .map(|handle| (*handle).to_owned())
+            .collect()
+    }
+
+    /// Problems beyond single fields: "one of these two", "names must differ". Pointers are relative
+    /// to the config.
+    fn check(&self, _config: &Value) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    /// Runs one try. Dropping the future cancels it.
+    async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError>;
+}
+
+/// One try of one visit to a node.
+pub struct NodeCall<'a> {
+    pub node_id: &'a str,
+    /// The config with every expression already evaluated.
+    pub config: Value,
+    pub execution_id: &'a str,
+    pub correlation_id: &'a str,
+    pub seq: u64,
+    /// 1 for the first try.
+    pub attempt: u32,
+    /// When the position was entered; stays the same over retries and crashes.
+    pub entered_at: Timestamp,
+    pub now: Timestamp,
+    /// The same for every try of this visit; `None` for pure nodes.
+    pub effect_key: Option<&'a str>,
+    pub timeout: Duration,
+    pub limits: PayloadLimits,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct PayloadLimits {
+    pub output_bytes: usize,
+    pub context_bytes: usize,
+    pub depth: usize,
+}
+
+impl Default for PayloadLimits {
+    fn default() -> Self {
+        Self {
+            output_bytes: 1 << 20,
+            context_bytes: 16 << 20,
+            depth: 64,
+        }
+    }
+}
+
+impl NodeCall<'_> {
+    /// The config as the node's own struct. Fields were checked when the schema was saved, but a value
+    /// that came out of an expression can still have the wrong type.
+    pub fn parse<C: serde::de::DeserializeOwned>(&mut self) -> Result<C, NodeError> {
+        serde_json::from_value(self.config.take()).map_err(|error| {
+            NodeError::new(
+                "TYPE_ERROR",
+                format!("the config of `{}` does not fit: {error}", self.node_id),
+            )
+        })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Leaves by `handle` with `output`; `changes` are variables to set.
+    Done {
+        handle: Cow<'static, str>,
+        output: Value,
+        changes: Map<String, Value>,
+        logs: Vec<LogLine>,
+    },
+    /// Ends the execution here.
+    End {
+        success: bool,
+        output: Value,
+        message: Option<String>,
+    },
+    /// Done at `until`, not before.
+    Sleep { until: Timestamp },
+    /// Done when the event arrives, or by handle `timeout`.
+    Wait {
+        event: String,
+        timeout: Option<Duration>,
+    },
+}
+
+impl Outcome {
+    pub fn done(output: Value) -> Self {
+        Self::exit("success", output)
+    }
+
+    pub fn exit(handle: impl Into<Cow<'static, str>>, output: Value) -> Self {
+        Self::Done {
+            handle: handle.into(),
+            output,
+            changes: Map::new(),
+            logs: Vec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    pub level: LogLevel,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    Debug,
+    #[default]
+    Info,
+    Warn,
+    Error,
+}
+
+/// How a node failed; stored with the step and shown to expressions as `steps.X.error`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeError {
+    pub code: Cow<'static, str>,
+    pub message: String,
+    pub retryable: bool,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub details: Value,
+    /// The other side asked to come back no sooner than this.
+    #[serde(skip)]
+    pub retry_after: Option<Duration>,
+}
+
+impl NodeError {
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            retryable: false,
+            details: Value::Null,
+            retry_after: None,
+        }
+    }
+
+    pub fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+
+    pub fn details(mut self, details: Value) -> Self {
+        self.details = details;
+        self
+    }
+
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or(Value::Null)
+    }
+}
+
+/// The description of a node type. Everything people and programs read about it comes from here.
+pub struct NodeSpec {
+    pub node_type: &'static str,
+    pub title: &'static str,
+    pub category: &'static str,
+    /// Markdown; the first sentence is the palette text.
+    pub doc: &'static str,
+    /// Pure nodes run on in memory and share a commit; effectful ones get a commit before they start.
+    pub pure: bool,
+    /// Named exits besides `success` and `error`; empty means just `success`.
+    pub handles: &'static [&'static str],
+    pub fields: &'static [FieldSpec],
+    /// What `steps.X.output` holds.
+    pub output: &'static str,
+    /// A config in YAML that validates.
+    pub example: &'static str,
+}
+
+pub struct FieldSpec {
+    pub name: &'static str,
+    pub kind: FieldKind,
+    pub mode: FieldMode,
+    pub required: bool,
+    /// JSON text shown in docs and schema; the handler's struct fills it in.
+    pub default: Option<&'static str>,
+    pub doc: &'static str,
+}
+
+#[derive(Clone, Copy)]
+pub enum FieldKind {
+    Text,
+    Boolean,
+    Integer {
+        min: i64,
+        max: i64,
+    },
+    Number,
+    /// `30s`, `1h30m`, ISO 8601 or a number of seconds.
+    Duration,
+    Choice(&'static [&'static str]),
+    /// Any keys, values of one kind.
+    Map(&'static FieldKind),
+    List(&'static FieldKind),
+    Object(&'static [FieldSpec]),
+    /// Any of these.
+    Either(&'static [FieldKind]),
+    Any,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FieldMode {
+    /// Strings may hold `{{ … }}`, at any depth below the field.
+    Template,
+    /// As `Template`, with values in path and query percent-encoded.
+    Url,
+    /// The whole text is an expression: `{{a}} == 200 && b`.
+    Expression,
+    /// Never interpolated (source code, SQL).
+    Raw,
+}
+
+impl NodeSpec {
+    /// JSON Schema (2020-12) of the config. A string with `{{ … }}` is allowed wherever a value is.
+    pub fn json_schema(&self) -> Value {
+        let mut schema = object_schema(self.fields);
+        schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+        schema["title"] = json!(self.title);
+        schema["description"] = json!(self.doc);
+        schema
+    }
+
+    pub fn summary(&self) -> &'static str {
+        self.doc
+            .split_inclusive(['.'])
+            .next()
+            .unwrap_or(self.doc)
+            .trim()
+    }
+
+    /// How `GET /api/node-types` shows it.
+    pub fn to_value(&self) -> Value {
+        json!({
+            "type": self.node_type,
+            "title": self.title,
+            "category": self.category,
+            "summary": self.summary(),
+            "doc": self.doc,
+            "pure": self.pure,
+            "handles": if self.handles.is_empty() { vec!["success"] } else { self.handles.to_vec() },
+            "config_schema": self.json_schema(),
+            "output": self.output,
+            "example": self.example,
+        })
+    }
+}
+
+fn object_schema(fields: &[FieldSpec]) -> Value {
+    let properties: Map<String, Value> = fields
+        .iter()
+        .map(|field| (field.name.to_owned(), field_schema(field)))
+        .collect();
+    let required: Vec<&str> = fields
+        .iter()
+        .filter(|field| field.required)
+        .map(|field| field.name)
+        .collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+fn field_schema(field: &FieldSpec) -> Value {
+    let mut schema = kind_schema(&field.kind);
+    if field.mode != FieldMode::Raw && schema.get("type").is_some_and(|kind| kind != "string") {
+        schema = json!({"anyOf": [schema, {"type": "string", "pattern": "\\{\\{"}]});
+    }
+    schema["description"] = json!(field.doc);
+    schema["x-pawl-mode"] = json!(format!("{:?}", field.mode).to_lowercase());
+    if let Some(default) = field
+        .default
+        .and_then(|text| serde_json::from_str::<Value>(text).ok())
+    {
+        schema["default"] = default;
+    }
+    schema
+}
+
+fn kind_schema(kind: &FieldKind) -> Value {
+    match kind {
+        FieldKind::Text => json!({"type": "string"}),
+        FieldKind::Boolean => json!({"type": "boolean"}),
+        FieldKind::Integer { min, max } => {
+            json!({"type": "integer", "minimum": min, "maximum": max})
+        }
+        FieldKind::Number => json!({"type": "number"}),
+        FieldKind::Duration => json!({"type": ["string", "number"], "format": "duration"}),
+        FieldKind::Choice(names) => json!({"type": "string", "enum": names}),
+        FieldKind::Map(value) => {
+            json!({"type": "object", "additionalProperties": kind_schema(value)})
+        }
+        FieldKind::List(item) => json!({"type": "array", "items": kind_schema(item)}),
+        FieldKind::Object(fields) => object_schema(fields),
+        FieldKind::Either(kinds) => {
+            json!({"anyOf": kinds.iter().map(kind_schema).collect::<Vec<_>>()})
+        }
+        FieldKind::Any => json!({}),
+    }
+}
+
+/// The node types a process knows, by name.
+#[derive(Clone, Default)]
+pub struct Registry {
+    handlers: BTreeMap<&'static str, Arc<dyn NodeHandler>>,
+}
+
+impl Registry {
+    pub fn new(handlers: Vec<Arc<dyn NodeHandler>>) -> Self {
+        Self {
+            handlers: handlers
+                .into_iter()
+                .map(|handler| (handler.spec().node_type, handler))
+                .collect(),
+        }
+    }
+
+    pub fn get(&self, node_type: &str) -> Option<&Arc<dyn NodeHandler>> {
+        self.handlers.get(node_type)
+    }
+
+    pub fn types(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.handlers.keys().copied()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn NodeHandler>> {
+        self.handlers.values()
+    }
+}

@@ -1,0 +1,165 @@
+//! Problems on their way to becoming diagnostics: what is wrong is known, where it stands in the
+//! text is looked up at the end.
+
+use std::ops::Range;
+
+use super::codes;
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// A hostile text can have a problem per byte; nobody reads more than this.
+const MAX_FINDINGS: usize = 200;
+
+pub(super) struct Finding {
+    pub diagnostic: Diagnostic,
+    pub at: At,
+}
+
+/// Which part of the value the pointer names is meant.
+#[derive(Clone, PartialEq)]
+pub(super) enum At {
+    Value,
+    Key,
+    /// Bytes of the string value.
+    Inside(Range<usize>),
+}
+
+impl Finding {
+    pub(super) fn error(
+        code: &'static str,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            diagnostic: Diagnostic::error(code, pointer, shortened(message.into())),
+            at: At::Value,
+        }
+    }
+
+    pub(super) fn warning(
+        code: &'static str,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::error(code, pointer, message).severity(Severity::Warning)
+    }
+
+    pub(super) fn severity(mut self, severity: Severity) -> Self {
+        self.diagnostic.severity = severity;
+        self
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.diagnostic.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        self.diagnostic.hint = hint;
+        self
+    }
+
+    pub(super) fn node(mut self, node_id: Option<&str>) -> Self {
+        self.diagnostic.node_id = node_id.map(str::to_owned);
+        self
+    }
+
+    pub(super) fn key(mut self) -> Self {
+        self.at = At::Key;
+        self
+    }
+
+    pub(super) fn inside(mut self, bytes: Range<usize>) -> Self {
+        self.at = At::Inside(bytes);
+        self
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Findings {
+    list: Vec<Finding>,
+    errors: usize,
+    left_out: usize,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, finding: Finding) {
+        self.errors += usize::from(finding.diagnostic.is_error());
+        if self.list.len() < MAX_FINDINGS {
+            self.list.push(finding);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// How many errors there were, listed or not.
+    pub(super) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    pub(super) fn has(&self, code: &str) -> bool {
+        self.list.iter().any(|found| found.diagnostic.code == code)
+    }
+
+    /// The hint for a name that is nearly right, or the list of the right ones. Nothing once the list is
+    /// full: nobody will read it, and looking costs time.
+    pub(super) fn suggest<'a>(
+        &self,
+        name: &str,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> Option<String> {
+        if self.list.len() >= MAX_FINDINGS {
+            return None;
+        }
+        if let Some(near) = crate::expr::nearest(name, known.clone()) {
+            return Some(format!("did you mean `{near}`?"));
+        }
+        let mut names: Vec<&str> = known.take(MAX_NAMES + 1).collect();
+        let more = if names.len() > MAX_NAMES { ", …" } else { "" };
+        names.truncate(MAX_NAMES);
+        (!names.is_empty()).then(|| format!("known here: {}{more}", names.join(", ")))
+    }
+
+    pub(super) fn extend(&mut self, others: Findings) {
+        self.left_out += others.left_out;
+        for finding in others.list {
+            self.add(finding);
+        }
+    }
+
+    pub(super) fn into_list(mut self) -> Vec<Finding> {
+        if self.left_out > 0 {
+            let message = format!("{} more problems are not listed", self.left_out);
+            let last = Finding::error(codes::TOO_MANY_PROBLEMS, "", message)
+                .hint("mend the ones above and check again");
+            self.list.push(last);
+        }
+        self.list
+    }
+
+    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.into_list()
+            .into_iter()
+            .map(|finding| finding.diagnostic)
+            .collect()
+    }
+}
+
+/// Adds one step to a JSON pointer.
+pub(super) fn join(pointer: &str, token: impl std::fmt::Display) -> String {
+    let token = token.to_string();
+    if token.contains(['~', '/']) {
+        return format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"));
+    }
+    format!("{pointer}/{token}")
+}
+
+const MAX_NAMES: usize = 30;
+/// Messages quote names from the text, which may be of any length.
+const MAX_MESSAGE: usize = 500;
+
+fn shortened(message: String) -> String {
+    match message.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message,
+    }
+}

@@ -1,0 +1,219 @@
+//! A definition made ready to run: edges resolved, every text compiled once.
+//!
+//! Compiling checks only what running needs, so that a version saved under older rules still runs.
+//! The rules for saving are in [`super::validate`].
+
+pub(super) mod config;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use self::config::RenderError;
+use self::config::{BadText, Compiled};
+use super::codes;
+use super::definition::{Definition, LANGUAGE, NodeDefinition};
+use super::findings::{Finding, Findings};
+use super::read::Layout;
+use super::validate::{NODE_START, bad_text};
+use crate::diagnostic::Diagnostic;
+use crate::expr::{Meter, Scope};
+use crate::node::{NodeHandler, Registry};
+
+pub struct Graph {
+    definition: Definition,
+    nodes: Vec<Node>,
+    by_id: HashMap<Arc<str>, usize>,
+    start: usize,
+}
+
+pub struct Node {
+    pub id: Arc<str>,
+    pub node_type: Arc<str>,
+    /// `None` if this process does not know the type: another worker may.
+    pub handler: Option<Arc<dyn NodeHandler>>,
+    pub pure: bool,
+    pub definition: NodeDefinition,
+    /// The node's own timeout, or that of the settings.
+    pub timeout: Duration,
+    config: Compiled,
+    exits: Vec<(Box<str>, usize)>,
+}
+
+impl Graph {
+    pub fn compile(definition: Definition, registry: &Registry) -> Result<Self, Vec<Diagnostic>> {
+        let layout = Layout::of(&definition);
+        let mut findings = Findings::default();
+        let mut nodes = Vec::with_capacity(definition.nodes.len());
+        let mut by_id = HashMap::with_capacity(definition.nodes.len());
+        for (index, node) in definition.nodes.iter().enumerate() {
+            let node = Node::compile(node, &definition, registry, &layout, index, &mut findings);
+            if by_id.insert(Arc::clone(&node.id), index).is_some() {
+                let message = format!("two nodes have the id `{}`", node.id);
+                let pointer = &layout.nodes[index].node;
+                findings.add(Finding::error(codes::DUPLICATE_ID, pointer, message));
+            }
+            nodes.push(node);
+        }
+        connect(&mut nodes, &by_id, &definition, &layout, &mut findings);
+        if definition.language > LANGUAGE {
+            let message = format!(
+                "language level {} is newer than this program",
+                definition.language
+            );
+            findings.add(Finding::error(
+                codes::UNKNOWN_LANGUAGE,
+                "/language",
+                message,
+            ));
+        }
+        let start = only_start(&nodes, &mut findings);
+        match start {
+            Some(start) if findings.errors() == 0 => Ok(Self {
+                definition,
+                nodes,
+                by_id,
+                start,
+            }),
+            _ => Err(findings.into_diagnostics()),
+        }
+    }
+
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    pub fn start(&self) -> &Node {
+        &self.nodes[self.start]
+    }
+
+    pub fn node(&self, id: &str) -> Option<&Node> {
+        self.by_id.get(id).map(|&index| &self.nodes[index])
+    }
+
+    /// Where the edge of exactly this handle leads.
+    pub fn target(&self, node: &Node, handle: &str) -> Option<&Node> {
+        node.exit(handle).map(|index| &self.nodes[index])
+    }
+
+    pub fn has_edge(&self, node: &Node, handle: &str) -> bool {
+        node.exit(handle).is_some()
+    }
+
+    /// In the order of the definition.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph")
+            .field("name", &self.definition.name)
+            .field("nodes", &self.nodes)
+            .finish()
+    }
+}
+
+impl Node {
+    fn compile(
+        node: &NodeDefinition,
+        definition: &Definition,
+        registry: &Registry,
+        layout: &Layout,
+        index: usize,
+        findings: &mut Findings,
+    ) -> Self {
+        let handler = registry.get(&node.node_type).cloned();
+        let mut problems: Vec<BadText> = Vec::new();
+        let config = match &handler {
+            Some(handler) => config::compile(&node.config, handler.spec().fields, &mut problems),
+            None => Compiled::Literal(node.config.clone()),
+        };
+        for problem in problems {
+            findings.add(bad_text(
+                &layout.nodes[index].config,
+                Some(&node.id),
+                problem,
+            ));
+        }
+        Self {
+            id: node.id.as_str().into(),
+            node_type: node.node_type.as_str().into(),
+            pure: handler.as_ref().is_some_and(|handler| handler.spec().pure),
+            handler,
+            timeout: node.timeout.unwrap_or(definition.settings.node_timeout),
+            definition: node.clone(),
+            config,
+            exits: Vec::new(),
+        }
+    }
+
+    /// The config with every expression evaluated.
+    pub fn render(&self, scope: &Scope<'_>, meter: &mut Meter) -> Result<Value, RenderError> {
+        self.config.render(scope, meter)
+    }
+
+    fn exit(&self, handle: &str) -> Option<usize> {
+        let exit = self.exits.iter().find(|(name, _)| **name == *handle);
+        exit.map(|(_, target)| *target)
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.id, self.node_type)
+    }
+}
+
+fn connect(
+    nodes: &mut [Node],
+    by_id: &HashMap<Arc<str>, usize>,
+    definition: &Definition,
+    layout: &Layout,
+    findings: &mut Findings,
+) {
+    for (edge, pointer) in definition.edges.iter().zip(&layout.edges) {
+        let ends = by_id
+            .get(edge.source.as_str())
+            .zip(by_id.get(edge.target.as_str()));
+        let Some((&source, &target)) = ends else {
+            let message = format!("the edge {} → {} leads nowhere", edge.source, edge.target);
+            findings.add(Finding::error(codes::UNKNOWN_NODE, pointer, message));
+            continue;
+        };
+        if nodes[source].exit(&edge.source_handle).is_some() {
+            let message = format!(
+                "several edges leave `{}` by `{}`",
+                edge.source, edge.source_handle
+            );
+            findings.add(Finding::error(codes::SEVERAL_EDGES, pointer, message));
+            continue;
+        }
+        let handle = edge.source_handle.as_str().into();
+        nodes[source].exits.push((handle, target));
+    }
+}
+
+fn only_start(nodes: &[Node], findings: &mut Findings) -> Option<usize> {
+    let mut starts = (0..nodes.len()).filter(|&index| &*nodes[index].node_type == NODE_START);
+    let start = starts.next();
+    if start.is_none() {
+        findings.add(Finding::error(
+            codes::NO_START,
+            "/nodes",
+            "no node has the type `start`",
+        ));
+    }
+    if starts.next().is_some() {
+        findings.add(Finding::error(
+            codes::SECOND_START,
+            "/nodes",
+            "two nodes have the type `start`",
+        ));
+    }
+    start
+}

@@ -1,0 +1,47 @@
+//! One `check` per question, and the answers as data.
+
+mod diagnostics;
+mod fake;
+mod graph;
+mod hostile;
+mod reading;
+mod rendering;
+mod source;
+
+use super::*;
+use fake::registry;
+
+/// Every diagnostic as `line:column CODE`, `w:` before warnings.
+fn places(loaded: &Loaded) -> Vec<String> {
+    let place = |found: &Diagnostic| {
+        found.place.map_or("-".into(), |place| {
+            format!("{}:{}", place.line, place.column)
+        })
+    };
+    let severity = |found: &Diagnostic| if found.is_error() { "" } else { "w:" };
+    let all = loaded.diagnostics.iter();
+    all.map(|found| format!("{}{} {}", severity(found), place(found), found.code))
+        .collect()
+}
+
+fn load_text(text: &str) -> Loaded {
+    load(Some("test.yaml"), text, &registry())
+}
+
+#[track_caller]
+fn check_places(text: &str, expected: &[&str]) {
+    let loaded = load_text(text);
+    assert_eq!(
+        places(&loaded),
+        expected,
+        "{}",
+        render_diagnostics(text, &loaded.diagnostics, false)
+    );
+}
+
+#[track_caller]
+fn loads(text: &str) -> Definition {
+    let loaded = load_text(text);
+    let drawn = render_diagnostics(text, &loaded.diagnostics, false);
+    loaded.definition.unwrap_or_else(|| panic!("{drawn}"))
+}

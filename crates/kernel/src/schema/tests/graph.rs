@@ -1,0 +1,145 @@
+//! Compiled graphs: edges, handlers, rendering.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::reading::EXAMPLE;
+use super::*;
+use crate::expr::{Limits, Meter, Scope};
+
+fn compiled(text: &str) -> Graph {
+    Graph::compile(loads(text), &registry()).unwrap()
+}
+
+fn render(node: &Node, roots: Value) -> Result<Value, RenderError> {
+    let Value::Object(roots) = roots else {
+        panic!()
+    };
+    let scope = Scope::new(&roots, 0, "e", 1);
+    node.render(&scope, &mut Meter::new(Limits::default()))
+}
+
+#[test]
+fn graphs_are_shared_between_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Graph>();
+}
+
+#[test]
+fn edges_by_exact_handle() {
+    let graph = compiled(EXAMPLE);
+    assert_eq!(&*graph.start().id, "start_1");
+    let condition = graph.node("condition_1").unwrap();
+    assert_eq!(&*graph.target(condition, "true").unwrap().id, "good");
+    assert_eq!(&*graph.target(condition, "false").unwrap().id, "bad");
+    assert!(graph.target(condition, "success").is_none());
+    assert!(!graph.has_edge(condition, "error"));
+    assert!(graph.node("nobody").is_none());
+    assert_eq!(graph.nodes().len(), 5);
+    assert!(condition.pure && !graph.node("http_1").unwrap().pure);
+    assert_eq!(condition.timeout, Duration::from_secs(30));
+}
+
+#[test]
+fn fields_render_by_their_mode() {
+    let graph = compiled(EXAMPLE);
+    let http = graph.node("http_1").unwrap();
+    let config = render(http, json!({"webhook": {"payload": {"user_id": "a b"}}})).unwrap();
+    assert_eq!(
+        config,
+        json!({"method": "GET", "url": "https://api.example.com/users/a%20b"})
+    );
+    let condition = graph.node("condition_1").unwrap();
+    let roots = json!({"steps": {"http_1": {"output": {"status_code": 200}}}});
+    assert_eq!(
+        render(condition, roots).unwrap(),
+        json!({"expression": true})
+    );
+    assert_eq!(
+        render(graph.node("bad").unwrap(), json!({})).unwrap(),
+        json!({"success": false})
+    );
+}
+
+#[test]
+fn nested_fields_and_raw_text() {
+    let text = "
+name: t
+nodes:
+- {id: s, type: start}
+- {id: h, type: http_request, config: {url: x, body: {a: ['{{input.n}}', 'n={{input.n}}', 7], b: {c: plain}}}}
+- {id: w, type: switch, config: {value: '{{input.n}}', cases: [{name: '{{', when: input.n > 3}]}}
+- {id: c, type: code, config: {source: 'x = {{ input.n }}'}}
+edges:
+- {source: s, target: h}
+- {source: h, target: w}
+- {source: w, target: c}
+";
+    let graph = compiled(text);
+    let rendered = |id: &str| render(graph.node(id).unwrap(), json!({"input": {"n": 5}})).unwrap();
+    assert_eq!(
+        rendered("h"),
+        json!({"url": "x", "body": {"a": [5, "n=5", 7], "b": {"c": "plain"}}})
+    );
+    assert_eq!(
+        rendered("w"),
+        json!({"value": 5, "cases": [{"name": "{{", "when": true}]})
+    );
+    assert_eq!(rendered("c"), json!({"source": "x = {{ input.n }}"}));
+}
+
+#[test]
+fn render_errors_name_the_field() {
+    let text = "name: t\nnodes:\n- {id: s, type: start}\n- {id: e, type: end, config: {output: {a/b: [1, '{{input.x.y}}']}}}\nedges:\n- {source: s, target: e}";
+    let graph = compiled(text);
+    let error = render(graph.node("e").unwrap(), json!({"input": {}})).unwrap_err();
+    assert_eq!(error.pointer, "/output/a~1b/1");
+    assert_eq!(error.error.code.as_str(), "UNDEFINED_PATH");
+}
+
+#[test]
+fn unknown_types_compile_without_a_handler() {
+    let graph = Graph::compile(loads(EXAMPLE), &Registry::default()).unwrap();
+    assert!(graph.start().handler.is_none());
+}
+
+#[test]
+fn broken_definitions_do_not_compile() {
+    let mut definition = loads(EXAMPLE);
+    definition.nodes.remove(0);
+    definition.nodes[1].config = json!({"expression": "1 +"});
+    definition.nodes[3].id = "good".into();
+    let found = Graph::compile(definition, &registry()).unwrap_err();
+    let codes: Vec<&str> = found.iter().map(|found| found.code).collect();
+    assert_eq!(
+        codes,
+        [
+            "BAD_EXPRESSION",
+            "DUPLICATE_ID",
+            "UNKNOWN_NODE",
+            "UNKNOWN_NODE",
+            "NO_START"
+        ]
+    );
+}
+
+/// Not a benchmark, only a guard against something going badly wrong.
+#[test]
+fn rendering_is_cheap() {
+    let graph = compiled(EXAMPLE);
+    let node = graph.node("http_1").unwrap();
+    let roots = json!({"webhook": {"payload": {"user_id": 7}}});
+    let Value::Object(roots) = roots else {
+        panic!()
+    };
+    let scope = Scope::new(&roots, 0, "e", 1);
+    let before = std::time::Instant::now();
+    for _ in 0..10_000 {
+        node.render(&scope, &mut Meter::new(Limits::default()))
+            .unwrap();
+    }
+    let each = before.elapsed() / 10_000;
+    println!("render: {each:?}");
+    assert!(each < Duration::from_micros(200), "{each:?}");
+}

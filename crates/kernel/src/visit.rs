@@ -1,0 +1,170 @@
+//! What follows from one try of a node: leave by an edge, try again, block or end. Pure: the engine runs the
+//! node, this decides, the engine acts.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::execution::{Ending, Status, StepStatus};
+use crate::node::{LogLine, NodeError, Outcome};
+use crate::schema::definition::{HANDLE_ERROR, HANDLE_SUCCESS, OnError};
+use crate::schema::graph::{Graph, Node};
+use crate::time::Timestamp;
+
+/// What a finished visit leaves behind: the contents of its step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    pub status: StepStatus,
+    pub output: Value,
+    pub error: Value,
+    pub changes: Map<String, Value>,
+    pub logs: Vec<LogLine>,
+}
+
+pub enum Move<'g> {
+    /// The visit is over and the execution goes on at a node.
+    Leave(Finished, &'g Node),
+    /// The visit is over and so is the execution.
+    End(Finished, Ending),
+    /// The try failed; another one is allowed after the delay.
+    Retry(NodeError, Duration),
+    Sleep(Timestamp),
+    Await {
+        event: String,
+        timeout: Option<Duration>,
+    },
+}
+
+/// `failures` counts the failed tries before this one; `jitter` is a draw from 0..1.
+pub fn settle<'g>(
+    graph: &'g Graph,
+    node: &'g Node,
+    result: Result<Outcome, NodeError>,
+    failures: u32,
+    jitter: f64,
+) -> Move<'g> {
+    match result {
+        Ok(Outcome::Done {
+            handle,
+            output,
+            changes,
+            logs,
+        }) => {
+            let finished = Finished {
+                status: StepStatus::Success,
+                output,
+                error: Value::Null,
+                changes,
+                logs,
+            };
+            leave(graph, node, &handle, finished)
+        }
+        Ok(Outcome::End {
+            success: true,
+            output,
+            ..
+        }) => {
+            let ending = completed(&output);
+            End::with(StepStatus::Success, output, Value::Null, ending)
+        }
+        Ok(Outcome::End {
+            success: false,
+            output,
+            message,
+        }) => failed_end(node, output, message),
+        Ok(Outcome::Sleep { until }) => Move::Sleep(until),
+        Ok(Outcome::Wait { event, timeout }) => Move::Await { event, timeout },
+        Err(error) => match retry_delay(node, &error, failures, jitter) {
+            Some(delay) => Move::Retry(error, delay),
+            None => give_up(graph, node, &error),
+        },
+    }
+}
+
+/// Leaves by `handle`; an exit without an edge of its own takes the default one, and without that ends the
+/// execution as completed.
+pub fn leave<'g>(graph: &'g Graph, node: &'g Node, handle: &str, finished: Finished) -> Move<'g> {
+    let target = graph
+        .target(node, handle)
+        .or_else(|| graph.target(node, HANDLE_SUCCESS));
+    match target {
+        Some(next) => Move::Leave(finished, next),
+        None => {
+            let ending = completed(&finished.output);
+            Move::End(finished, ending)
+        }
+    }
+}
+
+/// A failure that is final: by the edge `error`, or on by `success`, or the end.
+pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<'g> {
+    let finished = Finished {
+        status: StepStatus::Failed,
+        output: Value::Null,
+        error: error.to_value(),
+        changes: Map::new(),
+        logs: Vec::new(),
+    };
+    if let Some(next) = graph.target(node, HANDLE_ERROR) {
+        return Move::Leave(finished, next);
+    }
+    if node.definition.on_error == OnError::Continue {
+        return leave(graph, node, HANDLE_SUCCESS, finished);
+    }
+    let ending = failed(error, &node.id);
+    Move::End(finished, ending)
+}
+
+pub fn completed(output: &Value) -> Ending {
+    let output = (!output.is_null()).then(|| output.to_string());
+    Ending {
+        status: Status::Completed,
+        output,
+        error: None,
+    }
+}
+
+/// The ending of an execution that failed at `node_id`.
+pub fn failed(error: &NodeError, node_id: &str) -> Ending {
+    let mut value = error.to_value();
+    value["node_id"] = node_id.into();
+    Ending {
+        status: Status::Failed,
+        output: None,
+        error: Some(value.to_string()),
+    }
+}
+
+struct End;
+
+impl End {
+    fn with<'g>(status: StepStatus, output: Value, error: Value, ending: Ending) -> Move<'g> {
+        Move::End(
+            Finished {
+                status,
+                output,
+                error,
+                changes: Map::new(),
+                logs: Vec::new(),
+            },
+            ending,
+        )
+    }
+}
+
+fn failed_end<'g>(node: &Node, output: Value, message: Option<String>) -> Move<'g> {
+    let message = message.unwrap_or_else(|| format!("the schema ended as failed at `{}`", node.id));
+    let error = NodeError::new("FAILED", message);
+    let mut ending = failed(&error, &node.id);
+    ending.output = completed(&output).output;
+    End::with(StepStatus::Failed, output, error.to_value(), ending)
+}
+
+fn retry_delay(node: &Node, error: &NodeError, failures: u32, jitter: f64) -> Option<Duration> {
+    let policy = node.definition.retry.as_ref()?;
+    if !error.retryable || failures + 1 >= policy.max_attempts {
+        return None;
+    }
+    let delay = policy.delay_after(failures + 1, jitter);
+    Some(error.retry_after.map_or(delay, |asked| asked.max(delay)))
+}

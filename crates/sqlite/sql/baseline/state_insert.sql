@@ -1,0 +1,1 @@
+INSERT INTO state VALUES (?1, 0, ?2)

@@ -1,0 +1,1 @@
+SELECT shard_id FROM shard_locks WHERE locked = 1 AND last_lock_guid = ?1

@@ -1,0 +1,1 @@
+UPDATE shard_locks SET locked = 0 WHERE locked <> 0

@@ -1,0 +1,1 @@
+SELECT 1 FROM signals WHERE execution_id = ?1 AND id = ?2

@@ -1,0 +1,1 @@
+SELECT sweeps FROM execution_state WHERE execution_id = ?1

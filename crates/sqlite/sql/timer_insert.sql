@@ -1,0 +1,1 @@
+INSERT OR REPLACE INTO incoming_queue (shard_id, created_at, action_id, action_guid, scheduled_at) VALUES (?1, ?2, ?3, ?4, ?5)

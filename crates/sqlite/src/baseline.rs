@@ -1,0 +1,96 @@
+//! What SQLite itself does with one writer on the same disk: the baseline of `pawl bench`. No engine, no queue,
+//! the plainest rows; only the durability is the same.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, Result, params};
+
+const SCHEMA: &str = include_str!("../sql/baseline/schema.sql");
+const INSERT_STATE: &str = include_str!("../sql/baseline/state_insert.sql");
+const UPDATE_STATE: &str = include_str!("../sql/baseline/state_update.sql");
+const INSERT_STEP: &str = include_str!("../sql/baseline/step_insert.sql");
+
+const STEP_BYTES: usize = 200;
+const STATE_BYTES: usize = 1_000;
+
+pub struct Raw {
+    connection: Connection,
+    round: u64,
+    step: String,
+    state: String,
+}
+
+impl Raw {
+    pub fn open(file: &Path) -> Result<Self> {
+        let connection = Connection::open(file)?;
+        connection.execute_batch(SCHEMA)?;
+        let synchronous: i64 =
+            connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
+        // A baseline that does not sync would make every ratio worthless.
+        if synchronous != 2 {
+            return Err(rusqlite::Error::InvalidQuery);
+        }
+        Ok(Self {
+            connection,
+            round: 0,
+            step: "p".repeat(STEP_BYTES),
+            state: "s".repeat(STATE_BYTES),
+        })
+    }
+
+    /// Steps per second at 100 steps per transaction over 64 executions.
+    pub fn steps_per_second(&mut self, time: Duration) -> Result<f64> {
+        let ids = self.executions(64)?;
+        let start = Instant::now();
+        let mut steps = 0;
+        while start.elapsed() < time {
+            self.transaction(&ids, &mut steps, 100)?;
+        }
+        Ok(steps as f64 / start.elapsed().as_secs_f64())
+    }
+
+    /// Microseconds for ten commits of one step each, one after the other.
+    pub fn ten_commits(&mut self) -> Result<f64> {
+        let ids = self.executions(1)?;
+        let start = Instant::now();
+        let mut steps = 0;
+        for _ in 0..10 {
+            self.transaction(&ids, &mut steps, 1)?;
+        }
+        Ok(start.elapsed().as_secs_f64() * 1e6)
+    }
+
+    fn executions(&mut self, count: u64) -> Result<Vec<[u8; 16]>> {
+        self.round += 1;
+        let ids: Vec<[u8; 16]> = (0..count).map(|number| id(self.round, number)).collect();
+        let transaction = self.connection.transaction()?;
+        for id in &ids {
+            transaction.execute(INSERT_STATE, params![id, self.state])?;
+        }
+        transaction.commit()?;
+        Ok(ids)
+    }
+
+    fn transaction(&mut self, ids: &[[u8; 16]], steps: &mut u64, count: u64) -> Result<()> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut insert = transaction.prepare_cached(INSERT_STEP)?;
+            let mut update = transaction.prepare_cached(UPDATE_STATE)?;
+            for _ in 0..count {
+                let id = ids[(*steps % ids.len() as u64) as usize];
+                insert.execute(params![id, *steps as i64, self.step])?;
+                update.execute(params![id, self.state])?;
+                *steps += 1;
+            }
+        }
+        transaction.commit()
+    }
+}
+
+fn id(round: u64, number: u64) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&round.to_be_bytes());
+    bytes[8..].copy_from_slice(&number.to_be_bytes());
+    bytes
+}

@@ -1,0 +1,233 @@
+//! Writing what the lifecycle decided: the only place that touches the rows of an existing execution.
+
+use pawl_kernel::execution::{LogRecord, State, Step};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{Dispatch, NewExecution};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Change, Snapshot, WaitTimer};
+use rusqlite::{Connection, params};
+
+use crate::fault::{Fault, JobResult};
+use crate::rows::{self, Loaded, integer};
+use crate::sql;
+
+/// Returns false if the idempotency key is taken; then nothing was written.
+pub(crate) fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult<bool> {
+    let mut statement = connection.prepare_cached(sql::EXECUTION_INSERT)?;
+    rows::bind_execution(&mut statement, &new.execution)?;
+    if statement.raw_execute()? == 0 {
+        return Ok(false);
+    }
+    let mut statement = connection.prepare_cached(sql::STATE_INSERT)?;
+    rows::bind_state(&mut statement, &new.state)?;
+    statement.raw_execute()?;
+    if let Some(snapshot) = &new.snapshot {
+        insert_snapshot(connection, new.execution.id, snapshot)?;
+    }
+    if let Some(timer) = start_timer(&new.state) {
+        insert_timer(connection, &timer, new.state.updated_at, shards)?;
+    }
+    Ok(true)
+}
+
+/// An execution that begins with a wait (a delayed start) needs its wake-up from the first moment.
+fn start_timer(state: &State) -> Option<WaitTimer> {
+    let wait = state.wait.as_ref()?;
+    Some(WaitTimer {
+        execution_id: state.execution_id,
+        wait_id: wait.id,
+        at: wait.wake_at?,
+    })
+}
+
+/// Writes a change to the rows it was decided on.
+pub(crate) fn write(
+    connection: &Connection,
+    before: &State,
+    change: &Change,
+    shards: u32,
+) -> JobResult<()> {
+    let id = before.execution_id;
+    let now = change.state.updated_at;
+    update_state(connection, before.version, &change.state)?;
+    update_execution(connection, id, change)?;
+    insert_steps(connection, id, &change.state, &change.steps)?;
+    insert_logs(connection, id, &change.logs)?;
+    for (signal_id, seq) in &change.consumed {
+        consume_signal(connection, id, signal_id, *seq)?;
+    }
+    if let Some(snapshot) = &change.snapshot {
+        insert_snapshot(connection, id, snapshot)?;
+    }
+    if change.signal.is_some() {
+        insert_signal(connection, change)?;
+    }
+    if let Some(timer) = &change.timer {
+        insert_timer(connection, timer, now, shards)?;
+    }
+    if let Some(reason) = &change.dead_letter {
+        connection
+            .prepare_cached(sql::DEAD_LETTER_INSERT)?
+            .execute(params![id.0.as_bytes(), reason, now.as_micros()])?;
+    }
+    Ok(())
+}
+
+/// The message that a change asks for.
+pub(crate) fn dispatch(loaded: &Loaded, change: &Change) -> Option<Dispatch> {
+    change.dispatch.then_some(Dispatch {
+        execution_id: loaded.execution.id,
+        seq: change.state.seq,
+        priority: loaded.execution.priority,
+    })
+}
+
+/// The guard on the version can only fail if somebody else writes to the file.
+fn update_state(connection: &Connection, version: u64, state: &State) -> JobResult<()> {
+    let mut statement = connection.prepare_cached(sql::STATE_UPDATE)?;
+    let next = rows::bind_state(&mut statement, state)?;
+    statement.raw_bind_parameter(next, integer(version))?;
+    match statement.raw_execute()? {
+        1 => Ok(()),
+        _ => Err(Fault::Corrupt(format!(
+            "execution {} is not at version {version} any more: another program writes to this database",
+            state.execution_id
+        ))),
+    }
+}
+
+fn update_execution(connection: &Connection, id: ExecutionId, change: &Change) -> JobResult<()> {
+    let started_at = change.started_at.map(Timestamp::as_micros);
+    if let Some((ending, at)) = &change.ending {
+        connection
+            .prepare_cached(sql::EXECUTION_END)?
+            .execute(params![
+                id.0.as_bytes(),
+                ending.status.code(),
+                ending.output,
+                ending.error,
+                at.as_micros(),
+                started_at
+            ])?;
+    } else if change.status.is_some() || started_at.is_some() {
+        let status = change.status.map(|status| status.code());
+        connection
+            .prepare_cached(sql::EXECUTION_SET_STATUS)?
+            .execute(params![id.0.as_bytes(), status, started_at])?;
+    }
+    Ok(())
+}
+
+fn insert_steps(
+    connection: &Connection,
+    id: ExecutionId,
+    state: &State,
+    steps: &[Step],
+) -> JobResult<()> {
+    if steps.is_empty() {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(sql::STEP_INSERT)?;
+    let base = state.seq - steps.len() as u64;
+    for (step, seq) in steps.iter().zip(base + 1..) {
+        if step.seq != seq {
+            let problem = format!("step {} where step {seq} of {id} is due", step.seq);
+            return Err(Fault::Rejected(problem));
+        }
+        rows::bind_step(&mut statement, id, step, state.version)?;
+        statement.raw_execute()?;
+    }
+    Ok(())
+}
+
+fn insert_logs(connection: &Connection, id: ExecutionId, logs: &[LogRecord]) -> JobResult<()> {
+    if logs.is_empty() {
+        return Ok(());
+    }
+    let last: i64 = connection
+        .prepare_cached(sql::LOG_LAST_NUMBER)?
+        .query_row([id.0.as_bytes()], |row| row.get(0))?;
+    let mut statement = connection.prepare_cached(sql::LOG_INSERT)?;
+    for (log, number) in logs.iter().zip(last + 1..) {
+        statement.execute(params![
+            id.0.as_bytes(),
+            number,
+            integer(log.seq),
+            log.node_id,
+            log.level,
+            log.message,
+            log.at.as_micros()
+        ])?;
+    }
+    Ok(())
+}
+
+fn consume_signal(
+    connection: &Connection,
+    id: ExecutionId,
+    signal_id: &str,
+    seq: u64,
+) -> JobResult<()> {
+    let changed = connection
+        .prepare_cached(sql::SIGNAL_CONSUME)?
+        .execute(params![id.0.as_bytes(), signal_id, integer(seq)])?;
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(Fault::Rejected(format!(
+        "signal `{signal_id}` of {id} is not there to be taken"
+    )))
+}
+
+fn insert_snapshot(connection: &Connection, id: ExecutionId, snapshot: &Snapshot) -> JobResult<()> {
+    connection
+        .prepare_cached(sql::SNAPSHOT_INSERT)?
+        .execute(params![
+            id.0.as_bytes(),
+            integer(snapshot.seq),
+            snapshot.context
+        ])?;
+    Ok(())
+}
+
+fn insert_signal(connection: &Connection, change: &Change) -> JobResult<()> {
+    let Some(signal) = &change.signal else {
+        return Ok(());
+    };
+    connection
+        .prepare_cached(sql::SIGNAL_INSERT)?
+        .execute(params![
+            change.state.execution_id.0.as_bytes(),
+            signal.id,
+            signal.name,
+            signal.payload,
+            signal.consumed_seq.map(integer),
+            signal.created_at.as_micros(),
+            integer(change.state.inbox)
+        ])?;
+    Ok(())
+}
+
+pub(crate) fn insert_timer(
+    connection: &Connection,
+    timer: &WaitTimer,
+    now: Timestamp,
+    shards: u32,
+) -> JobResult<()> {
+    connection
+        .prepare_cached(sql::TIMER_INSERT)?
+        .execute(params![
+            shard_of(timer, shards),
+            now.as_micros(),
+            timer.execution_id.to_string(),
+            timer.wait_id.as_bytes(),
+            timer.at.as_micros()
+        ])?;
+    Ok(())
+}
+
+/// Wait ids are random, so their bits spread evenly.
+fn shard_of(timer: &WaitTimer, shards: u32) -> u32 {
+    let (high, low) = timer.wait_id.as_u64_pair();
+    ((high ^ low) % u64::from(shards.max(1))) as u32
+}

@@ -1,0 +1,301 @@
+//! The step protocol on SQLite: load, ask the lifecycle, write, in one job of the writer.
+
+use async_trait::async_trait;
+use pawl_kernel::execution::{Signal, Status};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle::{
+    self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Skip,
+};
+use pawl_kernel::ports::store::{
+    Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
+    ExecutionStore, History, NewExecution, Probe, StoreResult,
+};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Applied, Change, Snapshot, Transition};
+use rusqlite::{Connection, OptionalExtension, params};
+use uuid::Uuid;
+
+use crate::fault::{Fault, JobResult};
+use crate::rows::{self, Loaded, integer};
+use crate::{SqliteStore, changes, sql};
+
+#[async_trait]
+impl ExecutionStore for SqliteStore {
+    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+        let shards = self.shards;
+        self.writer
+            .run(move |connection| create(connection, &new, shards))
+            .await
+    }
+
+    async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>> {
+        let shards = self.shards;
+        self.writer
+            .run(move |connection| {
+                let claim = |request| claim(connection, request, now, shards);
+                requests.iter().map(claim).collect()
+            })
+            .await
+    }
+
+    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+        let shards = self.shards;
+        self.writer
+            .run(move |connection| commit(connection, &transition, shards))
+            .await?
+            .map_err(CommitError::Refused)
+    }
+
+    async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {
+        self.readers
+            .run(move |connection| Ok(rows::load_head(connection, id)?.as_ref().map(probe)))
+            .await
+    }
+
+    async fn release(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        let shards = self.shards;
+        self.writer
+            .run(move |connection| {
+                let release = |lease: &(_, _)| release(connection, lease, now, shards).transpose();
+                leases.iter().filter_map(release).collect()
+            })
+            .await
+    }
+
+    async fn heartbeat(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        until: Timestamp,
+    ) -> StoreResult<Vec<Beat>> {
+        self.writer
+            .run(move |connection| {
+                let beat = |lease: &(_, _)| beat(connection, lease, until).transpose();
+                leases.iter().filter_map(beat).collect()
+            })
+            .await
+    }
+
+    async fn command(
+        &self,
+        id: ExecutionId,
+        command: Command,
+        now: Timestamp,
+    ) -> Result<CommandApplied, CommandError> {
+        let shards = self.shards;
+        let answer = self
+            .writer
+            .run(move |connection| obey(connection, id, &command, now, shards))
+            .await?;
+        Ok(answer?)
+    }
+
+    async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
+        self.readers
+            .run_at_once(move |connection| open_signals(connection, id))
+            .await
+    }
+
+    async fn history(&self, id: ExecutionId, seq: u64) -> StoreResult<History> {
+        self.readers
+            .run_at_once(move |connection| history(connection, id, seq))
+            .await
+    }
+}
+
+fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult<Created> {
+    if changes::create(connection, new, shards)? {
+        return Ok(Created::New);
+    }
+    let id = connection
+        .prepare_cached(sql::EXECUTION_BY_KEY)?
+        .query_row([&new.execution.idempotency_key], |row| rows::uuid(row, 0))?;
+    Ok(Created::Existing(ExecutionId(id)))
+}
+
+fn claim(
+    connection: &Connection,
+    request: &ClaimRequest,
+    now: Timestamp,
+    shards: u32,
+) -> JobResult<Claim> {
+    let Some(loaded) = rows::load(connection, request.execution_id)? else {
+        return Ok(Claim::Skipped(Skip::Unknown));
+    };
+    match lifecycle::claim(&loaded.execution, &loaded.state, request, now) {
+        ClaimDecision::Skip(skip) => Ok(Claim::Skipped(skip)),
+        ClaimDecision::End(change) => {
+            changes::write(connection, &loaded.state, &change, shards)?;
+            Ok(Claim::Ended(change.outcome()))
+        }
+        ClaimDecision::Take(change) => {
+            changes::write(connection, &loaded.state, &change, shards)?;
+            Ok(Claim::Taken(Box::new(claimed(loaded, *change))))
+        }
+    }
+}
+
+/// Both rows as they are after the change.
+fn claimed(loaded: Loaded, change: Change) -> Claimed {
+    let mut execution = loaded.execution;
+    execution.status = change.status.unwrap_or(execution.status);
+    execution.started_at = change.started_at.or(execution.started_at);
+    Claimed {
+        execution,
+        state: change.state,
+    }
+}
+
+fn commit(
+    connection: &Connection,
+    transition: &Transition,
+    shards: u32,
+) -> JobResult<Result<Applied, CommitRefusal>> {
+    let Some(loaded) = rows::load_head(connection, transition.execution_id)? else {
+        return Ok(Err(CommitRefusal::Fenced));
+    };
+    // A copy, because the job may have to run again.
+    let transition = transition.clone();
+    match lifecycle::commit(&loaded.execution, &loaded.state, transition) {
+        Err(refusal) => Ok(Err(refusal)),
+        Ok(change) => {
+            changes::write(connection, &loaded.state, &change, shards)?;
+            Ok(Ok(change.outcome()))
+        }
+    }
+}
+
+fn probe(loaded: &Loaded) -> Probe {
+    let state = &loaded.state;
+    let ended = Some(loaded.execution.status).filter(|status| status.is_terminal());
+    Probe {
+        seq: state.seq,
+        commit_id: state.commit_id,
+        lease_token: state.lease.as_ref().map(|lease| lease.token),
+        applied: Applied {
+            seq: state.seq,
+            version: state.version,
+            inbox: state.inbox,
+            hold: state.hold,
+            control: state.control,
+            lease_kept: state.lease.is_some(),
+            ended,
+            dispatch: ended.is_none() && state.lease.is_none() && state.is_runnable(),
+            wake_at: state.wait.as_ref().and_then(|wait| wait.wake_at),
+        },
+    }
+}
+
+fn release(
+    connection: &Connection,
+    (id, token): &(ExecutionId, Uuid),
+    now: Timestamp,
+    shards: u32,
+) -> JobResult<Option<Dispatch>> {
+    let Some(loaded) = rows::load_head(connection, *id)? else {
+        return Ok(None);
+    };
+    let Some(change) = lifecycle::release(&loaded.execution, &loaded.state, *token, now) else {
+        return Ok(None);
+    };
+    changes::write(connection, &loaded.state, &change, shards)?;
+    Ok(changes::dispatch(&loaded, &change))
+}
+
+fn beat(
+    connection: &Connection,
+    (id, token): &(ExecutionId, Uuid),
+    until: Timestamp,
+) -> JobResult<Option<Beat>> {
+    let beat = connection
+        .prepare_cached(sql::STATE_HEARTBEAT)?
+        .query_row(
+            params![id.0.as_bytes(), token.as_bytes(), until.as_micros()],
+            |row| {
+                Ok(Beat {
+                    execution_id: *id,
+                    token: *token,
+                    stop_requested: row.get(0)?,
+                    held: row.get(1)?,
+                })
+            },
+        )
+        .optional()?;
+    Ok(beat)
+}
+
+fn obey(
+    connection: &Connection,
+    id: ExecutionId,
+    command: &Command,
+    now: Timestamp,
+    shards: u32,
+) -> JobResult<Result<CommandApplied, Refusal>> {
+    let Some(loaded) = rows::load_head(connection, id)? else {
+        return Ok(Err(Refusal::NotFound));
+    };
+    let known = signal_known(connection, id, command)?;
+    let change = match lifecycle::command(&loaded.execution, &loaded.state, command, known, now) {
+        Err(refusal) => return Ok(Err(refusal)),
+        Ok(change) => change,
+    };
+    if let Some(change) = &change {
+        changes::write(connection, &loaded.state, change, shards)?;
+    }
+    Ok(Ok(obeyed(&loaded, change.as_ref(), now)))
+}
+
+fn obeyed(loaded: &Loaded, change: Option<&Change>, now: Timestamp) -> CommandApplied {
+    let state = change.map_or(&loaded.state, |change| &change.state);
+    CommandApplied {
+        applied: change.map(Change::outcome),
+        dispatch: change.and_then(|change| changes::dispatch(loaded, change)),
+        status: status_after(loaded, change),
+        leased: state.has_live_lease(now),
+    }
+}
+
+fn status_after(loaded: &Loaded, change: Option<&Change>) -> Status {
+    change
+        .and_then(|change| change.status)
+        .unwrap_or(loaded.execution.status)
+}
+
+fn signal_known(connection: &Connection, id: ExecutionId, command: &Command) -> JobResult<bool> {
+    let Command::Signal(signal) = command else {
+        return Ok(false);
+    };
+    let mut statement = connection.prepare_cached(sql::SIGNAL_KNOWN)?;
+    Ok(statement.exists(params![id.0.as_bytes(), signal.id])?)
+}
+
+fn open_signals(connection: &Connection, id: ExecutionId) -> JobResult<(u64, Vec<Signal>)> {
+    let inbox = connection
+        .prepare_cached(sql::STATE_INBOX)?
+        .query_row([id.0.as_bytes()], |row| rows::count(row, 0))
+        .optional()?;
+    let mut statement = connection.prepare_cached(sql::SIGNALS_OPEN)?;
+    let signals = statement.query_map([id.0.as_bytes()], rows::signal)?;
+    Ok((inbox.unwrap_or(0), signals.collect::<Result<_, _>>()?))
+}
+
+fn history(connection: &Connection, id: ExecutionId, seq: u64) -> JobResult<History> {
+    let snapshot = connection
+        .prepare_cached(sql::SNAPSHOT_NEWEST)?
+        .query_row(params![id.0.as_bytes(), integer(seq)], |row| {
+            Ok(Snapshot {
+                seq: rows::count(row, 0)?,
+                context: row.get(1)?,
+            })
+        })
+        .optional()?;
+    let after = snapshot.as_ref().map_or(0, |snapshot| snapshot.seq);
+    let mut statement = connection.prepare_cached(sql::STEPS_BETWEEN)?;
+    let range = params![id.0.as_bytes(), integer(after), integer(seq), -1];
+    let steps = statement.query_map(range, |row| rows::step(row).map(|(step, _)| step))?;
+    let steps = steps.collect::<Result<_, _>>().map_err(Fault::from)?;
+    Ok(History { snapshot, steps })
+}

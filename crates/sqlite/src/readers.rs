@@ -1,0 +1,125 @@
+//! A few connections that can only read, each on a thread of its own. They see everything that was committed
+//! before they began, and never hold up the writer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use pawl_kernel::ports::store::{StoreError, StoreResult};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::fault::{Fault, JobResult};
+
+const READS_WAITING_MAX: usize = 4_096;
+
+pub(crate) struct Readers {
+    sender: Sender<Message>,
+    permits: Semaphore,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+type Read = Box<dyn FnOnce(&Connection) + Send>;
+
+enum Message {
+    Read(Read),
+    Close,
+}
+
+impl Readers {
+    pub(crate) fn start(connections: Vec<Connection>) -> std::io::Result<Self> {
+        let (sender, receiver) = channel();
+        let receiver = Arc::new(Mutex::new(receiver));
+        let mut threads = Vec::new();
+        for connection in connections {
+            let receiver = Arc::clone(&receiver);
+            let builder = std::thread::Builder::new().name("sqlite-reader".into());
+            threads.push(builder.spawn(move || serve(&connection, &receiver))?);
+        }
+        Ok(Self {
+            sender,
+            permits: Semaphore::new(READS_WAITING_MAX),
+            threads: Mutex::new(threads),
+        })
+    }
+
+    pub(crate) async fn run<T, F>(&self, work: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> JobResult<T> + Send + 'static,
+    {
+        let _permit = self.permits.acquire().await.map_err(|_| closed())?;
+        let (reply, answer) = oneshot::channel();
+        let read = Box::new(move |connection: &Connection| {
+            // Nobody waits any more if the caller was cancelled.
+            let _ = reply.send(guarded(connection, work));
+        });
+        self.sender
+            .send(Message::Read(read))
+            .map_err(|_| closed())?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Like [`Readers::run`], with all statements of `work` seeing the database at one moment.
+    pub(crate) async fn run_at_once<T, F>(&self, work: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> JobResult<T> + Send + 'static,
+    {
+        self.run(move |connection| {
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })
+        .await
+    }
+
+    pub(crate) fn close(&self) {
+        self.permits.close();
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for _ in &threads {
+            // An error means that the threads have ended already.
+            let _ = self.sender.send(Message::Close);
+        }
+        for thread in threads {
+            if thread.join().is_err() {
+                tracing::error!("a reader thread of the store died");
+            }
+        }
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("the store is closed".into())
+}
+
+fn guarded<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> JobResult<T>,
+) -> StoreResult<T> {
+    let panicked = || Fault::Rejected("a bug in Pawl: the store panicked on this".into());
+    catch_unwind(AssertUnwindSafe(|| work(connection)))
+        .unwrap_or_else(|_| Err(panicked()))
+        .map_err(|fault| fault.before_commit())
+}
+
+fn serve(connection: &Connection, receiver: &Mutex<Receiver<Message>>) {
+    while let Some(read) = next(receiver) {
+        read(connection);
+    }
+}
+
+fn next(receiver: &Mutex<Receiver<Message>>) -> Option<Read> {
+    let message = receiver
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .recv();
+    match message {
+        Ok(Message::Read(read)) => Some(read),
+        Ok(Message::Close) | Err(_) => None,
+    }
+}

@@ -1,0 +1,384 @@
+//! Rows to structs and back. Statements list their columns in the order of the functions here.
+
+use std::sync::Arc;
+
+use pawl_kernel::execution::{
+    Control, DebugMode, Execution, Hold, Lease, LogRecord, Position, PriorityClass, Signal, State,
+    Status, Step, StepStatus, Wait, WaitKind,
+};
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::time::Timestamp;
+use rusqlite::types::{ToSql, Type};
+use rusqlite::{Connection, OptionalExtension, Result, Row, Statement};
+use uuid::Uuid;
+
+use crate::sql;
+
+pub(crate) struct Loaded {
+    pub(crate) execution: Execution,
+    pub(crate) state: State,
+}
+
+/// Both rows of an execution, whole.
+pub(crate) fn load(connection: &Connection, id: ExecutionId) -> Result<Option<Loaded>> {
+    connection
+        .prepare_cached(sql::EXECUTION_LOAD)?
+        .query_row([id.0.as_bytes()], loaded)
+        .optional()
+}
+
+/// The state, and of the execution what decisions look at. Texts (the start record may be a megabyte) are left
+/// empty: this is read with every commit.
+pub(crate) fn load_head(connection: &Connection, id: ExecutionId) -> Result<Option<Loaded>> {
+    connection
+        .prepare_cached(sql::EXECUTION_LOAD_HEAD)?
+        .query_row([id.0.as_bytes()], |row| {
+            Ok(Loaded {
+                execution: head(row, id)?,
+                state: state(row, HEAD_COLUMNS)?,
+            })
+        })
+        .optional()
+}
+
+const HEAD_COLUMNS: usize = 10;
+const EXECUTION_COLUMNS: usize = 24;
+const STATE_COLUMNS: usize = 29;
+
+pub(crate) fn loaded(row: &Row<'_>) -> Result<Loaded> {
+    Ok(Loaded {
+        execution: execution(row)?,
+        state: state(row, EXECUTION_COLUMNS)?,
+    })
+}
+
+/// The column after both rows.
+pub(crate) const AFTER_LOADED: usize = EXECUTION_COLUMNS + STATE_COLUMNS;
+
+fn head(row: &Row<'_>, id: ExecutionId) -> Result<Execution> {
+    Ok(Execution {
+        id,
+        tenant: None,
+        labels: None,
+        schema_id: SchemaId(uuid(row, 0)?),
+        schema_version: row.get(1)?,
+        status: coded(row, 2, Status::from_code)?,
+        priority: coded(row, 3, PriorityClass::from_code)?,
+        debug_mode: row.get(4)?,
+        created_by: String::new(),
+        correlation_id: String::new(),
+        idempotency_key: None,
+        parent_id: None,
+        parent_seq: None,
+        child_index: None,
+        retry_of: None,
+        forked_from: None,
+        base_seq: count(row, 5)?,
+        initial: Arc::from(""),
+        output: None,
+        error: None,
+        created_at: time(row, 6)?,
+        queued_at: optional_time(row, 7)?,
+        started_at: optional_time(row, 8)?,
+        finished_at: optional_time(row, 9)?,
+    })
+}
+
+fn execution(row: &Row<'_>) -> Result<Execution> {
+    Ok(Execution {
+        id: ExecutionId(uuid(row, 0)?),
+        tenant: row.get(1)?,
+        labels: row.get(2)?,
+        schema_id: SchemaId(uuid(row, 3)?),
+        schema_version: row.get(4)?,
+        status: coded(row, 5, Status::from_code)?,
+        priority: coded(row, 6, PriorityClass::from_code)?,
+        debug_mode: row.get(7)?,
+        created_by: row.get(8)?,
+        correlation_id: row.get(9)?,
+        idempotency_key: row.get(10)?,
+        parent_id: optional_uuid(row, 11)?.map(ExecutionId),
+        parent_seq: optional_count(row, 12)?,
+        child_index: row.get(13)?,
+        retry_of: optional_uuid(row, 14)?.map(ExecutionId),
+        forked_from: optional_uuid(row, 15)?.map(ExecutionId),
+        base_seq: count(row, 16)?,
+        created_at: time(row, 17)?,
+        queued_at: optional_time(row, 18)?,
+        started_at: optional_time(row, 19)?,
+        finished_at: optional_time(row, 20)?,
+        initial: row.get(21)?,
+        output: row.get(22)?,
+        error: row.get(23)?,
+    })
+}
+
+pub(crate) fn bind_execution(statement: &mut Statement<'_>, execution: &Execution) -> Result<()> {
+    let mut binder = Binder::new(statement);
+    binder.put(execution.id.0.as_bytes())?;
+    binder.put(&execution.tenant)?;
+    binder.put(&execution.labels)?;
+    binder.put(execution.schema_id.0.as_bytes())?;
+    binder.put(execution.schema_version)?;
+    binder.put(execution.status.code())?;
+    binder.put(execution.priority.code())?;
+    binder.put(execution.debug_mode)?;
+    binder.put(&execution.created_by)?;
+    binder.put(&execution.correlation_id)?;
+    binder.put(&execution.idempotency_key)?;
+    binder.put(execution.parent_id.as_ref().map(|id| id.0.as_bytes()))?;
+    binder.put(execution.parent_seq.map(integer))?;
+    binder.put(execution.child_index)?;
+    binder.put(execution.retry_of.as_ref().map(|id| id.0.as_bytes()))?;
+    binder.put(execution.forked_from.as_ref().map(|id| id.0.as_bytes()))?;
+    binder.put(integer(execution.base_seq))?;
+    binder.put(execution.created_at.as_micros())?;
+    binder.put(execution.queued_at.map(Timestamp::as_micros))?;
+    binder.put(execution.started_at.map(Timestamp::as_micros))?;
+    binder.put(execution.finished_at.map(Timestamp::as_micros))?;
+    binder.put(&execution.initial)?;
+    binder.put(&execution.output)?;
+    binder.put(&execution.error)
+}
+
+fn state(row: &Row<'_>, at: usize) -> Result<State> {
+    Ok(State {
+        execution_id: ExecutionId(uuid(row, at)?),
+        seq: count(row, at + 1)?,
+        position: position(row, at + 2)?,
+        wait: wait(row, at + 9)?,
+        hold: optional_coded(row, at + 13, Hold::from_code)?,
+        control: optional_coded(row, at + 14, Control::from_code)?,
+        inbox: count(row, at + 15)?,
+        lease: lease(row, at + 16)?,
+        commit_id: optional_uuid(row, at + 19)?,
+        recoveries: row.get(at + 20)?,
+        interrupted: row.get(at + 21)?,
+        debug: DebugMode::from_column(row.get_ref(at + 22)?.as_str_or_null()?),
+        deadline_at: time(row, at + 23)?,
+        next_sweep_at: optional_time(row, at + 24)?,
+        calls_spent: count(row, at + 25)?,
+        bytes_spent: count(row, at + 26)?,
+        version: count(row, at + 27)?,
+        updated_at: time(row, at + 28)?,
+    })
+}
+
+fn position(row: &Row<'_>, at: usize) -> Result<Position> {
+    Ok(Position {
+        node_id: row.get(at)?,
+        prev_node_id: row.get(at + 1)?,
+        entered_at: time(row, at + 2)?,
+        attempt: row.get(at + 3)?,
+        attempts: row.get(at + 4)?,
+        effect_key: row.get(at + 5)?,
+        not_before: optional_time(row, at + 6)?,
+    })
+}
+
+fn wait(row: &Row<'_>, at: usize) -> Result<Option<Wait>> {
+    let Some(kind) = optional_coded(row, at, WaitKind::from_code)? else {
+        return Ok(None);
+    };
+    Ok(Some(Wait {
+        kind,
+        id: uuid(row, at + 1)?,
+        wake_at: optional_time(row, at + 2)?,
+        name: row.get(at + 3)?,
+    }))
+}
+
+fn lease(row: &Row<'_>, at: usize) -> Result<Option<Lease>> {
+    let Some(owner) = row.get(at)? else {
+        return Ok(None);
+    };
+    Ok(Some(Lease {
+        owner,
+        token: uuid(row, at + 1)?,
+        until: time(row, at + 2)?,
+    }))
+}
+
+/// Binds the columns that inserting and updating a state have in common; returns the place of the next one.
+pub(crate) fn bind_state(statement: &mut Statement<'_>, state: &State) -> Result<usize> {
+    let mut binder = Binder::new(statement);
+    binder.put(state.execution_id.0.as_bytes())?;
+    binder.put(integer(state.seq))?;
+    bind_position(&mut binder, &state.position)?;
+    bind_wait(&mut binder, state.wait.as_ref())?;
+    binder.put(state.hold.map(Hold::code))?;
+    binder.put(state.control.map(Control::code))?;
+    binder.put(integer(state.inbox))?;
+    let lease = state.lease.as_ref();
+    binder.put(lease.map(|lease| &lease.owner))?;
+    binder.put(lease.map(|lease| lease.token.as_bytes()))?;
+    binder.put(lease.map(|lease| lease.until.as_micros()))?;
+    binder.put(state.commit_id.as_ref().map(Uuid::as_bytes))?;
+    binder.put(state.recoveries)?;
+    binder.put(state.interrupted)?;
+    binder.put(state.debug.to_column())?;
+    binder.put(state.deadline_at.as_micros())?;
+    binder.put(state.next_sweep_at.map(Timestamp::as_micros))?;
+    binder.put(integer(state.calls_spent))?;
+    binder.put(integer(state.bytes_spent))?;
+    binder.put(integer(state.version))?;
+    binder.put(state.updated_at.as_micros())?;
+    Ok(binder.bound + 1)
+}
+
+fn bind_position(binder: &mut Binder<'_, '_>, position: &Position) -> Result<()> {
+    binder.put(&position.node_id)?;
+    binder.put(&position.prev_node_id)?;
+    binder.put(position.entered_at.as_micros())?;
+    binder.put(position.attempt)?;
+    binder.put(&position.attempts)?;
+    binder.put(&position.effect_key)?;
+    binder.put(position.not_before.map(Timestamp::as_micros))
+}
+
+fn bind_wait(binder: &mut Binder<'_, '_>, wait: Option<&Wait>) -> Result<()> {
+    binder.put(wait.map(|wait| wait.kind.code()))?;
+    binder.put(wait.map(|wait| wait.id.as_bytes()))?;
+    binder.put(wait.and_then(|wait| wait.wake_at).map(Timestamp::as_micros))?;
+    binder.put(wait.and_then(|wait| wait.name.as_ref()))
+}
+
+/// A step and the version of the commit that wrote it.
+pub(crate) fn step(row: &Row<'_>) -> Result<(Step, u64)> {
+    let step = Step {
+        seq: count(row, 0)?,
+        node_id: row.get(1)?,
+        node_type: row.get(2)?,
+        prev_node_id: row.get(3)?,
+        next_node_id: row.get(4)?,
+        input: row.get(5)?,
+        output: row.get(6)?,
+        changes: row.get(7)?,
+        status: coded(row, 8, StepStatus::from_code)?,
+        error: row.get(9)?,
+        attempts: row.get(10)?,
+        started_at: time(row, 11)?,
+        finished_at: time(row, 12)?,
+    };
+    Ok((step, count(row, 13)?))
+}
+
+pub(crate) fn bind_step(
+    statement: &mut Statement<'_>,
+    id: ExecutionId,
+    step: &Step,
+    version: u64,
+) -> Result<()> {
+    let mut binder = Binder::new(statement);
+    binder.put(id.0.as_bytes())?;
+    binder.put(integer(step.seq))?;
+    binder.put(&step.node_id)?;
+    binder.put(&step.node_type)?;
+    binder.put(&step.prev_node_id)?;
+    binder.put(&step.next_node_id)?;
+    binder.put(&step.input)?;
+    binder.put(&step.output)?;
+    binder.put(&step.changes)?;
+    binder.put(step.status.code())?;
+    binder.put(&step.error)?;
+    binder.put(&step.attempts)?;
+    binder.put(step.started_at.as_micros())?;
+    binder.put(step.finished_at.as_micros())?;
+    binder.put(integer(version))
+}
+
+pub(crate) fn log(row: &Row<'_>) -> Result<(u64, LogRecord)> {
+    let record = LogRecord {
+        seq: count(row, 1)?,
+        node_id: row.get(2)?,
+        level: level(row.get_ref(3)?.as_str()?),
+        message: row.get(4)?,
+        at: time(row, 5)?,
+    };
+    Ok((count(row, 0)?, record))
+}
+
+fn level(name: &str) -> &'static str {
+    ["debug", "info", "warn", "error"]
+        .into_iter()
+        .find(|known| *known == name)
+        .unwrap_or("info")
+}
+
+pub(crate) fn signal(row: &Row<'_>) -> Result<Signal> {
+    Ok(Signal {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        payload: row.get(2)?,
+        consumed_seq: optional_count(row, 3)?,
+        created_at: time(row, 4)?,
+    })
+}
+
+pub(crate) fn uuid(row: &Row<'_>, at: usize) -> Result<Uuid> {
+    row.get(at).map(Uuid::from_bytes)
+}
+
+pub(crate) fn optional_uuid(row: &Row<'_>, at: usize) -> Result<Option<Uuid>> {
+    Ok(row.get::<_, Option<[u8; 16]>>(at)?.map(Uuid::from_bytes))
+}
+
+pub(crate) fn time(row: &Row<'_>, at: usize) -> Result<Timestamp> {
+    row.get(at).map(Timestamp::from_micros)
+}
+
+pub(crate) fn optional_time(row: &Row<'_>, at: usize) -> Result<Option<Timestamp>> {
+    Ok(row.get::<_, Option<i64>>(at)?.map(Timestamp::from_micros))
+}
+
+/// Counters are never negative; a row that says otherwise is damaged.
+pub(crate) fn count(row: &Row<'_>, at: usize) -> Result<u64> {
+    let value: i64 = row.get(at)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, value))
+}
+
+fn optional_count(row: &Row<'_>, at: usize) -> Result<Option<u64>> {
+    match row.get::<_, Option<i64>>(at)? {
+        None => Ok(None),
+        Some(_) => count(row, at).map(Some),
+    }
+}
+
+/// SQLite has signed integers only; no counter of ours comes near the difference.
+pub(crate) fn integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn coded<T>(row: &Row<'_>, at: usize, decode: fn(i64) -> Option<T>) -> Result<T> {
+    let code: i64 = row.get(at)?;
+    decode(code).ok_or_else(|| {
+        let problem = format!("{code} is no code that this program knows");
+        rusqlite::Error::FromSqlConversionFailure(at, Type::Integer, problem.into())
+    })
+}
+
+fn optional_coded<T>(row: &Row<'_>, at: usize, decode: fn(i64) -> Option<T>) -> Result<Option<T>> {
+    match row.get::<_, Option<i64>>(at)? {
+        None => Ok(None),
+        Some(_) => coded(row, at, decode).map(Some),
+    }
+}
+
+struct Binder<'a, 'c> {
+    statement: &'a mut Statement<'c>,
+    bound: usize,
+}
+
+impl<'a, 'c> Binder<'a, 'c> {
+    fn new(statement: &'a mut Statement<'c>) -> Self {
+        Self {
+            statement,
+            bound: 0,
+        }
+    }
+
+    fn put(&mut self, value: impl ToSql) -> Result<()> {
+        self.bound += 1;
+        self.statement.raw_bind_parameter(self.bound, value)
+    }
+}

@@ -1,0 +1,279 @@
+//! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle;
+use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, StoreResult, TimerStore};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::WaitTimer;
+use rusqlite::{Connection, Row, params};
+use uuid::Uuid;
+
+use crate::fault::JobResult;
+use crate::{SqliteStore, changes, queries, rows, sql};
+
+#[async_trait]
+impl TimerStore for SqliteStore {
+    async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>> {
+        self.writer
+            .run(move |connection| lock_shards(connection, &request))
+            .await
+    }
+
+    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>> {
+        self.writer
+            .run(move |connection| {
+                let mut statement = connection.prepare_cached(sql::SHARDS_KEEP)?;
+                let shards = statement
+                    .query_map(params![guid.as_bytes(), now.as_micros()], |row| row.get(0))?;
+                sorted(shards)
+            })
+            .await
+    }
+
+    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()> {
+        self.writer
+            .run(move |connection| {
+                let mut statement = connection.prepare_cached(sql::SHARDS_UNLOCK)?;
+                statement.execute([guid.as_bytes()])?;
+                Ok(())
+            })
+            .await
+    }
+
+    async fn collect(
+        &self,
+        guid: Uuid,
+        shards: &[u32],
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<u32> {
+        let shards = shards.to_vec();
+        self.writer
+            .run(move |connection| collect(connection, guid, &shards, now, limit))
+            .await
+    }
+
+    async fn upcoming(
+        &self,
+        shards: &[u32],
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<DueTimer>> {
+        let shards = shards.to_vec();
+        self.readers
+            .run_at_once(move |connection| upcoming(connection, &shards, before, limit))
+            .await
+    }
+
+    async fn next_due(&self, shards: &[u32]) -> StoreResult<Option<Timestamp>> {
+        let shards = shards.to_vec();
+        self.readers
+            .run_at_once(move |connection| next_due(connection, &shards))
+            .await
+    }
+
+    async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()> {
+        let shards = self.shards;
+        self.writer
+            .run(move |connection| {
+                for timer in &timers {
+                    register(connection, timer, now, shards)?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    async fn fire(
+        &self,
+        guid: Uuid,
+        timers: Vec<DueTimer>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        let shards = self.shards;
+        self.writer
+            .run(move |connection| {
+                let owned = owned(connection, guid)?;
+                let due = |timer: &&DueTimer| owned.contains(&timer.shard_id) && timer.at <= now;
+                let fire = |timer| fire(connection, timer, now, shards).transpose();
+                timers.iter().filter(due).filter_map(fire).collect()
+            })
+            .await
+    }
+}
+
+fn lock_shards(connection: &Connection, request: &LockRequest) -> JobResult<Vec<u32>> {
+    let mut statement = connection.prepare_cached(sql::SHARDS_LOCK)?;
+    let values = params![
+        request.guid.as_bytes(),
+        request.owner,
+        request.now.as_micros(),
+        request.stale_before.as_micros(),
+        request.max
+    ];
+    sorted(statement.query_map(values, |row| row.get(0))?)
+}
+
+fn sorted(shards: impl Iterator<Item = rusqlite::Result<u32>>) -> JobResult<Vec<u32>> {
+    let set: BTreeSet<u32> = shards.collect::<Result<_, _>>()?;
+    Ok(set.into_iter().collect())
+}
+
+fn owned(connection: &Connection, guid: Uuid) -> JobResult<BTreeSet<u32>> {
+    let mut statement = connection.prepare_cached(sql::SHARDS_OWNED)?;
+    let shards = statement.query_map([guid.as_bytes()], |row| row.get(0))?;
+    Ok(shards.collect::<Result<_, _>>()?)
+}
+
+fn collect(
+    connection: &Connection,
+    guid: Uuid,
+    shards: &[u32],
+    now: Timestamp,
+    limit: u32,
+) -> JobResult<u32> {
+    let owned = owned(connection, guid)?;
+    let mut moved = 0;
+    for shard in shards.iter().filter(|shard| owned.contains(shard)) {
+        moved += collect_shard(connection, guid, *shard, now, limit - moved)?;
+        if moved == limit {
+            break;
+        }
+    }
+    Ok(moved)
+}
+
+struct Incoming {
+    created_at: i64,
+    action_id: String,
+    guid: Uuid,
+    scheduled_at: i64,
+}
+
+fn collect_shard(
+    connection: &Connection,
+    sync: Uuid,
+    shard: u32,
+    now: Timestamp,
+    limit: u32,
+) -> JobResult<u32> {
+    let mut insert = connection.prepare_cached(sql::PROCESSING_INSERT)?;
+    let mut delete = connection.prepare_cached(sql::INCOMING_DELETE)?;
+    let mut moved = 0;
+    for row in incoming(connection, shard, limit)? {
+        insert.execute(params![
+            shard,
+            row.scheduled_at,
+            row.action_id,
+            row.guid.as_bytes(),
+            row.created_at,
+            sync.as_bytes(),
+            now.as_micros()
+        ])?;
+        delete.execute(params![shard, row.action_id, row.guid.as_bytes()])?;
+        moved += 1;
+    }
+    Ok(moved)
+}
+
+fn incoming(connection: &Connection, shard: u32, limit: u32) -> JobResult<Vec<Incoming>> {
+    let mut statement = connection.prepare_cached(sql::INCOMING_OF_SHARD)?;
+    let found = statement.query_map(params![shard, limit], |row| {
+        Ok(Incoming {
+            created_at: row.get(0)?,
+            action_id: row.get(1)?,
+            guid: rows::uuid(row, 2)?,
+            scheduled_at: row.get(3)?,
+        })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn upcoming(
+    connection: &Connection,
+    shards: &[u32],
+    before: Timestamp,
+    limit: u32,
+) -> JobResult<Vec<DueTimer>> {
+    let mut statement = connection.prepare_cached(sql::PROCESSING_UPCOMING)?;
+    let mut timers = Vec::new();
+    for shard in shards {
+        let range = params![shard, before.as_micros(), limit];
+        for timer in statement.query_map(range, due_timer)? {
+            timers.push(timer?);
+        }
+    }
+    timers.sort_unstable();
+    timers.truncate(limit as usize);
+    Ok(timers)
+}
+
+fn due_timer(row: &Row<'_>) -> rusqlite::Result<DueTimer> {
+    Ok(DueTimer {
+        at: rows::time(row, 0)?,
+        shard_id: row.get(1)?,
+        action_id: row.get(2)?,
+        guid: rows::uuid(row, 3)?,
+    })
+}
+
+fn next_due(connection: &Connection, shards: &[u32]) -> JobResult<Option<Timestamp>> {
+    let mut statement = connection.prepare_cached(sql::PROCESSING_NEXT)?;
+    let mut next: Option<Timestamp> = None;
+    for shard in shards {
+        if let Some(at) = statement.query_row([shard], |row| rows::optional_time(row, 0))? {
+            next = Some(next.map_or(at, |next| next.min(at)));
+        }
+    }
+    Ok(next)
+}
+
+fn register(
+    connection: &Connection,
+    timer: &WaitTimer,
+    now: Timestamp,
+    shards: u32,
+) -> JobResult<()> {
+    match queries::timer_shard(connection, timer.execution_id, timer.wait_id)? {
+        Some(_) => Ok(()),
+        None => changes::insert_timer(connection, timer, now, shards),
+    }
+}
+
+fn fire(
+    connection: &Connection,
+    timer: &DueTimer,
+    now: Timestamp,
+    shards: u32,
+) -> JobResult<Option<Dispatch>> {
+    let key = params![
+        timer.shard_id,
+        timer.at.as_micros(),
+        timer.action_id,
+        timer.guid.as_bytes()
+    ];
+    let deleted = connection
+        .prepare_cached(sql::PROCESSING_DELETE)?
+        .execute(key)?;
+    if deleted == 0 {
+        return Ok(None);
+    }
+    let Ok(id) = timer.action_id.parse::<ExecutionId>() else {
+        tracing::warn!(
+            action_id = timer.action_id,
+            "dropped a timer of an unknown kind"
+        );
+        return Ok(None);
+    };
+    let Some(loaded) = rows::load_head(connection, id)? else {
+        return Ok(None);
+    };
+    let Some(change) = lifecycle::fire(&loaded.execution, &loaded.state, timer.guid, now) else {
+        return Ok(None);
+    };
+    changes::write(connection, &loaded.state, &change, shards)?;
+    Ok(changes::dispatch(&loaded, &change))
+}

@@ -1,0 +1,146 @@
+//! What happens when the disk is full, when one write of many is bad, and when texts are strange.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use pawl_kernel::execution::Status;
+use pawl_kernel::ports::store::{
+    Claim, CommitError, Created, ExecutionStore, NewExecution, QueryStore, StoreError,
+};
+use pawl_sqlite::{Options, SqliteStore};
+use pawl_testkit::fixture::{self, at, commit, execution_id, new_execution};
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+fn limited(folder: &TempDir, pages: u32) -> SqliteStore {
+    let options = Options {
+        max_pages: Some(pages),
+        ..Options::default()
+    };
+    SqliteStore::open(folder.path(), options).unwrap()
+}
+
+fn large(n: u64) -> NewExecution {
+    let mut new = new_execution(n);
+    new.execution.initial = "x".repeat(50_000).into();
+    new
+}
+
+#[tokio::test]
+async fn a_full_disk_is_named_and_passes() {
+    let folder = TempDir::new().unwrap();
+    let store = limited(&folder, 100);
+    let mut created = 0;
+    let error = loop {
+        match store.create(large(created)).await {
+            Ok(_) => created += 1,
+            Err(error) => break error,
+        }
+        assert!(created < 100, "the limit does not bind");
+    };
+    assert!(created > 0);
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    assert!(error.to_string().contains("disk is full"), "{error}");
+
+    let listed = store
+        .executions(Default::default(), None, 1_000)
+        .await
+        .unwrap();
+    assert_eq!(
+        listed.len() as u64,
+        created,
+        "what was there before is intact"
+    );
+    assert!(
+        store
+            .execution(execution_id(created))
+            .await
+            .unwrap()
+            .is_none()
+    );
+
+    drop(store);
+    let store = limited(&folder, 10_000);
+    assert_eq!(store.create(large(created)).await.unwrap(), Created::New);
+    assert_eq!(
+        store.count_executions(Default::default()).await.unwrap(),
+        created + 1
+    );
+}
+
+/// A hundred writes at once, one of them impossible: the others are committed, each in its own right.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_bad_write_fails_alone() {
+    let folder = TempDir::new().unwrap();
+    let store = Arc::new(SqliteStore::open(folder.path(), Options::default()).unwrap());
+    store.create(new_execution(50)).await.unwrap();
+    let mut jobs = JoinSet::new();
+    for n in 0..100 {
+        let store = Arc::clone(&store);
+        jobs.spawn(async move { (n, store.create(new_execution(n)).await) });
+    }
+    for (n, result) in jobs.join_all().await {
+        match result {
+            Ok(_) => assert_ne!(n, 50),
+            Err(error) => {
+                assert_eq!(n, 50);
+                assert!(matches!(error, StoreError::Rejected(_)), "{error}");
+            }
+        }
+    }
+    assert_eq!(
+        store.count_executions(Default::default()).await.unwrap(),
+        100
+    );
+}
+
+#[tokio::test]
+async fn steps_with_a_gap_are_refused_and_change_nothing() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    store.create(new_execution(1)).await.unwrap();
+    let request = fixture::claim_request(execution_id(1), 7, at(2));
+    let claims = store.claim(vec![request], at(2)).await.unwrap();
+    let [Claim::Taken(claimed)] = &claims[..] else {
+        panic!("{claims:?}");
+    };
+    let gap = commit(&claimed.state, at(3))
+        .steps(2)
+        .with(|t| t.steps[1].seq = 3)
+        .build();
+    let error = store.commit(gap).await.unwrap_err();
+    assert!(
+        matches!(error, CommitError::Store(StoreError::Rejected(_))),
+        "{error}"
+    );
+    let good = commit(&claimed.state, at(3))
+        .steps(2)
+        .end(Status::Completed)
+        .build();
+    assert_eq!(store.commit(good).await.unwrap().seq, 2);
+}
+
+#[tokio::test]
+async fn texts_keep_their_nul_characters() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let text = "a\0b\u{1f}\u{7f}é漢\u{10ffff}\0";
+    let mut new = new_execution(1);
+    new.execution.initial = text.into();
+    new.execution.labels = Some(text.into());
+    new.execution.idempotency_key = Some(text.into());
+    new.state.position.node_id = text.into();
+    store.create(new.clone()).await.unwrap();
+    let view = store.execution(execution_id(1)).await.unwrap().unwrap();
+    assert_eq!(view.execution, new.execution);
+    assert_eq!(view.state, new.state);
+
+    let mut same_key = new_execution(2);
+    same_key.execution.idempotency_key = Some(text.into());
+    let existing = Created::Existing(execution_id(1));
+    assert_eq!(store.create(same_key).await.unwrap(), existing);
+    let mut cut_key = new_execution(3);
+    cut_key.execution.idempotency_key = Some("a".into());
+    assert_eq!(store.create(cut_key).await.unwrap(), Created::New);
+}

@@ -1,0 +1,231 @@
+//! Schemas and their versions.
+
+use pawl_kernel::ports::store::{CatalogError, SaveMode, SaveSchema, SchemaRecord};
+
+use super::{Scene, StoreCase, cases};
+use crate::fixture::{at, schema, schema_id, schema_version};
+
+pub(super) const CASES: &[StoreCase] = cases!["catalog":
+    a_new_schema_has_version_one,
+    found_by_id_and_by_name,
+    a_name_is_taken_once,
+    a_new_version_leaves_the_old_one_alone,
+    the_same_content_makes_no_version,
+    earlier_content_makes_a_version_again,
+    another_latest_version_is_a_conflict,
+    an_unknown_schema_cannot_be_updated,
+    a_rename_must_be_free_too,
+    switched_on_and_off,
+    deleted_is_hidden_and_its_versions_stay,
+    a_deleted_name_is_free_again,
+    listed_by_name_page_by_page,
+    found_by_text,
+];
+
+async fn a_new_schema_has_version_one(scene: Scene) {
+    let save = schema(2);
+    let record = saved(&scene, save.clone()).await;
+    let expected = SchemaRecord {
+        id: schema_id(2),
+        name: "flow-2".into(),
+        description: save.description,
+        active: true,
+        latest_version: 1,
+        created_at: at(0),
+        updated_at: at(0),
+    };
+    assert_eq!(record, expected);
+    let version = scene.store.version(schema_id(2), 1).await.unwrap().unwrap();
+    assert_eq!((version.schema_id, version.version), (schema_id(2), 1));
+    assert_eq!(version.language, pawl_kernel::schema::definition::LANGUAGE);
+    assert_eq!(
+        (version.hash, version.definition),
+        (save.hash, save.definition)
+    );
+    assert_eq!(
+        (version.created_by.as_str(), version.created_at),
+        ("user:1", at(0))
+    );
+    assert!(
+        scene
+            .store
+            .version(schema_id(2), 2)
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+async fn found_by_id_and_by_name(scene: Scene) {
+    let by_name = scene.store.schema("flow-1").await.unwrap().unwrap();
+    let key = schema_id(1).to_string();
+    let by_id = scene.store.schema(&key).await.unwrap().unwrap();
+    assert_eq!(by_name, by_id);
+    for unknown in ["flow-404", "", &schema_id(404).to_string()] {
+        assert!(scene.store.schema(unknown).await.unwrap().is_none());
+    }
+}
+
+async fn a_name_is_taken_once(scene: Scene) {
+    let mut second = schema(2);
+    second.name = "flow-1".into();
+    match scene.store.save_schema(second).await {
+        Err(CatalogError::NameTaken(name)) => assert_eq!(name, "flow-1"),
+        other => panic!("expected NameTaken, got {other:?}"),
+    }
+    let key = schema_id(2).to_string();
+    assert!(scene.store.schema(&key).await.unwrap().is_none());
+}
+
+async fn a_new_version_leaves_the_old_one_alone(scene: Scene) {
+    let before = scene.store.version(schema_id(1), 1).await.unwrap();
+    let mut save = schema_version(1, "b", Some(1));
+    save.description = Some("better".into());
+    let record = saved(&scene, save).await;
+    assert_eq!((record.latest_version, record.updated_at), (2, at(10)));
+    assert_eq!(record.description.as_deref(), Some("better"));
+    assert_eq!(record.created_at, at(0));
+    assert_eq!(scene.store.version(schema_id(1), 1).await.unwrap(), before);
+    let versions = scene.store.versions(schema_id(1)).await.unwrap();
+    let numbers: Vec<u32> = versions.iter().map(|version| version.version).collect();
+    assert_eq!(numbers, [2, 1], "newest first");
+    assert_eq!(versions[0].hash, "hash-1-b");
+}
+
+async fn the_same_content_makes_no_version(scene: Scene) {
+    let first = saved(&scene, schema_version(1, "b", None)).await;
+    let mut again = schema_version(1, "b", None);
+    again.now = at(99);
+    let second = saved(&scene, again).await;
+    assert_eq!((first.latest_version, second.latest_version), (2, 2));
+    assert_eq!(scene.store.versions(schema_id(1)).await.unwrap().len(), 2);
+}
+
+async fn earlier_content_makes_a_version_again(scene: Scene) {
+    saved(&scene, schema_version(1, "b", None)).await;
+    saved(&scene, schema_version(1, "c", None)).await;
+    let back = saved(&scene, schema_version(1, "b", None)).await;
+    assert_eq!(back.latest_version, 4);
+}
+
+async fn another_latest_version_is_a_conflict(scene: Scene) {
+    saved(&scene, schema_version(1, "b", Some(1))).await;
+    let late = scene
+        .store
+        .save_schema(schema_version(1, "c", Some(1)))
+        .await;
+    let Err(CatalogError::VersionConflict { latest, expected }) = late else {
+        panic!("expected a conflict, got {late:?}");
+    };
+    assert_eq!((latest, expected), (2, 1));
+    assert_eq!(scene.store.versions(schema_id(1)).await.unwrap().len(), 2);
+}
+
+async fn an_unknown_schema_cannot_be_updated(scene: Scene) {
+    let answer = scene
+        .store
+        .save_schema(schema_version(404, "b", None))
+        .await;
+    assert!(matches!(answer, Err(CatalogError::NotFound)), "{answer:?}");
+}
+
+async fn a_rename_must_be_free_too(scene: Scene) {
+    saved(&scene, schema(2)).await;
+    let mut clash = schema_version(2, "b", None);
+    clash.name = "flow-1".into();
+    let answer = scene.store.save_schema(clash).await;
+    assert!(
+        matches!(answer, Err(CatalogError::NameTaken(_))),
+        "{answer:?}"
+    );
+    let mut rename = schema_version(2, "b", None);
+    rename.name = "flow-new".into();
+    assert_eq!(saved(&scene, rename).await.name, "flow-new");
+    assert!(scene.store.schema("flow-2").await.unwrap().is_none());
+}
+
+async fn switched_on_and_off(scene: Scene) {
+    let id = schema_id(1);
+    for active in [false, true] {
+        assert!(scene.store.set_active(id, active, at(5)).await.unwrap());
+        let record = scene.store.schema("flow-1").await.unwrap().unwrap();
+        assert_eq!(record.active, active);
+    }
+    let unknown = scene.store.set_active(schema_id(404), true, at(5)).await;
+    assert!(!unknown.unwrap());
+}
+
+async fn deleted_is_hidden_and_its_versions_stay(scene: Scene) {
+    let id = schema_id(1);
+    let execution = scene.create(1).await;
+    assert!(scene.store.delete_schema(id, at(5)).await.unwrap());
+    assert!(!scene.store.delete_schema(id, at(6)).await.unwrap());
+    assert!(scene.store.schema("flow-1").await.unwrap().is_none());
+    assert!(scene.store.schema(&id.to_string()).await.unwrap().is_none());
+    let listed = scene.store.schemas(None, None, 10).await.unwrap();
+    assert!(listed.is_empty());
+    assert!(!scene.store.set_active(id, true, at(7)).await.unwrap());
+    let update = scene.store.save_schema(schema_version(1, "b", None)).await;
+    assert!(matches!(update, Err(CatalogError::NotFound)), "{update:?}");
+    assert!(scene.store.version(id, 1).await.unwrap().is_some());
+    assert_eq!(scene.view(execution).await.schema_name, "flow-1");
+    scene.advance(execution, 1, at(8)).await;
+}
+
+async fn a_deleted_name_is_free_again(scene: Scene) {
+    scene
+        .store
+        .delete_schema(schema_id(1), at(5))
+        .await
+        .unwrap();
+    let mut second = schema(2);
+    second.name = "flow-1".into();
+    let record = saved(&scene, second).await;
+    assert_eq!((record.id, record.latest_version), (schema_id(2), 1));
+    let found = scene.store.schema("flow-1").await.unwrap().unwrap();
+    assert_eq!(found.id, schema_id(2));
+}
+
+async fn listed_by_name_page_by_page(scene: Scene) {
+    for (n, name) in [(2, "zebra"), (3, "apple"), (4, "mango")] {
+        let mut save = schema(n);
+        save.name = name.into();
+        saved(&scene, save).await;
+    }
+    assert_eq!(
+        names(&scene, None, None, 10).await,
+        ["apple", "flow-1", "mango", "zebra"]
+    );
+    assert_eq!(names(&scene, None, None, 2).await, ["apple", "flow-1"]);
+    assert_eq!(
+        names(&scene, None, Some("flow-1"), 2).await,
+        ["mango", "zebra"]
+    );
+    assert!(names(&scene, None, Some("zebra"), 2).await.is_empty());
+}
+
+async fn found_by_text(scene: Scene) {
+    let mut save = schema(2);
+    (save.name, save.description) = ("billing".into(), Some("sends 100% of it".into()));
+    saved(&scene, save).await;
+    assert_eq!(names(&scene, Some("ill"), None, 10).await, ["billing"]);
+    assert_eq!(names(&scene, Some("100%"), None, 10).await, ["billing"]);
+    assert_eq!(names(&scene, Some("number 1"), None, 10).await, ["flow-1"]);
+    assert!(
+        names(&scene, Some("b%g"), None, 10).await.is_empty(),
+        "text, no pattern"
+    );
+    assert!(names(&scene, Some("b_lling"), None, 10).await.is_empty());
+}
+
+async fn names(scene: &Scene, text: Option<&str>, after: Option<&str>, limit: u32) -> Vec<String> {
+    let (text, after) = (text.map(str::to_owned), after.map(str::to_owned));
+    let records = scene.store.schemas(text, after, limit).await.unwrap();
+    records.into_iter().map(|record| record.name).collect()
+}
+
+async fn saved(scene: &Scene, save: SaveSchema) -> SchemaRecord {
+    let mode: SaveMode = save.mode.clone();
+    let record = scene.store.save_schema(save).await;
+    record.unwrap_or_else(|error| panic!("{mode:?}: {error:?}"))
+}

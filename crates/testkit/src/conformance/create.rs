@@ -1,0 +1,130 @@
+//! Creating executions.
+
+use pawl_kernel::execution::{DebugMode, PriorityClass, Status, Wait, WaitKind};
+use pawl_kernel::ports::store::Created;
+use pawl_kernel::transition::Snapshot;
+
+use super::{Scene, StoreCase, cases};
+use crate::fixture::{at, execution_id, new_execution, uuid};
+
+pub(super) const CASES: &[StoreCase] = cases!["create":
+    comes_back_as_it_went_in,
+    same_key_gives_the_first_execution,
+    different_keys_give_different_executions,
+    executions_without_key_never_collide,
+    same_key_is_found_after_the_end,
+    an_unknown_execution_is_none,
+    a_fork_starts_from_its_snapshot,
+    a_start_in_the_future_has_its_timer,
+];
+
+async fn comes_back_as_it_went_in(scene: Scene) {
+    let mut new = new_execution(1);
+    let execution = &mut new.execution;
+    execution.tenant = Some("acme".into());
+    execution.labels = Some(r#"{"team":"a"}"#.into());
+    execution.priority = PriorityClass::High;
+    execution.debug_mode = true;
+    execution.idempotency_key = Some("key-1".into());
+    execution.parent_id = Some(execution_id(50));
+    execution.parent_seq = Some(3);
+    execution.child_index = Some(7);
+    execution.retry_of = Some(execution_id(51));
+    execution.forked_from = Some(execution_id(52));
+    new.state.debug = DebugMode::Until("node_3".into());
+    new.state.calls_spent = 4;
+    new.state.bytes_spent = 5;
+    new.state.position.attempt = 2;
+    new.state.position.attempts = Some("[]".into());
+    new.state.position.effect_key = Some("k".into());
+    new.state.position.not_before = Some(at(3));
+    let id = scene.create_as(new.clone()).await;
+    let view = scene.view(id).await;
+    assert_eq!(view.execution, new.execution);
+    assert_eq!(view.state, new.state);
+    assert_eq!(view.schema_name, "flow-1");
+}
+
+async fn same_key_gives_the_first_execution(scene: Scene) {
+    let mut first = new_execution(1);
+    first.execution.idempotency_key = Some("order-1".into());
+    let id = scene.create_as(first).await;
+    let mut second = new_execution(2);
+    second.execution.idempotency_key = Some("order-1".into());
+    let answer = scene.store.create(second).await.unwrap();
+    assert_eq!(answer, Created::Existing(id));
+    let second = scene.store.execution(execution_id(2)).await.unwrap();
+    assert!(second.is_none(), "nothing else was made");
+}
+
+async fn different_keys_give_different_executions(scene: Scene) {
+    for n in 1..=3 {
+        let mut new = new_execution(n);
+        new.execution.idempotency_key = Some(format!("order-{n}"));
+        scene.create_as(new).await;
+    }
+    let count = scene.store.count_executions(Default::default()).await;
+    assert_eq!(count.unwrap(), 3);
+}
+
+async fn executions_without_key_never_collide(scene: Scene) {
+    scene.create(1).await;
+    scene.create(2).await;
+}
+
+async fn same_key_is_found_after_the_end(scene: Scene) {
+    let mut first = new_execution(1);
+    first.execution.idempotency_key = Some("order-1".into());
+    let id = scene.create_as(first).await;
+    scene.finish(id, Status::Completed, at(2)).await;
+    let mut second = new_execution(2);
+    second.execution.idempotency_key = Some("order-1".into());
+    let answer = scene.store.create(second).await.unwrap();
+    assert_eq!(answer, Created::Existing(id));
+}
+
+async fn an_unknown_execution_is_none(scene: Scene) {
+    let id = execution_id(404);
+    assert!(scene.store.execution(id).await.unwrap().is_none());
+    assert!(scene.store.probe(id).await.unwrap().is_none());
+    assert!(scene.steps(id).await.is_empty());
+    let history = scene.store.history(id, 9).await.unwrap();
+    assert!(history.snapshot.is_none() && history.steps.is_empty());
+    let (inbox, signals) = scene.store.open_signals(id).await.unwrap();
+    assert!(inbox == 0 && signals.is_empty());
+}
+
+async fn a_fork_starts_from_its_snapshot(scene: Scene) {
+    let mut new = new_execution(1);
+    new.execution.base_seq = 5;
+    new.state.seq = 5;
+    let snapshot = Snapshot {
+        seq: 5,
+        context: r#"{"variables":{"a":1}}"#.into(),
+    };
+    new.snapshot = Some(snapshot.clone());
+    let id = scene.create_as(new).await;
+    scene.advance(id, 2, at(1)).await;
+    let history = scene.store.history(id, 7).await.unwrap();
+    assert_eq!(history.snapshot, Some(snapshot));
+    let seqs: Vec<u64> = history.steps.iter().map(|step| step.seq).collect();
+    assert_eq!(seqs, [6, 7]);
+}
+
+async fn a_start_in_the_future_has_its_timer(scene: Scene) {
+    let mut new = new_execution(1);
+    new.execution.status = Status::Pending;
+    new.state.wait = Some(Wait {
+        kind: WaitKind::Start,
+        id: uuid(1),
+        wake_at: Some(at(60)),
+        name: None,
+    });
+    let id = scene.create_as(new).await;
+    assert!(scene.has_timer(id, 1).await);
+    let shards = scene.lock_all(9, at(1)).await;
+    let due = scene.due(9, &shards, at(61)).await;
+    let dispatches = scene.store.fire(uuid(9), due, at(60)).await.unwrap();
+    assert_eq!(dispatches.len(), 1);
+    assert_eq!(scene.status(id).await, Status::Queued);
+}

@@ -1,0 +1,276 @@
+//! Lists and details.
+
+use std::time::Duration;
+
+use pawl_kernel::execution::Status;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::ExecutionFilter;
+
+use super::{Scene, StoreCase, cases};
+use crate::fixture::{at, commit, execution_id, new_execution, schema, schema_id};
+
+pub(super) const CASES: &[StoreCase] = cases!["query":
+    newest_first_page_by_page,
+    by_status,
+    by_schema,
+    by_time,
+    by_tenant,
+    by_text,
+    text_is_no_pattern,
+    filters_work_together,
+    counts_what_it_would_list,
+    steps_page_by_page,
+    logs_page_by_page,
+    dead_letters_page_by_page,
+    open_executions_in_order,
+    tells_about_itself,
+];
+
+async fn newest_first_page_by_page(scene: Scene) {
+    for n in [3, 1, 5, 2, 4] {
+        scene.create(n).await;
+    }
+    let list = |before, limit| scene.store.executions(Default::default(), before, limit);
+    let first = list(None, 2).await.unwrap();
+    let ids: Vec<ExecutionId> = first.iter().map(|view| view.execution.id).collect();
+    assert_eq!(ids, [5, 4].map(execution_id));
+    let second = list(Some(execution_id(4)), 2).await.unwrap();
+    let ids: Vec<ExecutionId> = second.iter().map(|view| view.execution.id).collect();
+    assert_eq!(ids, [3, 2].map(execution_id));
+    assert_eq!(list(Some(execution_id(1)), 2).await.unwrap(), []);
+    assert_eq!(first[0], scene.view(execution_id(5)).await);
+}
+
+async fn by_status(scene: Scene) {
+    for n in 1..=4 {
+        scene.create(n).await;
+    }
+    scene
+        .finish(execution_id(1), Status::Completed, at(9))
+        .await;
+    scene.finish(execution_id(2), Status::Failed, at(9)).await;
+    scene.claim(execution_id(3), 1, at(9)).await;
+    for (statuses, expected) in [
+        (vec![Status::Failed], vec![2]),
+        (vec![Status::Queued, Status::Running], vec![4, 3]),
+        (vec![Status::Paused], vec![]),
+        (vec![], vec![4, 3, 2, 1]),
+    ] {
+        let filter = ExecutionFilter {
+            statuses,
+            ..Default::default()
+        };
+        check(&scene, filter, &expected).await;
+    }
+}
+
+async fn by_schema(scene: Scene) {
+    scene.store.save_schema(schema(2)).await.unwrap();
+    scene.create(1).await;
+    let mut new = new_execution(2);
+    new.execution.schema_id = schema_id(2);
+    let id = scene.create_as(new).await;
+    assert_eq!(scene.view(id).await.schema_name, "flow-2");
+    for (n, expected) in [(1, vec![1]), (2, vec![2]), (404, vec![])] {
+        let filter = ExecutionFilter {
+            schema_id: Some(schema_id(n)),
+            ..Default::default()
+        };
+        check(&scene, filter, &expected).await;
+    }
+}
+
+async fn by_time(scene: Scene) {
+    for n in 1..=4 {
+        scene.create(n).await;
+    }
+    // Between the seconds at which they were made.
+    let half = Duration::from_millis(500);
+    let filter = ExecutionFilter {
+        created_after: Some(at(1).plus(half)),
+        created_before: Some(at(3).plus(half)),
+        ..Default::default()
+    };
+    check(&scene, filter, &[3, 2]).await;
+}
+
+async fn by_tenant(scene: Scene) {
+    for (n, tenant) in [(1, None), (2, Some("acme")), (3, Some("other"))] {
+        let mut new = new_execution(n);
+        new.execution.tenant = tenant.map(str::to_owned);
+        scene.create_as(new).await;
+    }
+    let filter = ExecutionFilter {
+        tenant: Some("acme".into()),
+        ..Default::default()
+    };
+    check(&scene, filter, &[2]).await;
+}
+
+async fn by_text(scene: Scene) {
+    let mut new = new_execution(1);
+    new.execution.correlation_id = "trace-alpha".into();
+    new.execution.idempotency_key = Some("order-17".into());
+    new.execution.created_by = "cron:nightly".into();
+    new.execution.labels = Some(r#"{"team":"payments"}"#.into());
+    scene.create_as(new).await;
+    scene.finish(execution_id(1), Status::Failed, at(2)).await;
+    scene.create(2).await;
+    let id = execution_id(1).to_string();
+    for text in ["alpha", "order-17", "nightly", "payments", "it broke", &id] {
+        check(&scene, text_filter(text), &[1]).await;
+    }
+    check(&scene, text_filter("correlation-2"), &[2]).await;
+    check(&scene, text_filter("nowhere"), &[]).await;
+}
+
+async fn text_is_no_pattern(scene: Scene) {
+    for (n, key) in [
+        (1, "100% sure"),
+        (2, "a_b"),
+        (3, "axb"),
+        (4, r"back\slash"),
+        (5, "o'hara"),
+    ] {
+        let mut new = new_execution(n);
+        new.execution.idempotency_key = Some(key.into());
+        scene.create_as(new).await;
+    }
+    for (text, expected) in [
+        ("0% s", vec![1]),
+        ("a_b", vec![2]),
+        ("100%x", vec![]),
+        (r"k\s", vec![4]),
+        ("o'h", vec![5]),
+    ] {
+        check(&scene, text_filter(text), &expected).await;
+    }
+}
+
+async fn filters_work_together(scene: Scene) {
+    for n in 1..=4 {
+        let mut new = new_execution(n);
+        new.execution.tenant = (n % 2 == 0).then(|| "acme".to_owned());
+        scene.create_as(new).await;
+    }
+    scene
+        .finish(execution_id(2), Status::Completed, at(9))
+        .await;
+    let filter = ExecutionFilter {
+        tenant: Some("acme".into()),
+        statuses: vec![Status::Queued],
+        text: Some("correlation".into()),
+        ..Default::default()
+    };
+    check(&scene, filter, &[4]).await;
+}
+
+async fn counts_what_it_would_list(scene: Scene) {
+    assert_eq!(count(&scene, ExecutionFilter::default()).await, 0);
+    for n in 1..=5 {
+        scene.create(n).await;
+    }
+    assert_eq!(count(&scene, ExecutionFilter::default()).await, 5);
+    assert_eq!(count(&scene, text_filter("correlation-3")).await, 1);
+}
+
+async fn steps_page_by_page(scene: Scene) {
+    let id = scene.create(1).await;
+    let first = scene.advance(id, 3, at(2)).await;
+    let second = scene.advance(id, 2, at(3)).await;
+    assert!(second.version > first.version);
+    let page = scene.store.steps(id, 1, 3).await.unwrap();
+    let told: Vec<_> = page.iter().map(|(step, v)| (step.seq, *v)).collect();
+    let (v1, v2) = (first.version, second.version);
+    assert_eq!(told, [(2, v1), (3, v1), (4, v2)]);
+    assert_eq!(scene.store.steps(id, 4, 3).await.unwrap().len(), 1);
+    assert_eq!(scene.store.steps(id, 5, 3).await.unwrap(), []);
+}
+
+async fn logs_page_by_page(scene: Scene) {
+    for n in 1..=2 {
+        let id = scene.create(n).await;
+        let claimed = scene.claim(id, 10, at(3)).await;
+        let mut transition = commit(&claimed.state, at(4)).steps(1);
+        for line in 1..=4 {
+            transition = transition.log(&format!("line {n}.{line}"));
+        }
+        scene.commit(transition.build()).await;
+    }
+    let id = execution_id(2);
+    let page = scene.store.logs(id, 0, 3).await.unwrap();
+    let lines: Vec<&str> = page.iter().map(|(_, log)| log.message.as_str()).collect();
+    assert_eq!(lines, ["line 2.1", "line 2.2", "line 2.3"]);
+    let log = &page[0].1;
+    assert_eq!((log.seq, log.level, log.at), (1, "info", at(4)));
+    assert_eq!(&*log.node_id, "node_1");
+    let rest = scene.store.logs(id, page[2].0, 3).await.unwrap();
+    let lines: Vec<&str> = rest.iter().map(|(_, log)| log.message.as_str()).collect();
+    assert_eq!(lines, ["line 2.4"]);
+    assert_eq!(scene.store.logs(id, rest[0].0, 3).await.unwrap(), []);
+}
+
+async fn dead_letters_page_by_page(scene: Scene) {
+    for n in 1..=3 {
+        let id = scene.create(n).await;
+        scene.claim(id, n, at(5)).await;
+        let fail = pawl_kernel::schema::definition::OnStuck::Fail;
+        scene.store.reap(id, fail, at(50 + n as i64)).await.unwrap();
+    }
+    let first = scene.store.dead_letters(0, 2).await.unwrap();
+    let rest = scene.store.dead_letters(first[1].id, 2).await.unwrap();
+    let ids: Vec<_> = first.iter().chain(&rest).map(|l| l.execution_id).collect();
+    assert_eq!(ids, [1, 2, 3].map(|n| Some(execution_id(n))));
+    assert_eq!(rest[0].created_at, at(53));
+    assert_eq!(scene.store.dead_letters(rest[0].id, 2).await.unwrap(), []);
+}
+
+async fn open_executions_in_order(scene: Scene) {
+    for n in 1..=5 {
+        scene.create(n).await;
+    }
+    scene
+        .finish(execution_id(2), Status::Completed, at(9))
+        .await;
+    scene.sleep(execution_id(3), 1, at(100), at(9)).await;
+    let first = scene.store.open_executions(None, 2).await.unwrap();
+    let ids: Vec<ExecutionId> = first.iter().map(|view| view.execution.id).collect();
+    assert_eq!(ids, [1, 3].map(execution_id));
+    assert_eq!(first[1], scene.view(execution_id(3)).await);
+    let rest = scene.store.open_executions(Some(execution_id(3)), 9).await;
+    let ids: Vec<ExecutionId> = rest.unwrap().iter().map(|view| view.execution.id).collect();
+    assert_eq!(ids, [4, 5].map(execution_id));
+}
+
+async fn tells_about_itself(scene: Scene) {
+    let facts = scene.store.about().await.unwrap();
+    assert!(
+        facts
+            .iter()
+            .any(|(name, value)| !name.is_empty() && !value.is_empty())
+    );
+}
+
+fn text_filter(text: &str) -> ExecutionFilter {
+    ExecutionFilter {
+        text: Some(text.to_owned()),
+        ..Default::default()
+    }
+}
+
+async fn count(scene: &Scene, filter: ExecutionFilter) -> u64 {
+    scene.store.count_executions(filter).await.unwrap()
+}
+
+/// Listed and counted alike.
+async fn check(scene: &Scene, filter: ExecutionFilter, expected: &[u64]) {
+    let views = scene.store.executions(filter.clone(), None, 100).await;
+    let ids: Vec<ExecutionId> = views
+        .unwrap()
+        .iter()
+        .map(|view| view.execution.id)
+        .collect();
+    let expected: Vec<ExecutionId> = expected.iter().copied().map(execution_id).collect();
+    assert_eq!(ids, expected, "{filter:?}");
+    assert_eq!(count(scene, filter).await, expected.len() as u64);
+}

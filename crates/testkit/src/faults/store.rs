@@ -1,0 +1,305 @@
+//! One worker's view of the store.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use pawl_kernel::execution::{LogRecord, Signal, Step};
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::lifecycle::{ClaimRequest, Command};
+use pawl_kernel::ports::store::{
+    Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
+    DeadLetter, Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired,
+    History, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore, SaveSchema,
+    SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore, VersionRecord,
+};
+use pawl_kernel::schema::definition::OnStuck;
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Applied, Transition, WaitTimer};
+
+use super::{Fault, Faults};
+
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    faults: Arc<Faults>,
+}
+
+const READ: &[Fault] = &[Fault::ErrorBefore, Fault::Delay, Fault::CrashBefore];
+const WRITE: &[Fault] = &[
+    Fault::ErrorBefore,
+    Fault::ErrorAfter,
+    Fault::Delay,
+    Fault::CrashBefore,
+    Fault::CrashAfter,
+];
+
+impl FaultyStore {
+    pub fn new(inner: Arc<dyn Store>, faults: Arc<Faults>) -> Self {
+        Self { inner, faults }
+    }
+
+    /// The call is a future that has not begun, so that "before" is before.
+    async fn pass<T, E>(
+        &self,
+        possible: &[Fault],
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E>
+    where
+        E: From<StoreError>,
+    {
+        let crash = self.faults.crash();
+        crash.check().await;
+        match self.faults.draw(possible) {
+            Some(Fault::ErrorBefore) => Err(StoreError::Unavailable("a fault".into()).into()),
+            Some(Fault::ErrorAfter) => {
+                call.await?;
+                Err(StoreError::Unknown("a fault".into()).into())
+            }
+            Some(Fault::Delay) => {
+                self.faults.dawdle().await;
+                call.await
+            }
+            Some(Fault::CrashBefore) => crash.strike().await,
+            Some(Fault::CrashAfter) => {
+                // Whatever the answer was, nobody is left to hear it.
+                let _ = call.await;
+                crash.strike().await
+            }
+            _ => call.await,
+        }
+    }
+}
+
+#[async_trait]
+impl ExecutionStore for FaultyStore {
+    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+        self.pass(WRITE, self.inner.create(new)).await
+    }
+
+    async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>> {
+        self.pass(WRITE, self.inner.claim(requests, now)).await
+    }
+
+    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+        self.pass(WRITE, self.inner.commit(transition)).await
+    }
+
+    async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {
+        self.pass(READ, self.inner.probe(id)).await
+    }
+
+    async fn release(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        self.pass(WRITE, self.inner.release(leases, now)).await
+    }
+
+    async fn heartbeat(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        until: Timestamp,
+    ) -> StoreResult<Vec<Beat>> {
+        self.pass(WRITE, self.inner.heartbeat(leases, until)).await
+    }
+
+    async fn command(
+        &self,
+        id: ExecutionId,
+        command: Command,
+        now: Timestamp,
+    ) -> Result<CommandApplied, CommandError> {
+        self.pass(WRITE, self.inner.command(id, command, now)).await
+    }
+
+    async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
+        self.pass(READ, self.inner.open_signals(id)).await
+    }
+
+    async fn history(&self, id: ExecutionId, seq: u64) -> StoreResult<History> {
+        self.pass(READ, self.inner.history(id, seq)).await
+    }
+}
+
+#[async_trait]
+impl RecoveryStore for FaultyStore {
+    async fn clear_leases(&self, now: Timestamp) -> StoreResult<u64> {
+        self.pass(WRITE, self.inner.clear_leases(now)).await
+    }
+
+    async fn expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>> {
+        self.pass(READ, self.inner.expired(now, limit)).await
+    }
+
+    async fn reap(
+        &self,
+        id: ExecutionId,
+        on_stuck: OnStuck,
+        now: Timestamp,
+    ) -> StoreResult<Option<Reaped>> {
+        self.pass(WRITE, self.inner.reap(id, on_stuck, now)).await
+    }
+
+    async fn sweep(&self, request: SweepRequest) -> StoreResult<Sweep> {
+        self.pass(WRITE, self.inner.sweep(request)).await
+    }
+}
+
+#[async_trait]
+impl TimerStore for FaultyStore {
+    async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>> {
+        self.pass(WRITE, self.inner.lock_shards(request)).await
+    }
+
+    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>> {
+        self.pass(WRITE, self.inner.keep_shards(guid, now)).await
+    }
+
+    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()> {
+        self.pass(WRITE, self.inner.unlock_shards(guid)).await
+    }
+
+    async fn collect(
+        &self,
+        guid: Uuid,
+        shards: &[u32],
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<u32> {
+        self.pass(WRITE, self.inner.collect(guid, shards, now, limit))
+            .await
+    }
+
+    async fn upcoming(
+        &self,
+        shards: &[u32],
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<DueTimer>> {
+        self.pass(READ, self.inner.upcoming(shards, before, limit))
+            .await
+    }
+
+    async fn next_due(&self, shards: &[u32]) -> StoreResult<Option<Timestamp>> {
+        self.pass(READ, self.inner.next_due(shards)).await
+    }
+
+    async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()> {
+        self.pass(WRITE, self.inner.register_timers(timers, now))
+            .await
+    }
+
+    async fn fire(
+        &self,
+        guid: Uuid,
+        timers: Vec<DueTimer>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        self.pass(WRITE, self.inner.fire(guid, timers, now)).await
+    }
+}
+
+#[async_trait]
+impl CatalogStore for FaultyStore {
+    async fn save_schema(&self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
+        self.pass(WRITE, self.inner.save_schema(save)).await
+    }
+
+    async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>> {
+        self.pass(READ, self.inner.schema(key)).await
+    }
+
+    async fn schemas(
+        &self,
+        text: Option<String>,
+        after: Option<String>,
+        limit: u32,
+    ) -> StoreResult<Vec<SchemaRecord>> {
+        self.pass(READ, self.inner.schemas(text, after, limit))
+            .await
+    }
+
+    async fn versions(&self, id: SchemaId) -> StoreResult<Vec<VersionRecord>> {
+        self.pass(READ, self.inner.versions(id)).await
+    }
+
+    async fn version(&self, id: SchemaId, version: u32) -> StoreResult<Option<VersionRecord>> {
+        self.pass(READ, self.inner.version(id, version)).await
+    }
+
+    async fn set_active(&self, id: SchemaId, active: bool, now: Timestamp) -> StoreResult<bool> {
+        self.pass(WRITE, self.inner.set_active(id, active, now))
+            .await
+    }
+
+    async fn delete_schema(&self, id: SchemaId, now: Timestamp) -> StoreResult<bool> {
+        self.pass(WRITE, self.inner.delete_schema(id, now)).await
+    }
+}
+
+#[async_trait]
+impl QueryStore for FaultyStore {
+    async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
+        self.pass(READ, self.inner.execution(id)).await
+    }
+
+    async fn executions(
+        &self,
+        filter: ExecutionFilter,
+        before: Option<ExecutionId>,
+        limit: u32,
+    ) -> StoreResult<Vec<ExecutionView>> {
+        self.pass(READ, self.inner.executions(filter, before, limit))
+            .await
+    }
+
+    async fn count_executions(&self, filter: ExecutionFilter) -> StoreResult<u64> {
+        self.pass(READ, self.inner.count_executions(filter)).await
+    }
+
+    async fn steps(
+        &self,
+        id: ExecutionId,
+        after_seq: u64,
+        limit: u32,
+    ) -> StoreResult<Vec<(Step, u64)>> {
+        self.pass(READ, self.inner.steps(id, after_seq, limit))
+            .await
+    }
+
+    async fn logs(
+        &self,
+        id: ExecutionId,
+        after: u64,
+        limit: u32,
+    ) -> StoreResult<Vec<(u64, LogRecord)>> {
+        self.pass(READ, self.inner.logs(id, after, limit)).await
+    }
+
+    async fn signals(&self, id: ExecutionId) -> StoreResult<Vec<Signal>> {
+        self.pass(READ, self.inner.signals(id)).await
+    }
+
+    async fn dead_letters(&self, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>> {
+        self.pass(READ, self.inner.dead_letters(after, limit)).await
+    }
+
+    async fn open_executions(
+        &self,
+        after: Option<ExecutionId>,
+        limit: u32,
+    ) -> StoreResult<Vec<ExecutionView>> {
+        self.pass(READ, self.inner.open_executions(after, limit))
+            .await
+    }
+
+    async fn timer_shards(&self, waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>> {
+        self.pass(READ, self.inner.timer_shards(waits)).await
+    }
+
+    async fn about(&self) -> StoreResult<Vec<(String, String)>> {
+        self.pass(READ, self.inner.about()).await
+    }
+}

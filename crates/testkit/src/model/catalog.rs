@@ -1,0 +1,205 @@
+//! Schemas and their versions.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use pawl_kernel::id::SchemaId;
+use pawl_kernel::ports::store::{
+    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreResult, VersionRecord,
+};
+use pawl_kernel::schema::definition::LANGUAGE;
+use pawl_kernel::time::Timestamp;
+
+use super::ModelStore;
+
+#[derive(Default)]
+pub(super) struct Catalog {
+    schemas: BTreeMap<SchemaId, Schema>,
+}
+
+struct Schema {
+    record: SchemaRecord,
+    /// Version n is at n - 1.
+    versions: Vec<VersionRecord>,
+    deleted: bool,
+}
+
+impl Catalog {
+    pub(super) fn name(&self, id: SchemaId) -> String {
+        let schema = self.schemas.get(&id);
+        schema.map_or_else(String::new, |schema| schema.record.name.clone())
+    }
+
+    fn visible(&self) -> impl Iterator<Item = &Schema> {
+        self.schemas.values().filter(|schema| !schema.deleted)
+    }
+
+    fn visible_mut(&mut self, id: SchemaId) -> Option<&mut Schema> {
+        self.schemas.get_mut(&id).filter(|schema| !schema.deleted)
+    }
+
+    fn latest_hash(&self, id: SchemaId) -> Option<&String> {
+        let latest = self.schemas.get(&id)?.versions.last()?;
+        Some(&latest.hash)
+    }
+
+    fn save(&mut self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
+        match save.mode.clone() {
+            SaveMode::Create => self.create(save),
+            SaveMode::Update { id, if_version } => self.update(id, if_version, save),
+        }
+    }
+
+    fn check_name(&self, name: &str, own: Option<SchemaId>) -> Result<(), CatalogError> {
+        let taken = self
+            .visible()
+            .any(|schema| schema.record.name == name && Some(schema.record.id) != own);
+        if taken {
+            return Err(CatalogError::NameTaken(name.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
+        self.check_name(&save.name, None)?;
+        let record = SchemaRecord {
+            id: save.id,
+            name: save.name.clone(),
+            description: save.description.clone(),
+            active: true,
+            latest_version: 1,
+            created_at: save.now,
+            updated_at: save.now,
+        };
+        let schema = Schema {
+            record: record.clone(),
+            versions: vec![version(save.id, 1, save)],
+            deleted: false,
+        };
+        self.schemas.insert(record.id, schema);
+        Ok(record)
+    }
+
+    fn update(
+        &mut self,
+        id: SchemaId,
+        if_version: Option<u32>,
+        save: SaveSchema,
+    ) -> Result<SchemaRecord, CatalogError> {
+        let record = &self.visible_mut(id).ok_or(CatalogError::NotFound)?.record;
+        let latest = record.latest_version;
+        if let Some(expected) = if_version.filter(|expected| *expected != latest) {
+            return Err(CatalogError::VersionConflict { latest, expected });
+        }
+        self.check_name(&save.name, Some(id))?;
+        if self.latest_hash(id) == Some(&save.hash) {
+            return Ok(self.schemas[&id].record.clone());
+        }
+        let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
+        schema.add(save);
+        Ok(schema.record.clone())
+    }
+}
+
+impl Schema {
+    fn add(&mut self, save: SaveSchema) {
+        self.record.latest_version += 1;
+        self.record.name.clone_from(&save.name);
+        self.record.description.clone_from(&save.description);
+        self.record.updated_at = save.now;
+        let number = self.record.latest_version;
+        self.versions.push(version(self.record.id, number, save));
+    }
+
+    fn contains(&self, text: &str) -> bool {
+        let description = self.record.description.as_deref().unwrap_or_default();
+        [self.record.name.as_str(), description]
+            .iter()
+            .any(|field| super::query::found(field, text))
+    }
+}
+
+fn version(schema_id: SchemaId, version: u32, save: SaveSchema) -> VersionRecord {
+    VersionRecord {
+        schema_id,
+        version,
+        language: LANGUAGE,
+        hash: save.hash,
+        definition: save.definition,
+        created_by: save.created_by,
+        created_at: save.now,
+    }
+}
+
+#[async_trait]
+impl CatalogStore for ModelStore {
+    async fn save_schema(&self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
+        self.lock().catalog.save(save)
+    }
+
+    async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>> {
+        let tables = self.lock();
+        let id: Option<SchemaId> = key.parse().ok();
+        let found = tables.catalog.visible().find(|schema| match id {
+            Some(id) => schema.record.id == id,
+            None => schema.record.name == key,
+        });
+        Ok(found.map(|schema| schema.record.clone()))
+    }
+
+    async fn schemas(
+        &self,
+        text: Option<String>,
+        after: Option<String>,
+        limit: u32,
+    ) -> StoreResult<Vec<SchemaRecord>> {
+        let tables = self.lock();
+        let mut found: Vec<SchemaRecord> = tables
+            .catalog
+            .visible()
+            .filter(|schema| after.as_ref().is_none_or(|name| schema.record.name > *name))
+            .filter(|schema| text.as_deref().is_none_or(|text| schema.contains(text)))
+            .map(|schema| schema.record.clone())
+            .collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    async fn versions(&self, id: SchemaId) -> StoreResult<Vec<VersionRecord>> {
+        let tables = self.lock();
+        let schema = tables.catalog.schemas.get(&id);
+        Ok(schema.map_or_else(Vec::new, |s| s.versions.iter().rev().cloned().collect()))
+    }
+
+    async fn version(&self, id: SchemaId, version: u32) -> StoreResult<Option<VersionRecord>> {
+        let tables = self.lock();
+        let schema = tables.catalog.schemas.get(&id);
+        let found =
+            schema.and_then(|schema| schema.versions.iter().find(|row| row.version == version));
+        Ok(found.cloned())
+    }
+
+    async fn set_active(&self, id: SchemaId, active: bool, now: Timestamp) -> StoreResult<bool> {
+        let mut tables = self.lock();
+        let schema = tables.catalog.visible_mut(id);
+        Ok(schema
+            .map(|schema| {
+                schema.record.active = active;
+                schema.record.updated_at = now;
+            })
+            .is_some())
+    }
+
+    async fn delete_schema(&self, id: SchemaId, now: Timestamp) -> StoreResult<bool> {
+        let mut tables = self.lock();
+        let schema = tables.catalog.visible_mut(id);
+        Ok(schema
+            .map(|schema| {
+                schema.deleted = true;
+                schema.record.updated_at = now;
+            })
+            .is_some())
+    }
+}

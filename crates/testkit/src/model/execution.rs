@@ -1,0 +1,241 @@
+//! The step protocol.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use pawl_kernel::execution::{Execution, Signal, State};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle::{
+    self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Skip,
+};
+use pawl_kernel::ports::store::{
+    Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
+    ExecutionStore, History, NewExecution, Probe, StoreError, StoreResult,
+};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Applied, Transition};
+
+use super::tables::{Row, Tables};
+use super::{JournalEntry, ModelStore};
+
+#[async_trait]
+impl ExecutionStore for ModelStore {
+    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+        self.lock().create(new)
+    }
+
+    async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>> {
+        let mut tables = self.lock();
+        Ok(requests
+            .iter()
+            .map(|request| tables.claim(request, now))
+            .collect())
+    }
+
+    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+        self.lock().commit(transition)
+    }
+
+    async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {
+        Ok(self.lock().row(id).map(probe))
+    }
+
+    async fn release(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        let mut tables = self.lock();
+        Ok(leases
+            .into_iter()
+            .filter_map(|(id, token)| tables.release(id, token, now))
+            .collect())
+    }
+
+    async fn heartbeat(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        until: Timestamp,
+    ) -> StoreResult<Vec<Beat>> {
+        let mut tables = self.lock();
+        Ok(leases
+            .into_iter()
+            .filter_map(|(id, token)| tables.beat(id, token, until))
+            .collect())
+    }
+
+    async fn command(
+        &self,
+        id: ExecutionId,
+        command: Command,
+        now: Timestamp,
+    ) -> Result<CommandApplied, CommandError> {
+        self.lock().command(id, &command, now)
+    }
+
+    async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
+        let tables = self.lock();
+        let Some(row) = tables.row(id) else {
+            return Ok((0, Vec::new()));
+        };
+        let open = row.signals.iter().filter(|s| s.consumed_seq.is_none());
+        Ok((row.state.inbox, open.cloned().collect()))
+    }
+
+    async fn history(&self, id: ExecutionId, seq: u64) -> StoreResult<History> {
+        Ok(self
+            .lock()
+            .row(id)
+            .map(|row| history(row, seq))
+            .unwrap_or_default())
+    }
+}
+
+impl Tables {
+    fn create(&mut self, new: NewExecution) -> StoreResult<Created> {
+        let id = new.execution.id;
+        let key = new.execution.idempotency_key.clone();
+        if let Some(known) = key.as_ref().and_then(|key| self.keys.get(key)) {
+            return Ok(Created::Existing(*known));
+        }
+        if self.rows.contains_key(&id) {
+            return Err(StoreError::Rejected(format!("{id} exists already")));
+        }
+        self.keys.extend(key.map(|key| (key, id)));
+        self.add_start_timer(&new.state, new.execution.created_at);
+        let mut row = Row::new(new.execution, new.state);
+        if let Some(snapshot) = new.snapshot {
+            row.snapshots.insert(snapshot.seq, snapshot);
+        }
+        self.rows.insert(id, row);
+        self.open.insert(id);
+        Ok(Created::New)
+    }
+
+    fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Claim {
+        let id = request.execution_id;
+        let Some(row) = self.row(id) else {
+            return Claim::Skipped(Skip::Unknown);
+        };
+        match lifecycle::claim(&row.execution, &row.state, request, now) {
+            ClaimDecision::Skip(skip) => Claim::Skipped(skip),
+            ClaimDecision::End(change) => Claim::Ended(self.apply(*change)),
+            ClaimDecision::Take(change) => {
+                self.apply(*change);
+                let row = &self.rows[&id];
+                let (execution, state) = (row.execution.clone(), row.state.clone());
+                Claim::Taken(Box::new(Claimed { execution, state }))
+            }
+        }
+    }
+
+    fn commit(&mut self, transition: Transition) -> Result<Applied, CommitError> {
+        let id = transition.execution_id;
+        let Some(row) = self.row(id) else {
+            return Err(CommitError::Refused(CommitRefusal::Fenced));
+        };
+        let mut entry = journal_entry(row, &transition);
+        match lifecycle::commit(&row.execution, &row.state, transition) {
+            Ok(change) => {
+                let applied = self.apply(change);
+                entry.new_seq = self.rows[&id].state.seq;
+                self.journal.push(entry);
+                Ok(applied)
+            }
+            Err(refusal) => {
+                self.fenced += u64::from(refusal == CommitRefusal::Fenced);
+                Err(CommitError::Refused(refusal))
+            }
+        }
+    }
+
+    fn release(&mut self, id: ExecutionId, token: Uuid, now: Timestamp) -> Option<Dispatch> {
+        let row = self.row(id)?;
+        let change = lifecycle::release(&row.execution, &row.state, token, now)?;
+        let applied = self.apply(change);
+        self.dispatch_of(id, &applied)
+    }
+
+    fn beat(&mut self, id: ExecutionId, token: Uuid, until: Timestamp) -> Option<Beat> {
+        let state = &mut self.rows.get_mut(&id)?.state;
+        let lease = state.lease.as_mut().filter(|lease| lease.token == token)?;
+        lease.until = until;
+        Some(Beat {
+            execution_id: id,
+            token,
+            stop_requested: state.control.is_some(),
+            held: state.hold.is_some(),
+        })
+    }
+
+    fn command(
+        &mut self,
+        id: ExecutionId,
+        command: &Command,
+        now: Timestamp,
+    ) -> Result<CommandApplied, CommandError> {
+        let row = self.row(id).ok_or(Refusal::NotFound)?;
+        let known = matches!(command, Command::Signal(signal)
+            if row.signals.iter().any(|stored| stored.id == signal.id));
+        let change = lifecycle::command(&row.execution, &row.state, command, known, now)?;
+        let applied = change.map(|change| self.apply(change));
+        let row = &self.rows[&id];
+        let dispatch = applied.as_ref().and_then(|a| self.dispatch_of(id, a));
+        Ok(CommandApplied {
+            applied,
+            dispatch,
+            status: row.execution.status,
+            leased: row.state.has_live_lease(now),
+        })
+    }
+}
+
+fn journal_entry(row: &Row, transition: &Transition) -> JournalEntry {
+    JournalEntry {
+        execution_id: transition.execution_id,
+        token: transition.lease_token,
+        expected_seq: transition.expected_seq,
+        new_seq: row.state.seq,
+        commit_id: transition.commit_id,
+        at: transition.now,
+        row_token: row.state.lease.as_ref().map(|lease| lease.token),
+        row_seq: row.state.seq,
+        row_ended: row.execution.status.is_terminal(),
+    }
+}
+
+fn probe(row: &Row) -> Probe {
+    Probe {
+        seq: row.state.seq,
+        commit_id: row.state.commit_id,
+        lease_token: row.state.lease.as_ref().map(|lease| lease.token),
+        applied: standing(&row.execution, &row.state),
+    }
+}
+
+/// The answer that a commit which left the rows like this must have given.
+fn standing(execution: &Execution, state: &State) -> Applied {
+    let ended = Some(execution.status).filter(|status| status.is_terminal());
+    Applied {
+        seq: state.seq,
+        version: state.version,
+        inbox: state.inbox,
+        hold: state.hold,
+        control: state.control,
+        lease_kept: state.lease.is_some(),
+        ended,
+        dispatch: ended.is_none() && state.lease.is_none() && state.is_runnable(),
+        wake_at: state.wait.as_ref().and_then(|wait| wait.wake_at),
+    }
+}
+
+fn history(row: &Row, seq: u64) -> History {
+    let snapshot = row.snapshots.range(..=seq).next_back().map(|(_, s)| s);
+    let from = snapshot.map_or(0, |snapshot| snapshot.seq);
+    let within = |step: &u64| *step > from && *step <= seq;
+    let steps = row.steps.iter().map(|(step, _)| step);
+    History {
+        snapshot: snapshot.cloned(),
+        steps: steps.filter(|step| within(&step.seq)).cloned().collect(),
+    }
+}

@@ -1,0 +1,160 @@
+//! Lists and details.
+
+use std::ops::Bound;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use pawl_kernel::execution::{Execution, LogRecord, Signal, Step};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{
+    DeadLetter, ExecutionFilter, ExecutionView, QueryStore, StoreResult,
+};
+
+use super::ModelStore;
+use super::tables::{Row, Tables};
+
+#[async_trait]
+impl QueryStore for ModelStore {
+    async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
+        let tables = self.lock();
+        Ok(tables.row(id).map(|row| tables.view(row)))
+    }
+
+    async fn executions(
+        &self,
+        filter: ExecutionFilter,
+        before: Option<ExecutionId>,
+        limit: u32,
+    ) -> StoreResult<Vec<ExecutionView>> {
+        let tables = self.lock();
+        let end = before.map_or(Bound::Unbounded, Bound::Excluded);
+        let rows = tables.rows.range((Bound::Unbounded, end)).rev();
+        Ok(rows
+            .filter(|(_, row)| matches(&filter, &row.execution))
+            .map(|(_, row)| tables.view(row))
+            .take(limit as usize)
+            .collect())
+    }
+
+    async fn count_executions(&self, filter: ExecutionFilter) -> StoreResult<u64> {
+        let tables = self.lock();
+        let rows = tables.rows.values();
+        Ok(rows.filter(|row| matches(&filter, &row.execution)).count() as u64)
+    }
+
+    async fn steps(
+        &self,
+        id: ExecutionId,
+        after_seq: u64,
+        limit: u32,
+    ) -> StoreResult<Vec<(Step, u64)>> {
+        let tables = self.lock();
+        let steps = tables.row(id).map_or(&[][..], |row| &row.steps);
+        let later = steps.iter().filter(|(step, _)| step.seq > after_seq);
+        Ok(later.take(limit as usize).cloned().collect())
+    }
+
+    async fn logs(
+        &self,
+        id: ExecutionId,
+        after: u64,
+        limit: u32,
+    ) -> StoreResult<Vec<(u64, LogRecord)>> {
+        let tables = self.lock();
+        let logs = tables.row(id).map_or(&[][..], |row| &row.logs);
+        let numbered = (1..).zip(logs.iter().cloned());
+        Ok(numbered.skip(after as usize).take(limit as usize).collect())
+    }
+
+    async fn signals(&self, id: ExecutionId) -> StoreResult<Vec<Signal>> {
+        let tables = self.lock();
+        Ok(tables
+            .row(id)
+            .map_or_else(Vec::new, |row| row.signals.clone()))
+    }
+
+    async fn dead_letters(&self, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>> {
+        let tables = self.lock();
+        let later = tables
+            .dead_letters
+            .iter()
+            .filter(|letter| letter.id > after);
+        Ok(later.take(limit as usize).cloned().collect())
+    }
+
+    async fn open_executions(
+        &self,
+        after: Option<ExecutionId>,
+        limit: u32,
+    ) -> StoreResult<Vec<ExecutionView>> {
+        let tables = self.lock();
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let open = tables.open.range((from, Bound::Unbounded));
+        Ok(open
+            .take(limit as usize)
+            .map(|id| tables.view(&tables.rows[id]))
+            .collect())
+    }
+
+    async fn timer_shards(&self, waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>> {
+        let tables = self.lock();
+        Ok(waits
+            .iter()
+            .map(|(id, wait_id)| tables.timers.shard_of(&id.to_string(), *wait_id))
+            .collect())
+    }
+
+    async fn about(&self) -> StoreResult<Vec<(String, String)>> {
+        let executions = self.lock().rows.len().to_string();
+        Ok(vec![
+            ("store".into(), "model".into()),
+            ("executions".into(), executions),
+        ])
+    }
+}
+
+impl Tables {
+    fn view(&self, row: &Row) -> ExecutionView {
+        ExecutionView {
+            execution: row.execution.clone(),
+            state: row.state.clone(),
+            schema_name: self.catalog.name(row.execution.schema_id),
+        }
+    }
+}
+
+fn matches(filter: &ExecutionFilter, execution: &Execution) -> bool {
+    let status = filter.statuses.is_empty() || filter.statuses.contains(&execution.status);
+    let schema = filter.schema_id.is_none_or(|id| id == execution.schema_id);
+    let tenant = filter.tenant.is_none() || filter.tenant == execution.tenant;
+    let after = filter
+        .created_after
+        .is_none_or(|time| execution.created_at > time);
+    let before = filter
+        .created_before
+        .is_none_or(|time| execution.created_at < time);
+    let text = filter.text.as_deref();
+    status && schema && tenant && after && before && text.is_none_or(|t| mentions(execution, t))
+}
+
+fn mentions(execution: &Execution, text: &str) -> bool {
+    let optional = [
+        &execution.idempotency_key,
+        &execution.labels,
+        &execution.error,
+    ];
+    found(&execution.id.to_string(), text)
+        || found(&execution.correlation_id, text)
+        || found(&execution.created_by, text)
+        || optional
+            .iter()
+            .any(|field| field.as_deref().is_some_and(|field| found(field, text)))
+}
+
+/// As SQL's LIKE finds it: ASCII letters in either case.
+pub(super) fn found(field: &str, text: &str) -> bool {
+    field
+        .to_ascii_lowercase()
+        .contains(&text.to_ascii_lowercase())
+}

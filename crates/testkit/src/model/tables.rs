@@ -1,0 +1,176 @@
+//! The tables, and the one place that writes a [`Change`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pawl_kernel::execution::{Execution, LogRecord, Signal, State, Step};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{DeadLetter, Dispatch};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Applied, Change, Snapshot, WaitTimer};
+
+use super::catalog::Catalog;
+use super::timer::Timers;
+use super::{Dump, JournalEntry};
+
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) rows: BTreeMap<ExecutionId, Row>,
+    /// Ids of the executions that have not ended: what the reaper and the sweeper read.
+    pub(super) open: BTreeSet<ExecutionId>,
+    pub(super) keys: BTreeMap<String, ExecutionId>,
+    pub(super) dead_letters: Vec<DeadLetter>,
+    pub(super) timers: Timers,
+    pub(super) catalog: Catalog,
+    pub(super) journal: Vec<JournalEntry>,
+    pub(super) fenced: u64,
+}
+
+/// One execution with all that belongs to it.
+pub(super) struct Row {
+    pub(super) execution: Execution,
+    pub(super) state: State,
+    pub(super) steps: Vec<(Step, u64)>,
+    pub(super) logs: Vec<LogRecord>,
+    pub(super) signals: Vec<Signal>,
+    pub(super) snapshots: BTreeMap<u64, Snapshot>,
+    /// Sweeps since the last change: how often the back-off has doubled.
+    pub(super) sweeps: u32,
+}
+
+impl Row {
+    pub(super) fn new(execution: Execution, state: State) -> Self {
+        Self {
+            execution,
+            state,
+            steps: Vec::new(),
+            logs: Vec::new(),
+            signals: Vec::new(),
+            snapshots: BTreeMap::new(),
+            sweeps: 0,
+        }
+    }
+
+    pub(super) fn dispatch(&self) -> Dispatch {
+        Dispatch {
+            execution_id: self.execution.id,
+            seq: self.state.seq,
+            priority: self.execution.priority,
+        }
+    }
+
+    /// Everything of the change that concerns this execution alone.
+    fn apply(&mut self, change: Change) {
+        self.append(change.steps, change.state.seq, change.state.version);
+        self.state = change.state;
+        self.sweeps = 0;
+        self.logs.extend(change.logs);
+        self.signals.extend(change.signal);
+        if let Some(snapshot) = change.snapshot {
+            self.snapshots.insert(snapshot.seq, snapshot);
+        }
+        for (id, seq) in change.consumed {
+            let taken = self.signals.iter_mut().find(|signal| signal.id == id);
+            taken.expect("a signal that is there").consumed_seq = Some(seq);
+        }
+        if let Some(status) = change.status {
+            self.execution.status = status;
+        }
+        if change.started_at.is_some() {
+            self.execution.started_at = change.started_at;
+        }
+        if let Some((ending, at)) = change.ending {
+            self.execution.output = ending.output;
+            self.execution.error = ending.error;
+            self.execution.finished_at = Some(at);
+        }
+    }
+
+    fn append(&mut self, steps: Vec<Step>, seq: u64, version: u64) {
+        for step in steps {
+            let expected = self
+                .steps
+                .last()
+                .map_or(self.execution.base_seq, |(last, _)| last.seq)
+                + 1;
+            assert_eq!(step.seq, expected, "steps have no gaps");
+            self.steps.push((step, version));
+        }
+        let last = self
+            .steps
+            .last()
+            .map_or(self.execution.base_seq, |(last, _)| last.seq);
+        assert_eq!(last, seq, "seq is the number of the last step");
+    }
+}
+
+impl Tables {
+    pub(super) fn row(&self, id: ExecutionId) -> Option<&Row> {
+        self.rows.get(&id)
+    }
+
+    pub(super) fn apply(&mut self, change: Change) -> Applied {
+        let applied = change.outcome();
+        let id = change.state.execution_id;
+        let now = change.state.updated_at;
+        if let Some(timer) = &change.timer {
+            self.timers.add(timer, now);
+        }
+        if let Some(reason) = &change.dead_letter {
+            self.bury(id, reason.clone(), now);
+        }
+        if change.ending.is_some() {
+            self.open.remove(&id);
+        }
+        self.rows.get_mut(&id).unwrap().apply(change);
+        applied
+    }
+
+    /// The message that a change asks for.
+    pub(super) fn dispatch_of(&self, id: ExecutionId, applied: &Applied) -> Option<Dispatch> {
+        applied.dispatch.then(|| self.rows[&id].dispatch())
+    }
+
+    /// An execution that is created waiting needs its wake-up as much as one that waits later.
+    pub(super) fn add_start_timer(&mut self, state: &State, now: Timestamp) {
+        let Some(wait) = &state.wait else { return };
+        if let Some(at) = wait.wake_at {
+            let (execution_id, wait_id) = (state.execution_id, wait.id);
+            self.timers.add(
+                &WaitTimer {
+                    execution_id,
+                    wait_id,
+                    at,
+                },
+                now,
+            );
+        }
+    }
+
+    fn bury(&mut self, id: ExecutionId, reason: String, now: Timestamp) {
+        self.dead_letters.push(DeadLetter {
+            id: self.dead_letters.len() as u64 + 1,
+            execution_id: Some(id),
+            reason,
+            created_at: now,
+        });
+    }
+
+    pub(super) fn dump(&self) -> Dump {
+        let mut dump = Dump {
+            dead_letters: self.dead_letters.clone(),
+            incoming: self.timers.incoming(),
+            processing: self.timers.processing(),
+            fenced: self.fenced,
+            ..Dump::default()
+        };
+        for (id, row) in &self.rows {
+            dump.executions.push(row.execution.clone());
+            dump.states.push(row.state.clone());
+            dump.steps.insert(*id, row.steps.clone());
+            dump.signals.insert(*id, row.signals.clone());
+            dump.snapshots
+                .insert(*id, row.snapshots.values().cloned().collect());
+        }
+        dump
+    }
+}

@@ -1,0 +1,228 @@
+//! Shard locks, the incoming queue and the processing queue.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle;
+use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, StoreResult, TimerStore};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::WaitTimer;
+
+use super::ModelStore;
+use super::tables::Tables;
+
+/// As many as an installation has by default.
+pub(super) const SHARDS: u32 = 16;
+
+pub(super) struct Timers {
+    locks: BTreeMap<u32, ShardLock>,
+    /// In order of arrival.
+    incoming: BTreeMap<(Timestamp, u64), DueTimer>,
+    arrivals: u64,
+    processing: BTreeSet<DueTimer>,
+}
+
+#[derive(Clone, Default)]
+struct ShardLock {
+    /// Who has it; `None` when it was given back.
+    guid: Option<Uuid>,
+    started_at: Option<Timestamp>,
+    heartbeat_at: Timestamp,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            locks: (0..SHARDS)
+                .map(|shard| (shard, ShardLock::default()))
+                .collect(),
+            incoming: BTreeMap::new(),
+            arrivals: 0,
+            processing: BTreeSet::new(),
+        }
+    }
+}
+
+impl Timers {
+    pub(super) fn add(&mut self, timer: &WaitTimer, now: Timestamp) {
+        self.arrivals += 1;
+        let row = DueTimer {
+            at: timer.at,
+            // Any spread will do; this one needs no chance.
+            shard_id: (timer.wait_id.as_u128() % u128::from(SHARDS)) as u32,
+            action_id: timer.execution_id.to_string(),
+            guid: timer.wait_id,
+        };
+        self.incoming.insert((now, self.arrivals), row);
+    }
+
+    fn add_missing(&mut self, timer: &WaitTimer, now: Timestamp) {
+        let action_id = timer.execution_id.to_string();
+        if self.shard_of(&action_id, timer.wait_id).is_none() {
+            self.add(timer, now);
+        }
+    }
+
+    pub(super) fn incoming(&self) -> Vec<DueTimer> {
+        self.incoming.values().cloned().collect()
+    }
+
+    pub(super) fn processing(&self) -> Vec<DueTimer> {
+        self.processing.iter().cloned().collect()
+    }
+
+    pub(super) fn shard_of(&self, action_id: &str, guid: Uuid) -> Option<u32> {
+        let mut rows = self.incoming.values().chain(&self.processing);
+        rows.find(|row| row.guid == guid && row.action_id == action_id)
+            .map(|row| row.shard_id)
+    }
+
+    fn lock(&mut self, request: &LockRequest) -> Vec<u32> {
+        let mut free: Vec<(Option<Timestamp>, u32)> = self
+            .locks
+            .iter()
+            .filter(|(_, lock)| lock.guid.is_none() || lock.heartbeat_at < request.stale_before)
+            .map(|(shard, lock)| (lock.started_at, *shard))
+            .collect();
+        free.sort_unstable();
+        free.truncate(request.max as usize);
+        let taken: Vec<u32> = free.into_iter().map(|(_, shard)| shard).collect();
+        for shard in &taken {
+            let lock = ShardLock {
+                guid: Some(request.guid),
+                started_at: Some(request.now),
+                heartbeat_at: request.now,
+            };
+            self.locks.insert(*shard, lock);
+        }
+        taken
+    }
+
+    fn keep(&mut self, guid: Uuid, now: Timestamp) -> Vec<u32> {
+        let mine = self
+            .locks
+            .iter_mut()
+            .filter(|(_, lock)| lock.guid == Some(guid));
+        mine.map(|(shard, lock)| {
+            lock.heartbeat_at = now;
+            *shard
+        })
+        .collect()
+    }
+
+    fn unlock(&mut self, guid: Uuid) {
+        for lock in self.locks.values_mut() {
+            if lock.guid == Some(guid) {
+                lock.guid = None;
+            }
+        }
+    }
+
+    fn owns(&self, guid: Uuid, shard: u32) -> bool {
+        self.locks
+            .get(&shard)
+            .is_some_and(|lock| lock.guid == Some(guid))
+    }
+
+    fn collect(&mut self, guid: Uuid, shards: &[u32], limit: u32) -> u32 {
+        let keys: Vec<(Timestamp, u64)> = self
+            .incoming
+            .iter()
+            .filter(|(_, row)| shards.contains(&row.shard_id) && self.owns(guid, row.shard_id))
+            .map(|(key, _)| *key)
+            .take(limit as usize)
+            .collect();
+        let moved = keys.iter().filter_map(|key| self.incoming.remove(key));
+        self.processing.extend(moved);
+        keys.len() as u32
+    }
+
+    fn of<'a>(&'a self, shards: &'a [u32]) -> impl Iterator<Item = &'a DueTimer> {
+        self.processing
+            .iter()
+            .filter(|row| shards.contains(&row.shard_id))
+    }
+
+    /// Takes the row away if it is there, due, and in a shard of this guid's.
+    fn take(&mut self, guid: Uuid, timer: &DueTimer, now: Timestamp) -> bool {
+        timer.at <= now && self.owns(guid, timer.shard_id) && self.processing.remove(timer)
+    }
+}
+
+#[async_trait]
+impl TimerStore for ModelStore {
+    async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>> {
+        Ok(self.lock().timers.lock(&request))
+    }
+
+    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>> {
+        Ok(self.lock().timers.keep(guid, now))
+    }
+
+    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()> {
+        self.lock().timers.unlock(guid);
+        Ok(())
+    }
+
+    async fn collect(
+        &self,
+        guid: Uuid,
+        shards: &[u32],
+        _now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<u32> {
+        Ok(self.lock().timers.collect(guid, shards, limit))
+    }
+
+    async fn upcoming(
+        &self,
+        shards: &[u32],
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<DueTimer>> {
+        let tables = self.lock();
+        let soon = tables.timers.of(shards).take_while(|row| row.at < before);
+        Ok(soon.take(limit as usize).cloned().collect())
+    }
+
+    async fn next_due(&self, shards: &[u32]) -> StoreResult<Option<Timestamp>> {
+        Ok(self.lock().timers.of(shards).next().map(|row| row.at))
+    }
+
+    async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()> {
+        let mut tables = self.lock();
+        for timer in timers {
+            tables.timers.add_missing(&timer, now);
+        }
+        Ok(())
+    }
+
+    async fn fire(
+        &self,
+        guid: Uuid,
+        timers: Vec<DueTimer>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        let mut tables = self.lock();
+        Ok(timers
+            .iter()
+            .filter_map(|timer| tables.fire(guid, timer, now))
+            .collect())
+    }
+}
+
+impl Tables {
+    fn fire(&mut self, guid: Uuid, timer: &DueTimer, now: Timestamp) -> Option<Dispatch> {
+        if !self.timers.take(guid, timer, now) {
+            return None;
+        }
+        let id: ExecutionId = timer.action_id.parse().ok()?;
+        let row = self.row(id)?;
+        let change = lifecycle::fire(&row.execution, &row.state, timer.guid, now)?;
+        let applied = self.apply(change);
+        self.dispatch_of(id, &applied)
+    }
+}

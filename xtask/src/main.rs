@@ -1,0 +1,168 @@
+//! Everything a developer or CI runs, in one program without dependencies.
+//!
+//! `cargo xtask test` is the whole test suite; `.ci/run` calls just that.
+
+mod tidy;
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  test              everything: format, lints, tidy, tests, simulation, crashes
+  tidy              the rules that no compiler checks
+  docs              write the generated pages of docs/ anew
+  sim --seed N      replay one schedule of the fault simulation, with its trace
+  bench [ARGS]      pawl bench, built for speed
+";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let rest = &words[1.min(words.len())..];
+    let done = match words.first().map(String::as_str) {
+        Some("test") => test(),
+        Some("tidy") => tidy(),
+        Some("docs") => docs(),
+        Some("sim") => sim(rest),
+        Some("bench") => bench(rest),
+        _ => {
+            print!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("xtask: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Done = Result<(), String>;
+
+fn test() -> Done {
+    let start = Instant::now();
+    step("tidy", tidy)?;
+    step("format", || cargo(&["fmt", "--all", "--check"]))?;
+    step("lints", || {
+        cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ])
+    })?;
+    step("dependencies", no_arbitrary_precision)?;
+    step("tests", || cargo(&["test", "--workspace", "--locked"]))?;
+    step("simulation", || {
+        cargo(&[
+            "test",
+            "--release",
+            "--locked",
+            "-p",
+            "pawl-engine",
+            "--features",
+            "planted-bugs",
+            "--test",
+            "sim",
+        ])
+    })?;
+    println!("\nall passed in {} s", start.elapsed().as_secs());
+    Ok(())
+}
+
+fn step(name: &str, act: impl FnOnce() -> Done) -> Done {
+    let start = Instant::now();
+    println!("\n== {name}");
+    act()?;
+    println!("== {name}: {} s", start.elapsed().as_secs());
+    Ok(())
+}
+
+fn tidy() -> Done {
+    let problems = tidy::check(std::path::Path::new("."));
+    problems.iter().for_each(|problem| eprintln!("{problem}"));
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{} problems", problems.len()))
+    }
+}
+
+/// Its feature changes how every crate in the tree reads numbers, so none may switch it on.
+fn no_arbitrary_precision() -> Done {
+    let output = Command::new(cargo_path())
+        .args([
+            "tree",
+            "--workspace",
+            "--locked",
+            "-e",
+            "features",
+            "-i",
+            "serde_json",
+        ])
+        .output()
+        .map_err(|error| error.to_string())?;
+    if String::from_utf8_lossy(&output.stdout).contains("arbitrary_precision") {
+        return Err("a dependency switched on serde_json/arbitrary_precision".into());
+    }
+    Ok(())
+}
+
+fn docs() -> Done {
+    run(Command::new(cargo_path())
+        .args(["test", "-p", "pawl", "--test", "docs"])
+        .env("UPDATE_DOCS", "1"))
+}
+
+fn sim(rest: &[String]) -> Done {
+    let seed = match rest {
+        [flag, seed] if flag == "--seed" => seed,
+        _ => return Err("write: cargo xtask sim --seed N".into()),
+    };
+    run(Command::new(cargo_path())
+        .args([
+            "test",
+            "--release",
+            "-p",
+            "pawl-engine",
+            "--features",
+            "planted-bugs",
+            "--test",
+            "sim",
+            "--",
+        ])
+        .args(["replay", "--exact", "--nocapture"])
+        .env("PAWL_SIM_SEED", seed))
+}
+
+fn bench(rest: &[String]) -> Done {
+    run(Command::new(cargo_path())
+        .args(["run", "--release", "-p", "pawl", "--", "bench"])
+        .args(rest))
+}
+
+fn cargo(arguments: &[&str]) -> Done {
+    run(Command::new(cargo_path()).args(arguments))
+}
+
+fn cargo_path() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
+}
+
+fn run(command: &mut Command) -> Done {
+    println!("$ {command:?}");
+    let status = command
+        .status()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?} failed: {status}"))
+    }
+}
