@@ -94,6 +94,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     match arguments.what.as_deref() {
         None | Some("engine") => {}
         Some(idle::CHILD) => return idle::child(arguments),
+        Some("pure" | "effect") => {}
         Some(other) => {
             eprintln!("there is no benchmark `{other}` in this release; there is: engine");
             return ExitCode::from(2);
@@ -117,7 +118,10 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
         None => std::env::temp_dir().join(format!("pawl-bench-{}", std::process::id())),
     };
     std::fs::create_dir_all(&folder).map_err(BenchError::of)?;
-    let rows = engine(&folder, arguments.quick);
+    let rows = match arguments.what.as_deref() {
+        Some(one @ ("pure" | "effect")) => single(&folder, one, arguments.quick),
+        _ => engine(&folder, arguments.quick),
+    };
     if arguments.data.is_none() {
         let _ = std::fs::remove_dir_all(&folder);
     }
@@ -136,6 +140,15 @@ fn engine(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
         rows.extend(idle::measure(folder, quick).await?);
         Ok(rows)
     })
+}
+
+/// One measurement alone, without a baseline: something for a profiler to look at.
+fn single(folder: &Path, what: &str, quick: bool) -> Result<Vec<Row>, BenchError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(BenchError::of)?;
+    runtime.block_on(load::single(folder, what, quick))
 }
 
 fn show(rows: &[Row], as_json: bool) {

@@ -9,6 +9,7 @@ use pawl_kernel::lifecycle::{ClaimRequest, Skip};
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::queue::Delivery;
 use pawl_kernel::ports::store::{Claim, Claimed, lease};
+use pawl_kernel::schema::definition::OnStuck;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -100,12 +101,15 @@ impl Consumer {
     /// Runs until `stop`, then finishes what is in flight. Dropping the future drops the passes where they are.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let mut passes = JoinSet::new();
+        let (line, in_line) = mpsc::unbounded_channel();
         let intake = Intake {
             parts: self.parts.clone(),
             slots: self.slots.clone(),
             suspects: self.suspects.clone(),
+            line,
             work: self.work_sender.clone(),
         };
+        let mut suspects = std::pin::pin!(intake.admit_suspects(in_line));
         let mut intake = std::pin::pin!(intake.run());
         loop {
             tokio::select! {
@@ -114,6 +118,7 @@ impl Consumer {
                 Some(work) = self.work.recv() => self.start(&mut passes, work),
                 Some(ended) = passes.join_next(), if !passes.is_empty() => report(ended),
                 () = &mut intake => break,
+                () = &mut suspects => break,
             }
         }
         self.running.begin_shutdown();
@@ -170,11 +175,21 @@ impl Consumer {
         // Asked for first: an aborted pass takes its entry with it.
         let held = self.running.held();
         passes.abort_all();
-        let released = self.parts.store.release(held, self.parts.now()).await;
         tracing::warn!(
-            left = released.map_or(0, |all| all.len()),
+            left = held.len(),
             "nodes still ran at the end of the grace time"
         );
+        // Their effects may have happened, so this is no release as if nothing had been begun: the leases end now
+        // and are taken away like those of a worker that vanished.
+        let now = self.parts.now();
+        let _ = self.parts.store.heartbeat(held.clone(), now).await;
+        for (id, _) in held {
+            if let Ok(Some(taken)) = self.parts.store.reap(id, OnStuck::Requeue, now).await
+                && let Some(dispatch) = taken.dispatch
+            {
+                self.parts.publish(dispatch).await;
+            }
+        }
     }
 }
 
@@ -209,11 +224,13 @@ struct Intake {
     parts: Parts,
     slots: Arc<Semaphore>,
     suspects: Arc<Semaphore>,
+    /// Suspects that wait for their place.
+    line: mpsc::UnboundedSender<Delivery>,
     work: mpsc::UnboundedSender<Work>,
 }
 
 impl Intake {
-    async fn run(self) {
+    async fn run(&self) {
         loop {
             let Ok(first) = self.slots.clone().acquire_owned().await else {
                 return;
@@ -298,12 +315,34 @@ impl Intake {
         let _ = self.work.send(work);
     }
 
-    /// One suspect at a time, so that what kills workers does not drag others along. If another one is running,
-    /// this one's message is dropped: the sweeper brings it back after a while.
+    /// One suspect at a time, so that what kills workers does not drag others along. The others stand in line: a
+    /// process that died twice makes suspects of everything it was running, and nearly all of it is innocent.
     async fn take_suspect(&self, delivery: Delivery, slot: OwnedSemaphorePermit) {
-        let Ok(place) = self.suspects.clone().try_acquire_owned() else {
-            return acknowledge(&self.parts, Some(&delivery)).await;
-        };
+        match self.suspects.clone().try_acquire_owned() {
+            Ok(place) => self.claim_suspect(delivery, slot, place).await,
+            // An error means that the worker is shutting down; the unacknowledged message comes back.
+            Err(_) => drop(self.line.send(delivery)),
+        }
+    }
+
+    async fn admit_suspects(&self, mut line: mpsc::UnboundedReceiver<Delivery>) {
+        while let Some(delivery) = line.recv().await {
+            let Ok(place) = self.suspects.clone().acquire_owned().await else {
+                return;
+            };
+            let Ok(slot) = self.slots.clone().acquire_owned().await else {
+                return;
+            };
+            self.claim_suspect(delivery, slot, place).await;
+        }
+    }
+
+    async fn claim_suspect(
+        &self,
+        delivery: Delivery,
+        slot: OwnedSemaphorePermit,
+        place: OwnedSemaphorePermit,
+    ) {
         let request = self.request(&delivery, true);
         match self
             .parts

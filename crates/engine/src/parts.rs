@@ -14,8 +14,11 @@ use crate::hints::{Hints, News};
 use crate::options::Options;
 use crate::redact::Redactor;
 
+/// Cheap to clone: one count for all of it.
 #[derive(Clone)]
-pub struct Parts {
+pub struct Parts(Arc<Inner>);
+
+pub struct Inner {
     pub store: Arc<dyn Store>,
     pub queue: Arc<dyn Queue>,
     pub clock: Arc<dyn Clock>,
@@ -27,6 +30,14 @@ pub struct Parts {
     pub options: Arc<Options>,
 }
 
+impl std::ops::Deref for Parts {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
 impl Parts {
     pub fn new(
         store: Arc<dyn Store>,
@@ -36,7 +47,7 @@ impl Parts {
         registry: Arc<Registry>,
         options: Options,
     ) -> Self {
-        Self {
+        Self(Arc::new(Inner {
             graphs: Arc::new(Graphs::new(store.clone(), registry.clone())),
             redactor: Arc::new(Redactor::new(options.secrets.values())),
             hints: Arc::new(Hints::default()),
@@ -46,7 +57,7 @@ impl Parts {
             clock,
             entropy,
             registry,
-        }
+        }))
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -34,8 +34,8 @@ use ledger::Ledger;
 pub(crate) enum PassEnd {
     /// Everything is committed. A message is to be published first if one is due; then acknowledge.
     Committed(Option<Dispatch>),
-    /// The lease is lost or the store does not answer: nothing may be said about the execution any more. The
-    /// message is left unacknowledged so that it comes back.
+    /// The lease is lost or the store does not answer: nothing may be said about the execution any more. Whoever
+    /// holds the lease, or the reaper, owns its recovery.
     Abandoned,
 }
 
@@ -43,6 +43,8 @@ pub(crate) struct Pass {
     parts: Parts,
     graph: Arc<Graph>,
     execution: Execution,
+    /// The execution's id as text, made once: every visit needs it.
+    id_text: Arc<str>,
     /// As last committed.
     state: State,
     token: Uuid,
@@ -54,6 +56,8 @@ pub(crate) struct Pass {
     ledger: Ledger,
     ticket: Ticket,
     started: Timestamp,
+    /// When the last visit ended: pure nodes take no time worth asking the clock for.
+    at: Timestamp,
     nodes_run: u32,
     limits: Limits,
     /// The rendered config of the try under way, for the step's `input`.
@@ -107,7 +111,7 @@ impl Pass {
 
     /// One visit: check the limits, run the node at the position, take in what it did.
     async fn turn(&mut self) -> Turn {
-        let now = self.parts.now();
+        let now = self.at;
         if let Some(ending) = self.over_limit(now) {
             return self.end(ending).await;
         }
@@ -190,7 +194,7 @@ impl Pass {
 
     /// The position is a new node. Goes on in memory, or hands over when this message is used up.
     async fn arrived(&mut self, next: &Node) -> Turn {
-        let now = self.parts.now();
+        let now = self.at;
         self.position = Position::at(next.id.clone(), Some(self.position.node_id.clone()), now);
         self.position_committed = false;
         if !next.pure {

@@ -54,7 +54,11 @@ impl Reaper {
     fn interval(&self, running: &Running) -> Duration {
         let options = &self.parts.options;
         let idle = options.exclusive && running.is_empty();
-        if idle { options.reaper_interval * 6 } else { options.reaper_interval }
+        if idle {
+            options.reaper_interval * 6
+        } else {
+            options.reaper_interval
+        }
     }
 
     pub async fn tick(&mut self) -> StoreResult<Progress> {

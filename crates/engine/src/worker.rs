@@ -77,30 +77,28 @@ pub async fn queue_everything(parts: &Parts) -> StoreResult<u64> {
         statuses: vec![Status::Running, Status::Queued],
         ..ExecutionFilter::default()
     };
-    let mut queued = 0;
+    let mut due = Vec::new();
     let mut before = None;
     loop {
         let page = parts
             .store
             .executions(filter.clone(), before, 1_000)
             .await?;
-        let Some(last) = page.last() else {
-            return Ok(queued);
-        };
+        let Some(last) = page.last() else { break };
         before = Some(last.execution.id);
-        for view in page
+        let runnable = page
             .iter()
-            .filter(|view| view.state.is_runnable() && view.state.lease.is_none())
-        {
-            queued += 1;
-            let (id, seq) = (view.execution.id, view.state.seq);
-            parts
-                .publish(Dispatch {
-                    execution_id: id,
-                    seq,
-                    priority: view.execution.priority,
-                })
-                .await;
-        }
+            .filter(|view| view.state.is_runnable() && view.state.lease.is_none());
+        due.extend(runnable.map(|view| Dispatch {
+            execution_id: view.execution.id,
+            seq: view.state.seq,
+            priority: view.execution.priority,
+        }));
     }
+    let queued = due.len() as u64;
+    // The list comes newest first; who has waited longest goes first.
+    for dispatch in due.into_iter().rev() {
+        parts.publish(dispatch).await;
+    }
+    Ok(queued)
 }

@@ -248,6 +248,12 @@ impl State {
         self.lease.as_ref().is_some_and(|lease| lease.until > now)
     }
 
+    /// May an effect of this position have begun by `now`? Not before its try was due.
+    pub fn effect_may_have_begun(&self, now: Timestamp) -> bool {
+        let due = self.position.not_before.is_none_or(|at| at <= now);
+        due && self.position.effect_key.is_some()
+    }
+
     /// Could a worker run this now, if nobody else does?
     pub fn is_runnable(&self) -> bool {
         self.wait.is_none() && self.hold.is_none() && self.control.is_none()

@@ -1,5 +1,7 @@
 //! What a worker wants to commit, and what every write of an execution comes down to.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
 use crate::execution::{
@@ -19,8 +21,9 @@ pub struct Transition {
     pub commit_id: Uuid,
     /// Given when it enters a wait or takes a signal: all that had arrived was seen.
     pub inbox_seen: Option<u64>,
-    pub steps: Vec<Step>,
-    pub logs: Vec<LogRecord>,
+    /// Shared, because a transition may be sent more than once and its payloads are most of it.
+    pub steps: Arc<Vec<Step>>,
+    pub logs: Arc<Vec<LogRecord>>,
     /// Ids of the signals taken, with the seq of the step that took them.
     pub consumed: Vec<(String, u64)>,
     /// A new snapshot of the context after `seq`.
@@ -63,8 +66,8 @@ pub struct Change {
     pub status: Option<Status>,
     pub started_at: Option<Timestamp>,
     pub ending: Option<(Ending, Timestamp)>,
-    pub steps: Vec<Step>,
-    pub logs: Vec<LogRecord>,
+    pub steps: Arc<Vec<Step>>,
+    pub logs: Arc<Vec<LogRecord>>,
     pub consumed: Vec<(String, u64)>,
     pub snapshot: Option<Snapshot>,
     pub signal: Option<Signal>,
@@ -83,8 +86,8 @@ impl Change {
             status: None,
             started_at: None,
             ending: None,
-            steps: Vec::new(),
-            logs: Vec::new(),
+            steps: Arc::default(),
+            logs: Arc::default(),
             consumed: Vec::new(),
             snapshot: None,
             signal: None,

@@ -8,6 +8,7 @@ use pawl_kernel::transition::{Change, Snapshot, WaitTimer};
 use rusqlite::{Connection, params};
 
 use crate::fault::{Fault, JobResult};
+use crate::hot;
 use crate::rows::{self, Loaded, integer};
 use crate::sql;
 
@@ -49,6 +50,7 @@ pub(crate) fn write(
 ) -> JobResult<()> {
     let id = before.execution_id;
     let now = change.state.updated_at;
+    hot::forget(id);
     update_state(connection, before.version, &change.state)?;
     update_execution(connection, id, change)?;
     insert_steps(connection, id, &change.state, &change.steps)?;

@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::fault::{Fault, JobResult};
+use crate::hot;
 use crate::rows::{self, Loaded, integer};
 use crate::{SqliteStore, changes, sql};
 
@@ -108,6 +109,7 @@ impl ExecutionStore for SqliteStore {
 
 fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult<Created> {
     if changes::create(connection, new, shards)? {
+        hot::remember(hot::without_texts(&new.execution), new.state.clone());
         return Ok(Created::New);
     }
     let id = connection
@@ -154,7 +156,12 @@ fn commit(
     transition: &Transition,
     shards: u32,
 ) -> JobResult<Result<Applied, CommitRefusal>> {
-    let Some(loaded) = rows::load_head(connection, transition.execution_id)? else {
+    let id = transition.execution_id;
+    let known = match hot::take(id) {
+        Some(known) => Some(known),
+        None => rows::load_head(connection, id)?,
+    };
+    let Some(loaded) = known else {
         return Ok(Err(CommitRefusal::Fenced));
     };
     // A copy, because the job may have to run again.
@@ -163,7 +170,10 @@ fn commit(
         Err(refusal) => Ok(Err(refusal)),
         Ok(change) => {
             changes::write(connection, &loaded.state, &change, shards)?;
-            Ok(Ok(change.outcome()))
+            let outcome = change.outcome();
+            let Claimed { execution, state } = claimed(loaded, change);
+            hot::remember(execution, state);
+            Ok(Ok(outcome))
         }
     }
 }
@@ -210,6 +220,7 @@ fn beat(
     (id, token): &(ExecutionId, Uuid),
     until: Timestamp,
 ) -> JobResult<Option<Beat>> {
+    hot::forget(*id);
     let beat = connection
         .prepare_cached(sql::STATE_HEARTBEAT)?
         .query_row(

@@ -13,6 +13,7 @@ mod connection;
 mod executions;
 mod fault;
 mod folder;
+mod hot;
 mod migrations;
 mod queries;
 mod queue;

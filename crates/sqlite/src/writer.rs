@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::connection;
 use crate::fault::{Fault, JobResult};
+use crate::hot;
 
 /// Jobs waiting or running; whoever comes after that waits without blocking its thread.
 const JOBS_WAITING_MAX: usize = 8_192;
@@ -188,6 +189,7 @@ fn serve_batch(
     let mut batch: Batch = vec![first];
     let mut open = true;
     if let Err(stop) = run_plain(connection, &mut batch, receiver, &mut open) {
+        hot::forget_all();
         match stop {
             Stop::All(error) => fail_all(&mut batch, &error),
             Stop::FindTheBadOne => run_apart(connection, &mut batch),
@@ -257,9 +259,11 @@ fn run_apart(connection: &mut Connection, batch: &mut Batch) {
             return fail_all(batch, &fault.before_commit());
         }
         tracing::warn!(%fault, "a write was refused by the store");
+        hot::forget_all();
         batch[index].fail(fault.before_commit());
     }
     if let Err(error) = commit(transaction) {
+        hot::forget_all();
         fail_all(batch, &error);
     }
 }

@@ -179,8 +179,8 @@ pub fn commit(state: &State, now: Timestamp) -> Commit {
         lease_token: token.unwrap_or_else(Uuid::nil),
         commit_id: Uuid::from_u64_pair(state.execution_id.0.as_u64_pair().0, state.version),
         inbox_seen: None,
-        steps: Vec::new(),
-        logs: Vec::new(),
+        steps: Arc::default(),
+        logs: Arc::default(),
         consumed: Vec::new(),
         snapshot: None,
         next: Next::Continue {
@@ -205,7 +205,7 @@ impl Commit {
     /// Adds so many steps, and moves to the node after them.
     pub fn steps(mut self, count: u64) -> Self {
         let (seq, now) = (self.0.expected_seq, self.0.now);
-        self.0.steps = (seq + 1..=seq + count).map(|n| step(n, now)).collect();
+        self.0.steps = Arc::new((seq + 1..=seq + count).map(|n| step(n, now)).collect());
         let node: Arc<str> = format!("node_{}", seq + count + 1).into();
         let previous = self.0.steps.last().map(|step| step.node_id.clone());
         *self.position() = Position::at(node, previous, now);
@@ -256,7 +256,7 @@ impl Commit {
 
     pub fn log(mut self, message: &str) -> Self {
         let line = log_line(self.0.expected_seq + 1, message, self.0.now);
-        self.0.logs.push(line);
+        Arc::make_mut(&mut self.0.logs).push(line);
         self
     }
 

@@ -145,6 +145,25 @@ async fn run_one(control: &Control, schema: SchemaId, input: Value) -> Result<()
     }
 }
 
+pub(crate) async fn single(folder: &Path, what: &str, quick: bool) -> Result<Vec<Row>, BenchError> {
+    let bench = Bench::open(&folder.join("single")).await?;
+    let flow = if what == "pure" {
+        flows::pure_ten()
+    } else {
+        flows::effect_ten()
+    };
+    let schema = bench.save(&flow).await?;
+    let count = if quick { 5_000 } else { 50_000 };
+    let seconds = bench.run_many(schema, count).await?;
+    bench.close().await;
+    Ok(vec![Row::plain(
+        "steps_in_flight_64",
+        count as f64 * 10.0 / seconds,
+        "steps/s",
+        "printed",
+    )])
+}
+
 /// How much of everything is measured.
 struct Plan {
     rounds: u64,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use pawl_kernel::effect;
 use pawl_kernel::execution::{
     DebugMode, Execution, Position, PriorityClass, State, Status, Wait, WaitKind,
@@ -14,6 +15,7 @@ use pawl_kernel::transition::Snapshot;
 use serde_json::{Map, Value, json};
 
 use super::{Control, ControlError};
+use crate::consumer::Slot;
 use crate::hints::Watcher;
 
 #[derive(Clone, Debug, Default)]
@@ -42,6 +44,15 @@ pub struct Started {
     pub created: bool,
     /// Watches it from before it was created, if that was asked for and it is new: no change can be missed.
     pub watcher: Option<Watcher>,
+}
+
+/// An execution born with its lease, and the slot it will run in.
+type Work = (Slot, Claimed);
+
+/// Has the worker got it?
+enum Handed {
+    Over,
+    Not(Option<Work>),
 }
 
 /// Everything about a new execution but where it stands.
@@ -128,42 +139,62 @@ impl Control {
         } else if slot.is_some() {
             self.bear_with_lease(&mut new, now);
         }
-        let claimed = slot.is_some().then(|| Claimed {
-            execution: new.execution.clone(),
-            state: new.state.clone(),
+        let work = slot.map(|slot| {
+            let claimed = Claimed {
+                execution: new.execution.clone(),
+                state: new.state.clone(),
+            };
+            (slot, claimed)
         });
-        let priority = new.execution.priority;
-        let seq = new.state.seq;
-        match self.parts.store.create(new).await? {
-            Created::Existing(id) => {
-                return Ok(Started {
-                    id,
-                    created: false,
-                    watcher: None,
-                });
-            }
-            Created::New => {}
+        let dispatch = Dispatch {
+            execution_id: id,
+            seq: new.state.seq,
+            priority: new.execution.priority,
+        };
+        let (created, work) = self.write_and_run(new, work).await?;
+        if let Created::Existing(id) = created {
+            return Ok(Started {
+                id,
+                created: false,
+                watcher: None,
+            });
         }
-        match (slot.zip(claimed), delayed) {
-            (Some((slot, claimed)), _) => {
+        match (work, delayed) {
+            (Handed::Over, _) => {}
+            (Handed::Not(Some((slot, claimed))), _) => {
                 slot.run(claimed);
             }
-            (None, Some(at)) => self.parts.hints.timer(at),
-            (None, None) => {
-                self.parts
-                    .publish(Dispatch {
-                        execution_id: id,
-                        seq,
-                        priority,
-                    })
-                    .await
-            }
+            (Handed::Not(None), Some(at)) => self.parts.hints.timer(at),
+            (Handed::Not(None), None) => self.parts.publish(dispatch).await,
         }
         Ok(Started {
             id,
             created: true,
             watcher,
         })
+    }
+
+    /// Writes the rows. On a store of our own the worker need not wait for the disk: writes are made in the order
+    /// they were asked for, so whatever it commits comes after the creation, and no effect starts before a commit.
+    /// With an idempotency key it waits, because the execution may turn out to exist already.
+    async fn write_and_run(
+        &self,
+        new: NewExecution,
+        work: Option<Work>,
+    ) -> Result<(Created, Handed), ControlError> {
+        let ahead = self.parts.options.exclusive && new.execution.idempotency_key.is_none();
+        let mut creating = self.parts.store.create(new);
+        match work {
+            Some((slot, claimed)) if ahead => {
+                // Polled once, the write stands in line.
+                if let Some(done) = (&mut creating).now_or_never() {
+                    return Ok((done?, Handed::Not(Some((slot, claimed)))));
+                }
+                slot.run(claimed);
+                Ok((creating.await?, Handed::Over))
+            }
+            work => Ok((creating.await?, Handed::Not(work))),
+        }
     }
 
     /// Born with the lease of this process's worker: creation and claim are one commit.

@@ -1,5 +1,6 @@
 //! Sending a transition to the store, and finding out what became of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_kernel::id;
@@ -66,7 +67,12 @@ impl Pass {
 
     async fn send(&mut self, next: Next, inbox_seen: Option<u64>) -> Verdict {
         let transition = self.transition(next, inbox_seen);
+        let (steps, logs) = (transition.steps.clone(), transition.logs.clone());
         let verdict = self.deliver(transition).await;
+        if let Verdict::InboxChanged = &verdict {
+            self.ledger.steps = Arc::unwrap_or_clone(steps);
+            self.ledger.logs = Arc::unwrap_or_clone(logs);
+        }
         if let Verdict::Committed(applied) = &verdict {
             self.parts.announce(self.execution.id, applied);
             self.state.seq = applied.seq;
@@ -85,8 +91,8 @@ impl Pass {
             lease_token: self.token,
             commit_id: id::random(&*self.parts.entropy),
             inbox_seen,
-            steps: self.ledger.steps.clone(),
-            logs: self.ledger.logs.clone(),
+            steps: Arc::new(std::mem::take(&mut self.ledger.steps)),
+            logs: Arc::new(std::mem::take(&mut self.ledger.logs)),
             consumed: self.ledger.consumed.clone(),
             snapshot,
             next,

@@ -1,5 +1,6 @@
 //! From a claim to a pass: the graph, the context, and where to go on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_kernel::context::{Context, Facts};
@@ -55,6 +56,7 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
         }
         context.grow(ledger.unsnapshotted_bytes);
     }
+    let now = parts.now();
     let limits = limits_of(&graph.definition().settings, &execution.initial);
     let lease = state
         .lease
@@ -62,12 +64,14 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
         .ok_or_else(|| LoadError::Broken("claimed without a lease".into()))?;
     Ok(Pass {
         token: lease.token,
-        started: parts.now(),
+        started: now,
+        at: now,
         position: state.position.clone(),
         position_committed: true,
         nodes_run: 0,
         parts: parts.clone(),
         graph,
+        id_text: execution.id.to_string().into(),
         execution: execution.clone(),
         state: state.clone(),
         context,
@@ -129,8 +133,8 @@ async fn end_broken(parts: &Parts, claimed: Claimed, reason: String) -> PassEnd 
         lease_token: lease.token,
         commit_id: pawl_kernel::id::random(&*parts.entropy),
         inbox_seen: None,
-        steps: Vec::new(),
-        logs: Vec::new(),
+        steps: Arc::default(),
+        logs: Arc::default(),
         consumed: Vec::new(),
         snapshot: None,
         next: Next::End {

@@ -35,7 +35,7 @@ impl Pass {
         if let Some(until) = self.position.not_before {
             self.wait_under_lease(until).await?;
         }
-        let started = self.parts.now();
+        let started = if node.pure { self.at } else { self.parts.now() };
         let result = self.try_node(node).await?;
         self.note_attempt(node, started, result.as_ref().err());
         let jitter = self.draw();
@@ -84,8 +84,8 @@ impl Pass {
         };
         self.ledger_input(&config);
         let parts = self.parts.clone();
-        let now = parts.now();
-        let (id, seq) = (self.execution.id.to_string(), self.seq() + 1);
+        let now = if node.pure { self.at } else { parts.now() };
+        let (id, seq) = (self.id_text.clone(), self.seq() + 1);
         let timeout = self.time_for(node, now);
         let effect_key = self.position.effect_key.clone();
         let call = NodeCall {
@@ -127,8 +127,7 @@ impl Pass {
     }
 
     fn render(&mut self, node: &Node) -> Result<Value, NodeError> {
-        let id = self.execution.id.to_string();
-        let seq = self.seq() + 1;
+        let (id, seq) = (self.id_text.clone(), self.seq() + 1);
         if !node.pure {
             let secrets: Map<String, Value> = self
                 .parts

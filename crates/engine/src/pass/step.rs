@@ -67,6 +67,7 @@ impl Pass {
         let text = |value: &Value| (!value.is_null()).then(|| value.to_string());
         let changes = (!finished.changes.is_empty())
             .then(|| serde_json::to_string(&finished.changes).unwrap_or_default());
+        self.at = self.parts.now();
         Step {
             seq: self.seq() + 1,
             node_id: node.id.clone(),
@@ -80,7 +81,7 @@ impl Pass {
             error: text(&finished.error),
             attempts: self.position.attempts.take(),
             started_at: self.position.entered_at,
-            finished_at: self.parts.now().max(self.position.entered_at),
+            finished_at: self.at.max(self.position.entered_at),
         }
     }
 

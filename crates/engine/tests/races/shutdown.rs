@@ -6,15 +6,20 @@ use pawl_kernel::execution::Status;
 use pawl_kernel::time::Clock;
 use serde_json::json;
 
-use crate::world::{Crew, World, chain, effect, gated, with};
+use crate::world::{Crew, World, chain, code, effect, gated, with};
 
-/// Asks the worker to leave and lets its grace time run out.
-async fn run_out_of_grace(world: &World, crew: Crew) {
-    let grace = Duration::from_secs(20);
-    let end = world.clock.now().plus(grace);
+const GRACE: Duration = Duration::from_secs(20);
+
+/// Asks the worker to leave; returns when it counts down its grace time.
+async fn begin_shutdown(world: &World, crew: &Crew) {
+    let end = world.clock.now().plus(GRACE);
     crew.begin_shutdown();
     world.clock.until_sleeper_at(end).await;
-    world.clock.advance(grace);
+}
+
+async fn run_out_of_grace(world: &World, crew: Crew) {
+    begin_shutdown(world, &crew).await;
+    world.clock.advance(GRACE);
     crew.shut_down().await;
 }
 
@@ -24,7 +29,7 @@ both! {
         let flow = chain(&[gated("first"), effect("second", json!({}))]);
         let id = world.start(&crew.control, flow).await;
         world.outside.until_called(1).await;
-        crew.begin_shutdown();
+        begin_shutdown(world, &crew).await;
         world.outside.open("first");
         crew.shut_down().await;
         let state = world.state(id).await;
@@ -44,7 +49,7 @@ both! {
         run_out_of_grace(world, crew).await;
         let state = world.state(id).await;
         assert!(state.lease.is_none(), "the lease was not given back");
-        assert_eq!(state.recoveries, 0, "a shutdown counts as a recovery");
+        assert!(state.interrupted, "its effect may have happened");
         assert_eq!(world.outside.dropped(), 1);
         world.outside.open("long");
         let _other = world.worker().await;
@@ -62,7 +67,7 @@ both! {
         );
         let id = world.start(&crew.control, chain(&[shaky])).await;
         world.outside.until_called(1).await;
-        crew.begin_shutdown();
+        begin_shutdown(world, &crew).await;
         world.outside.open("shaky");
         crew.shut_down().await;
         let view = world.view(id).await;
@@ -71,5 +76,20 @@ both! {
         world.advance(11);
         let _other = world.worker().await;
         world.until_status(id, Status::Completed).await;
+    }
+
+    /// A node given up in mid-effect may have had its effect, whoever cut it short.
+    async fn on_interrupt_fail_holds(world: &World) {
+        let crew = world.worker().await;
+        let once = with(gated("once"), json!({"on_interrupt": "fail"}));
+        let id = world.start(&crew.control, chain(&[once])).await;
+        world.outside.until_called(1).await;
+        run_out_of_grace(world, crew).await;
+        world.outside.open("once");
+        let _other = world.worker().await;
+        world.advance(11);
+        let execution = world.until_status(id, Status::Failed).await;
+        assert_eq!(code(&execution.error), "INTERRUPTED");
+        assert_eq!(world.outside.calls().len(), 1);
     }
 }

@@ -17,7 +17,7 @@ async fn assert_stopped(world: &World, id: ExecutionId) -> Execution {
     assert_eq!(execution.output, None);
     assert!(state.wait.is_none() && state.hold.is_none());
     assert!(state.lease.is_none() && state.control.is_none());
-    assert_eq!(execution.finished_at.is_some(), true);
+    assert!(execution.finished_at.is_some());
     execution
 }
 

@@ -78,7 +78,7 @@ pub fn claim(
 fn take(execution: &Execution, change: &mut Change, request: &ClaimRequest, now: Timestamp) {
     let state = &mut change.state;
     // Whoever held the lease until now did not finish: an effect may have been under way.
-    state.interrupted |= state.lease.is_some() && state.position.effect_key.is_some();
+    state.interrupted |= state.lease.is_some() && state.effect_may_have_begun(now);
     if !planted::has(Bug::AttemptCountedLate) {
         state.recoveries += 1;
     }

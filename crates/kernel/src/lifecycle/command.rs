@@ -1,5 +1,7 @@
 //! What people and programs outside may do to an execution, without a token.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{derive_status, end, stopped, touched};
@@ -171,7 +173,7 @@ fn edit(change: &mut Change, variables: &Map<String, Value>, now: Timestamp) {
     {
         *key = crate::effect::key(state.execution_id, state.seq + 1);
     }
-    change.steps.push(Step {
+    change.steps = Arc::new(vec![Step {
         seq: state.seq,
         node_id: EDIT_NODE.into(),
         node_type: EDIT_NODE.into(),
@@ -185,7 +187,7 @@ fn edit(change: &mut Change, variables: &Map<String, Value>, now: Timestamp) {
         attempts: None,
         started_at: now,
         finished_at: now,
-    });
+    }]);
 }
 
 fn go_on(state: &mut State, mode: &ContinueMode) -> bool {

@@ -39,7 +39,7 @@ pub fn recover(execution: &Execution, state: &State, now: Timestamp) -> Option<C
         return None;
     }
     let mut change = Change::of(touched(state, now));
-    change.state.interrupted |= state.position.effect_key.is_some();
+    change.state.interrupted |= state.effect_may_have_begun(now);
     change.state.lease = None;
     if state.control.is_some() {
         end(&mut change, stopped(), now);

@@ -66,7 +66,7 @@ async fn adds_steps_and_moves_on(scene: Scene) {
             .all(|(_, version)| *version == applied.version)
     );
     let stored: Vec<_> = stored.into_iter().map(|(step, _)| step).collect();
-    assert_eq!(stored, steps);
+    assert_eq!(stored, *steps);
 }
 
 async fn keeps_the_lease_when_told(scene: Scene) {

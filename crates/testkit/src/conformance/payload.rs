@@ -58,11 +58,11 @@ async fn check(scene: &Scene, n: u64, text: &str) {
     let some = || Some(text.to_owned());
     let transition = commit(&claimed.state, at(3)).steps(1).snapshot(text);
     let transition = transition.log(text).with(|t| {
-        let step = &mut t.steps[0];
+        let step = &mut std::sync::Arc::make_mut(&mut t.steps)[0];
         (step.input, step.output, step.changes) = (some(), some(), some());
         (step.error, step.attempts) = (some(), some());
     });
-    let step = transition.clone().build().steps.remove(0);
+    let step = transition.clone().build().steps[0].clone();
     scene.commit(transition.build()).await;
     assert_eq!(scene.steps(id).await[0].0, step, "the step");
     let snapshot = scene.store.history(id, 1).await.unwrap().snapshot;
@@ -97,21 +97,21 @@ async fn every_field_of_a_step_is_kept(scene: Scene) {
     let id = scene.create(1).await;
     let claimed = scene.claim(id, 10, at(2)).await;
     let transition = commit(&claimed.state, at(9)).steps(3).with(|t| {
-        t.steps[0].prev_node_id = Some("before".into());
-        t.steps[1].status = StepStatus::Failed;
-        t.steps[1].error = Some(r#"{"code":"X"}"#.into());
-        t.steps[1].attempts = Some("[1,2]".into());
-        t.steps[1].started_at = at(4);
-        t.steps[2].status = StepStatus::Skipped;
-        let skipped = &mut t.steps[2];
+        std::sync::Arc::make_mut(&mut t.steps)[0].prev_node_id = Some("before".into());
+        std::sync::Arc::make_mut(&mut t.steps)[1].status = StepStatus::Failed;
+        std::sync::Arc::make_mut(&mut t.steps)[1].error = Some(r#"{"code":"X"}"#.into());
+        std::sync::Arc::make_mut(&mut t.steps)[1].attempts = Some("[1,2]".into());
+        std::sync::Arc::make_mut(&mut t.steps)[1].started_at = at(4);
+        std::sync::Arc::make_mut(&mut t.steps)[2].status = StepStatus::Skipped;
+        let skipped = &mut std::sync::Arc::make_mut(&mut t.steps)[2];
         (skipped.input, skipped.output, skipped.changes) = (None, None, None);
         (skipped.prev_node_id, skipped.next_node_id) = (None, None);
     });
     let expected = transition.clone().build().steps;
     scene.commit(transition.build()).await;
     let stored = scene.steps(id).await.into_iter().map(|(step, _)| step);
-    assert_eq!(stored.collect::<Vec<_>>(), expected);
-    assert_eq!(scene.store.history(id, 3).await.unwrap().steps, expected);
+    assert_eq!(stored.collect::<Vec<_>>(), *expected);
+    assert_eq!(scene.store.history(id, 3).await.unwrap().steps, *expected);
 }
 
 async fn big_numbers_are_kept(scene: Scene) {

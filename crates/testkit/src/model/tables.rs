@@ -60,10 +60,10 @@ impl Row {
 
     /// Everything of the change that concerns this execution alone.
     fn apply(&mut self, change: Change) {
-        self.append(change.steps, change.state.seq, change.state.version);
+        self.append(&change.steps, change.state.seq, change.state.version);
         self.state = change.state;
         self.sweeps = 0;
-        self.logs.extend(change.logs);
+        self.logs.extend(change.logs.iter().cloned());
         self.signals.extend(change.signal);
         if let Some(snapshot) = change.snapshot {
             self.snapshots.insert(snapshot.seq, snapshot);
@@ -85,7 +85,7 @@ impl Row {
         }
     }
 
-    fn append(&mut self, steps: Vec<Step>, seq: u64, version: u64) {
+    fn append(&mut self, steps: &[Step], seq: u64, version: u64) {
         for step in steps {
             let expected = self
                 .steps
@@ -93,7 +93,7 @@ impl Row {
                 .map_or(self.execution.base_seq, |(last, _)| last.seq)
                 + 1;
             assert_eq!(step.seq, expected, "steps have no gaps");
-            self.steps.push((step, version));
+            self.steps.push((step.clone(), version));
         }
         let last = self
             .steps
