@@ -113,7 +113,7 @@ mod tests {
             "plain": format!("Bearer {secret}"),
             "base64": STANDARD.encode(&secret),
             "url": "q=s3cr%22t%20key%2F42",
-            (secret.clone()): [secret.clone(), 1, null],
+            (secret.as_str()): [secret, 1, null],
         });
         redactor.value(&mut value);
         let text = value.to_string();

@@ -107,7 +107,7 @@ async fn steps_with_a_gap_are_refused_and_change_nothing() {
     };
     let gap = commit(&claimed.state, at(3))
         .steps(2)
-        .with(|t| t.steps[1].seq = 3)
+        .with(|t| std::sync::Arc::make_mut(&mut t.steps)[1].seq = 3)
         .build();
     let error = store.commit(gap).await.unwrap_err();
     assert!(

@@ -47,7 +47,7 @@ pub struct Started {
 }
 
 /// An execution born with its lease, and the slot it will run in.
-type Work = (Slot, Claimed);
+type Work = Box<(Slot, Claimed)>;
 
 /// Has the worker got it?
 enum Handed {
@@ -144,7 +144,7 @@ impl Control {
                 execution: new.execution.clone(),
                 state: new.state.clone(),
             };
-            (slot, claimed)
+            Box::new((slot, claimed))
         });
         let dispatch = Dispatch {
             execution_id: id,
@@ -161,9 +161,7 @@ impl Control {
         }
         match (work, delayed) {
             (Handed::Over, _) => {}
-            (Handed::Not(Some((slot, claimed))), _) => {
-                slot.run(claimed);
-            }
+            (Handed::Not(Some(work)), _) => run(*work),
             (Handed::Not(None), Some(at)) => self.parts.hints.timer(at),
             (Handed::Not(None), None) => self.parts.publish(dispatch).await,
         }
@@ -185,12 +183,12 @@ impl Control {
         let ahead = self.parts.options.exclusive && new.execution.idempotency_key.is_none();
         let mut creating = self.parts.store.create(new);
         match work {
-            Some((slot, claimed)) if ahead => {
+            Some(work) if ahead => {
                 // Polled once, the write stands in line.
                 if let Some(done) = (&mut creating).now_or_never() {
-                    return Ok((done?, Handed::Not(Some((slot, claimed)))));
+                    return Ok((done?, Handed::Not(Some(work))));
                 }
-                slot.run(claimed);
+                run(*work);
                 Ok((creating.await?, Handed::Over))
             }
             work => Ok((creating.await?, Handed::Not(work))),
@@ -206,6 +204,11 @@ impl Control {
         new.execution.status = Status::Running;
         new.execution.started_at = Some(now);
     }
+}
+
+/// If the worker is gone the lease will run out and the execution be found.
+fn run((slot, claimed): (Slot, Claimed)) {
+    slot.run(claimed);
 }
 
 fn assemble(
