@@ -101,16 +101,59 @@ impl Config {
             path: path.to_owned(),
             source,
         })?;
-        toml::from_str(&text).map_err(|error| ConfigError::Wrong {
+        let wrong = |reason: String| ConfigError::Wrong {
             path: path.to_owned(),
-            reason: error.to_string(),
-        })
+            reason,
+        };
+        let config: Self = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        config.check().map_err(wrong)?;
+        Ok(config)
+    }
+
+    /// Refuses what would make the engine useless rather than slow.
+    fn check(&self) -> Result<(), String> {
+        let engine = &self.engine;
+        let seconds = |text: Option<DurationText>| text.map(|text| text.0.as_secs_f64());
+        let rules = [
+            (
+                "engine.lease must be 10s or more",
+                seconds(engine.lease).is_none_or(|lease| lease >= 10.0),
+            ),
+            (
+                "engine.max_recoveries must be 1 or more",
+                engine.max_recoveries.is_none_or(|count| count >= 1),
+            ),
+            (
+                "engine.slots must be between 1 and 100000",
+                engine
+                    .slots
+                    .is_none_or(|slots| (1..=100_000).contains(&slots)),
+            ),
+            (
+                "engine.sweep_after must be 1s or more",
+                seconds(engine.sweep_after).is_none_or(|after| after >= 1.0),
+            ),
+        ];
+        match rules.iter().find(|(_, holds)| !holds) {
+            Some((rule, _)) => Err((*rule).to_owned()),
+            None => Ok(()),
+        }
     }
 
     /// What `env` holds in expressions.
     pub fn visible_env(&self, all: impl Iterator<Item = (String, String)>) -> Map<String, Value> {
-        all.filter(|(name, _)| self.env.allow.iter().any(|pattern| matches(pattern, name)))
+        all.filter(|(name, _)| !name.starts_with(SECRET_PREFIX))
+            .filter(|(name, _)| self.env.allow.iter().any(|pattern| matches(pattern, name)))
             .map(|(name, value)| (name, Value::String(value)))
+            .collect()
+    }
+
+    /// The names of secrets that are too short to be blotted out.
+    pub fn short_secrets() -> Vec<String> {
+        let all = secrets_from(variables());
+        all.into_iter()
+            .filter(|(_, value)| value.len() < SECRET_BYTES_MIN)
+            .map(|(name, _)| name)
             .collect()
     }
 
@@ -129,12 +172,22 @@ impl Config {
                 .map_or(defaults.sweep_after, |text| text.0),
             grace: engine.grace.map_or(defaults.grace, |text| text.0),
             payload,
-            env: self.visible_env(std::env::vars()),
-            secrets: secrets_from(std::env::vars()),
+            env: self.visible_env(variables()),
+            secrets: secrets_from(variables()),
             ..defaults
         }
     }
 }
+
+/// The environment, without what is not text: nothing of Pawl's is anything else.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+const SECRET_PREFIX: &str = "PAWL_SECRET_";
+/// Shorter ones could not be told from innocent text when they are blotted out.
+const SECRET_BYTES_MIN: usize = 6;
 
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
@@ -145,7 +198,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 /// `PAWL_SECRET_STRIPE_KEY` is `secrets.stripe_key`.
 fn secrets_from(all: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
-    all.filter_map(|(name, value)| Some((name.strip_prefix("PAWL_SECRET_")?.to_lowercase(), value)))
+    all.filter_map(|(name, value)| Some((name.strip_prefix(SECRET_PREFIX)?.to_lowercase(), value)))
         .collect()
 }
 
@@ -159,6 +212,28 @@ mod tests {
         let all = [("API_URL", "x"), ("HOME", "y"), ("SECRET", "z")];
         let seen = config.visible_env(all.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
         assert_eq!(seen.keys().collect::<Vec<_>>(), ["API_URL", "HOME"]);
+    }
+
+    #[test]
+    fn settings_that_cannot_work_are_refused() {
+        for text in [
+            "lease = \"5s\"",
+            "max_recoveries = 0",
+            "slots = 0",
+            "slots = 900000",
+            "sweep_after = \"0s\"",
+        ] {
+            let config: Config = toml::from_str(&format!("[engine]\n{text}")).unwrap();
+            assert!(config.check().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_part_of_the_environment() {
+        let config: Config = toml::from_str("[env]\nallow = [\"PAWL_*\"]").unwrap();
+        let all = [("PAWL_SECRET_KEY", "x"), ("PAWL_COLOUR", "y")];
+        let seen = config.visible_env(all.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
+        assert_eq!(seen.keys().collect::<Vec<_>>(), ["PAWL_COLOUR"]);
     }
 
     #[test]

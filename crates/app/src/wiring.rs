@@ -39,6 +39,11 @@ pub struct Embedded {
 impl Embedded {
     /// Opens the folder, clears what a dead process left, and starts the worker.
     pub async fn start(data: &Path, config: &Config) -> Result<Self, WiringError> {
+        if let Some(name) = Config::short_secrets().first() {
+            return Err(WiringError::Config(format!(
+                "the secret `{name}` is shorter than 6 bytes; it could not be told from other text in what is stored"
+            )));
+        }
         let registry = Arc::new(registry(config, true)?);
         let options = Options {
             exclusive: true,

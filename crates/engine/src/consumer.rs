@@ -8,8 +8,7 @@ use pawl_kernel::id;
 use pawl_kernel::lifecycle::{ClaimRequest, Skip};
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::queue::Delivery;
-use pawl_kernel::ports::store::{Claim, Claimed, lease};
-use pawl_kernel::schema::definition::OnStuck;
+use pawl_kernel::ports::store::{Claim, Claimed, StoreError, StoreResult, lease};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +26,7 @@ pub(crate) struct Work {
     delivery: Option<Delivery>,
     _slot: OwnedSemaphorePermit,
     /// Held while the execution is one that may kill workers.
-    _suspect: Option<OwnedSemaphorePermit>,
+    suspicion: Option<OwnedSemaphorePermit>,
 }
 
 /// The worker's side that others may use: hand it an execution that was born with its lease.
@@ -62,7 +61,7 @@ impl Slot {
                 claimed,
                 delivery: None,
                 _slot: self.permit,
-                _suspect: None,
+                suspicion: None,
             })
             .is_ok()
     }
@@ -108,6 +107,7 @@ impl Consumer {
             suspects: self.suspects.clone(),
             line,
             work: self.work_sender.clone(),
+            stop: stop.clone(),
         };
         let mut suspects = std::pin::pin!(intake.admit_suspects(in_line));
         let mut intake = std::pin::pin!(intake.run());
@@ -117,25 +117,36 @@ impl Consumer {
                 () = stop.cancelled() => break,
                 Some(work) = self.work.recv() => self.start(&mut passes, work),
                 Some(ended) = passes.join_next(), if !passes.is_empty() => report(ended),
-                () = &mut intake => break,
-                () = &mut suspects => break,
+                () = &mut intake, if !stop.is_cancelled() => break,
+                () = &mut suspects, if !stop.is_cancelled() => break,
             }
         }
         self.running.begin_shutdown();
         self.slots.close();
+        self.suspects.close();
+        if stop.is_cancelled() {
+            // A claim under way is finished, so that what it took can be given back.
+            tokio::join!(intake, suspects);
+        }
         self.drain(passes).await;
     }
 
     fn start(&self, passes: &mut JoinSet<()>, work: Work) {
-        let Some(held) = &work.claimed.state.lease else {
+        let Work {
+            claimed,
+            delivery,
+            _slot,
+            suspicion,
+        } = work;
+        let Some(held) = &claimed.state.lease else {
             return;
         };
         let ticket = self
             .running
-            .enter(work.claimed.execution.id, held.token, held.until);
+            .enter(claimed.execution.id, held.token, held.until, suspicion);
         let parts = self.parts.clone();
         passes.spawn(async move {
-            let Work { claimed, delivery, _slot, _suspect } = work;
+            let _slot = _slot;
             let id = claimed.execution.id;
             if planted::has(Bug::AckBeforeCommit) {
                 acknowledge(&parts, delivery.as_ref()).await;
@@ -179,17 +190,8 @@ impl Consumer {
             left = held.len(),
             "nodes still ran at the end of the grace time"
         );
-        // Their effects may have happened, so this is no release as if nothing had been begun: the leases end now
-        // and are taken away like those of a worker that vanished.
-        let now = self.parts.now();
-        let _ = self.parts.store.heartbeat(held.clone(), now).await;
-        for (id, _) in held {
-            if let Ok(Some(taken)) = self.parts.store.reap(id, OnStuck::Requeue, now).await
-                && let Some(dispatch) = taken.dispatch
-            {
-                self.parts.publish(dispatch).await;
-            }
-        }
+        // Their effects may have happened: the next to run them must know.
+        let _ = self.parts.store.release(held, true, self.parts.now()).await;
     }
 }
 
@@ -206,7 +208,7 @@ async fn give_back(parts: &Parts, work: Work) {
     if let Some(token) = token {
         let _ = parts
             .store
-            .release(vec![(work.claimed.execution.id, token)], parts.now())
+            .release(vec![(work.claimed.execution.id, token)], false, parts.now())
             .await;
     }
 }
@@ -227,16 +229,22 @@ struct Intake {
     /// Suspects that wait for their place.
     line: mpsc::UnboundedSender<Delivery>,
     work: mpsc::UnboundedSender<Work>,
+    stop: CancellationToken,
 }
 
 impl Intake {
     async fn run(&self) {
-        loop {
+        while !self.stop.is_cancelled() {
             let Ok(first) = self.slots.clone().acquire_owned().await else {
                 return;
             };
             let free = self.slots.available_permits().min(BATCH - 1);
-            let deliveries = match self.parts.queue.receive(free + 1).await {
+            let received = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                received = self.parts.queue.receive(free + 1) => received,
+            };
+            let deliveries = match received {
                 Ok(deliveries) => deliveries,
                 Err(pawl_kernel::ports::queue::QueueError::Closed) => return,
                 Err(error) => {
@@ -257,29 +265,69 @@ impl Intake {
     }
 
     async fn take(&self, deliveries: Vec<Delivery>, slots: Vec<OwnedSemaphorePermit>) {
+        let now = self.parts.now();
+        if let Some(delivery) = deliveries.last() {
+            self.parts
+                .hints
+                .message_received(now.since(delivery.message.published_at));
+        }
         let requests: Vec<ClaimRequest> = deliveries
             .iter()
             .map(|delivery| self.request(delivery, false))
             .collect();
-        let leases = requests
-            .iter()
-            .map(|request| (request.execution_id, request.lease.token))
-            .collect();
-        match self.parts.store.claim(requests, self.parts.now()).await {
+        match self.claim(requests).await {
             Ok(claims) => {
                 for ((delivery, slot), claim) in deliveries.into_iter().zip(slots).zip(claims) {
                     self.sort_out(delivery, slot, claim).await;
                 }
             }
-            Err(error) => {
-                tracing::warn!(%error, "cannot claim");
-                self.pause().await;
-                // The claim may have happened all the same: nobody must wait for leases that nobody uses.
-                let _ = self.parts.store.release(leases, self.parts.now()).await;
-                for delivery in deliveries {
-                    let _ = self.parts.queue.reject(delivery.tag).await;
-                }
+            Err(StoreError::Rejected(_) | StoreError::Corrupt(_)) => {
+                self.take_one_by_one(deliveries, slots).await;
             }
+            Err(_) => self.put_back(deliveries).await,
+        }
+    }
+
+    /// One row cannot be read: the others must not suffer for it.
+    async fn take_one_by_one(&self, deliveries: Vec<Delivery>, slots: Vec<OwnedSemaphorePermit>) {
+        for (delivery, slot) in deliveries.into_iter().zip(slots) {
+            match self.claim(vec![self.request(&delivery, false)]).await {
+                Ok(mut claims) => match claims.pop() {
+                    Some(claim) => self.sort_out(delivery, slot, claim).await,
+                    None => acknowledge(&self.parts, Some(&delivery)).await,
+                },
+                Err(StoreError::Rejected(reason) | StoreError::Corrupt(reason)) => {
+                    let id = delivery.message.execution_id;
+                    tracing::error!(execution_id = %id, reason, "this execution cannot be read and is left alone");
+                    acknowledge(&self.parts, Some(&delivery)).await;
+                }
+                Err(_) => self.put_back(vec![delivery]).await,
+            }
+        }
+    }
+
+    /// Claims; a claim that failed may have happened all the same, and nobody must wait for leases that nobody uses.
+    async fn claim(&self, requests: Vec<ClaimRequest>) -> StoreResult<Vec<Claim>> {
+        let leases: Vec<_> = requests
+            .iter()
+            .map(|request| (request.execution_id, request.lease.token))
+            .collect();
+        let claimed = self.parts.store.claim(requests, self.parts.now()).await;
+        if let Err(error) = &claimed {
+            tracing::warn!(%error, "cannot claim");
+            self.pause().await;
+            let _ = self
+                .parts
+                .store
+                .release(leases, false, self.parts.now())
+                .await;
+        }
+        claimed
+    }
+
+    async fn put_back(&self, deliveries: Vec<Delivery>) {
+        for delivery in deliveries {
+            let _ = self.parts.queue.reject(delivery.tag).await;
         }
     }
 
@@ -309,7 +357,7 @@ impl Intake {
             claimed,
             delivery: Some(delivery),
             _slot: slot,
-            _suspect: suspect,
+            suspicion: suspect,
         };
         // An error means that the worker is shutting down; the unacknowledged message comes back.
         let _ = self.work.send(work);
@@ -326,7 +374,13 @@ impl Intake {
     }
 
     async fn admit_suspects(&self, mut line: mpsc::UnboundedReceiver<Delivery>) {
-        while let Some(delivery) = line.recv().await {
+        loop {
+            let delivery = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                delivery = line.recv() => delivery,
+            };
+            let Some(delivery) = delivery else { return };
             let Ok(place) = self.suspects.clone().acquire_owned().await else {
                 return;
             };
@@ -343,19 +397,18 @@ impl Intake {
         slot: OwnedSemaphorePermit,
         place: OwnedSemaphorePermit,
     ) {
-        let request = self.request(&delivery, true);
         match self
-            .parts
-            .store
-            .claim(vec![request], self.parts.now())
+            .claim(vec![self.request(&delivery, true)])
             .await
             .map(|mut claims| claims.pop())
         {
             Ok(Some(Claim::Taken(claimed))) => self.hand_on(*claimed, delivery, slot, Some(place)),
-            Ok(_) => acknowledge(&self.parts, Some(&delivery)).await,
-            Err(_) => {
-                let _ = self.parts.queue.reject(delivery.tag).await;
+            Ok(Some(Claim::Ended(applied))) => {
+                self.parts.announce(delivery.message.execution_id, &applied);
+                acknowledge(&self.parts, Some(&delivery)).await;
             }
+            Ok(_) => acknowledge(&self.parts, Some(&delivery)).await,
+            Err(_) => self.put_back(vec![delivery]).await,
         }
     }
 

@@ -1,7 +1,9 @@
 //! Hints: "look now" within one process. They make things fast; nothing breaks when one is lost.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
@@ -21,6 +23,8 @@ pub struct Hints {
     watched: Mutex<HashMap<ExecutionId, watch::Sender<News>>>,
     next_timer: Mutex<Option<Timestamp>>,
     timer_added: Notify,
+    /// How long the message received last had waited, in microseconds.
+    message_age: AtomicU64,
 }
 
 impl Hints {
@@ -53,6 +57,16 @@ impl Hints {
             *next = Some(at);
             self.timer_added.notify_one();
         }
+    }
+
+    pub(crate) fn message_received(&self, age: Duration) {
+        self.message_age
+            .store(age.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// How long messages wait in the queue just now.
+    pub(crate) fn message_age(&self) -> Duration {
+        Duration::from_micros(self.message_age.load(Ordering::Relaxed))
     }
 
     /// The soonest timer hinted at since the last call.

@@ -20,8 +20,6 @@ pub struct Options {
     pub pass_time: Duration,
     /// Retry delays shorter than this are waited for under the lease.
     pub short_delay: Duration,
-    /// A node that may run longer than this has its message acknowledged first.
-    pub long_node: Duration,
     pub payload: PayloadLimits,
     pub reaper_interval: Duration,
     /// An execution that could run and has waited this long gets a new message.
@@ -47,7 +45,6 @@ impl Default for Options {
             max_recoveries: 5,
             pass_time: Duration::from_secs(30),
             short_delay: Duration::from_secs(2),
-            long_node: Duration::from_secs(300),
             payload: PayloadLimits::default(),
             reaper_interval: Duration::from_secs(5),
             sweep_after: Duration::from_secs(10),

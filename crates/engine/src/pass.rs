@@ -102,6 +102,8 @@ pub(crate) async fn run(parts: Parts, claimed: Claimed, ticket: Ticket) -> PassE
 impl Pass {
     async fn run(&mut self) -> PassEnd {
         loop {
+            // A long run of pure nodes must not keep the thread from everybody else.
+            tokio::task::consume_budget().await;
             match self.turn().await {
                 Turn::GoOn => {}
                 Turn::Over(end) => return end,
@@ -176,19 +178,31 @@ impl Pass {
         match decision {
             Move::Leave(finished, next) => match self.record(node, finished, Some(next)) {
                 Ok(()) => self.arrived(next).await,
-                Err(error) => {
-                    Box::pin(self.follow(graph, node, visit::give_up(graph, node, &error))).await
-                }
+                Err(error) => self.over_size(graph, node, &error).await,
             },
             Move::End(finished, ending) => match self.record(node, finished, None) {
                 Ok(()) => self.end(ending).await,
-                Err(error) => {
-                    Box::pin(self.follow(graph, node, visit::give_up(graph, node, &error))).await
-                }
+                Err(error) => self.over_size(graph, node, &error).await,
             },
             Move::Retry(error, delay) => self.retry(error, delay).await,
             Move::Sleep(until) => self.sleep(graph, node, until).await,
             Move::Await { event, timeout } => self.await_event(graph, node, event, timeout).await,
+        }
+    }
+
+    /// What the visit produced cannot be kept: the visit failed. If not even that fits, the execution has.
+    async fn over_size(&mut self, graph: &Graph, node: &Node, error: &NodeError) -> Turn {
+        match visit::give_up(graph, node, error) {
+            Move::Leave(finished, next) => match self.record(node, finished, Some(next)) {
+                Ok(()) => self.arrived(next).await,
+                Err(error) => self.end(visit::failed(&error, &node.id)).await,
+            },
+            Move::End(finished, ending) => {
+                // The ending names the error, with or without a step.
+                let _ = self.record(node, finished, None);
+                self.end(ending).await
+            }
+            _ => self.end(visit::failed(error, &node.id)).await,
         }
     }
 
@@ -258,7 +272,11 @@ impl Pass {
             return self.hand_over().await;
         }
         let lease = vec![(self.execution.id, self.token)];
-        let _ = self.parts.store.release(lease, self.parts.now()).await;
+        let _ = self
+            .parts
+            .store
+            .release(lease, false, self.parts.now())
+            .await;
         // No message: the sweeper offers it again, with a growing pause, to whoever is there then.
         Turn::Over(PassEnd::Committed(None))
     }

@@ -109,11 +109,17 @@ impl Reaper {
 
     async fn sweep(&mut self) -> StoreResult<usize> {
         let mut swept = 0;
+        // A long queue is no lost message: what waits about as long as messages do now is not swept.
+        let patience = self
+            .parts
+            .options
+            .sweep_after
+            .max(self.parts.hints.message_age() * 2);
         for _ in 0..PAGES {
             let now = self.parts.now();
             let request = SweepRequest {
                 now,
-                idle_since: now.minus(self.parts.options.sweep_after),
+                idle_since: now.minus(patience),
                 back_off: self.parts.options.sweep_after.max(Duration::from_secs(1)),
                 after: self.cursor,
                 limit: PAGE,

@@ -2,7 +2,7 @@
 //! result enters the context, in plain form and in the encodings a service may echo them in.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
 const MASK: &str = "***";
@@ -47,11 +47,18 @@ impl Redactor {
             Value::String(text) => self.text(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(fields) => self.object(fields),
+            Value::Number(number) => {
+                let text = number.to_string();
+                if self.needles.contains(&text) {
+                    *value = Value::String(MASK.to_owned());
+                }
+            }
             _ => {}
         }
     }
 
-    fn object(&self, fields: &mut serde_json::Map<String, Value>) {
+    /// Also the names: they are as good a hiding place as any.
+    pub fn object(&self, fields: &mut serde_json::Map<String, Value>) {
         let hidden = |key: &String| {
             self.needles
                 .iter()
@@ -71,19 +78,36 @@ impl Redactor {
 fn spellings(secret: &str) -> Vec<String> {
     let bytes = secret.as_bytes();
     let json = Value::String(secret.to_owned()).to_string();
+    let percent = percent_encode(bytes);
     let mut all = vec![
         secret.to_owned(),
-        STANDARD.encode(bytes),
-        STANDARD_NO_PAD.encode(bytes),
-        URL_SAFE.encode(bytes),
-        URL_SAFE_NO_PAD.encode(bytes),
         bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        percent_encode(bytes),
+        bytes.iter().map(|byte| format!("{byte:02X}")).collect(),
+        percent.replace("%20", "+"),
+        percent,
         json[1..json.len() - 1].to_owned(),
     ];
+    all.extend((0..3).flat_map(|offset| base64_cores(bytes, offset)));
+    all.retain(|spelling| spelling.len() >= SHORTEST);
     all.sort();
     all.dedup();
     all
+}
+
+/// The characters of base64 that depend on the secret alone when `offset` bytes (mod 3) stand before it, as in
+/// `user:secret`: those at the edges mix with their neighbours and are left out.
+fn base64_cores(bytes: &[u8], offset: usize) -> Vec<String> {
+    let mut padded = vec![0; offset];
+    padded.extend_from_slice(bytes);
+    let start = [0, 2, 3][offset];
+    let ragged = usize::from(!padded.len().is_multiple_of(3));
+    [
+        STANDARD_NO_PAD.encode(&padded),
+        URL_SAFE_NO_PAD.encode(&padded),
+    ]
+    .into_iter()
+    .filter_map(|text| text.get(start..text.len() - ragged).map(str::to_owned))
+    .collect()
 }
 
 fn percent_encode(bytes: &[u8]) -> String {
@@ -111,13 +135,30 @@ mod tests {
         let redactor = Redactor::new([&secret].into_iter());
         let mut value = json!({
             "plain": format!("Bearer {secret}"),
-            "base64": STANDARD.encode(&secret),
+            "base64": STANDARD_NO_PAD.encode(&secret),
             "url": "q=s3cr%22t%20key%2F42",
             (secret.as_str()): [secret, 1, null],
         });
         redactor.value(&mut value);
         let text = value.to_string();
         assert!(!text.contains("s3cr"), "{text}");
-        assert!(!text.contains(&STANDARD.encode(&secret)));
+        assert!(!text.contains(&STANDARD_NO_PAD.encode(&secret)));
+    }
+
+    #[test]
+    fn secrets_vanish_behind_other_text_in_base64_and_as_numbers() {
+        let secrets = ["correct horse battery".to_owned(), "8675309".to_owned()];
+        let redactor = Redactor::new(secrets.iter());
+        for before in ["", "u:", "us:", "user:"] {
+            let basic = STANDARD_NO_PAD.encode(format!("{before}{}@x", secrets[0]));
+            let mut value = json!({"authorization": format!("Basic {basic}"), "pin": 8_675_309});
+            redactor.value(&mut value);
+            let text = value.to_string();
+            assert!(
+                text.contains(MASK) && !text.contains(&basic[8..20]),
+                "{before}: {text}"
+            );
+            assert_eq!(value["pin"], MASK);
+        }
     }
 }

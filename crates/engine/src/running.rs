@@ -9,7 +9,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::Beat;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Next;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, watch};
 use uuid::Uuid;
 
 use crate::hints::lock;
@@ -40,11 +40,13 @@ struct Entry {
 }
 
 impl Running {
+    /// `suspicion`: the worker's one place for executions that may kill it, until the first commit.
     pub(crate) fn enter(
         self: &Arc<Self>,
         id: ExecutionId,
         token: Uuid,
         lease_until: Timestamp,
+        suspicion: Option<OwnedSemaphorePermit>,
     ) -> Ticket {
         let (interruption, receiver) = watch::channel(None);
         let entry = Entry {
@@ -60,6 +62,7 @@ impl Running {
                 running: self.clone(),
                 id,
                 token,
+                suspicion: Mutex::new(suspicion),
             }),
             receiver,
         }
@@ -147,6 +150,7 @@ struct Place {
     running: Arc<Running>,
     id: ExecutionId,
     token: Uuid,
+    suspicion: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Ticket {
@@ -173,6 +177,11 @@ impl Ticket {
     pub(crate) fn node_entered(&self, deadline: Timestamp) {
         const ALLOWANCE: std::time::Duration = std::time::Duration::from_secs(5);
         self.with_entry(|entry| entry.renew_until = deadline.plus(ALLOWANCE));
+    }
+
+    /// A commit went through: whatever killed workers before, this execution is past it.
+    pub(crate) fn cleared(&self) {
+        lock(&self.place.suspicion).take();
     }
 
     /// A commit renewed the lease.

@@ -57,6 +57,16 @@ pub enum Next {
     },
 }
 
+impl Next {
+    pub fn position(&self) -> &Position {
+        match self {
+            Self::Continue { position, .. }
+            | Self::Wait { position, .. }
+            | Self::End { position, .. } => position,
+        }
+    }
+}
+
 /// What a store writes for one execution, in one transaction. Made by [`crate::lifecycle`], never by hand.
 #[derive(Clone, Debug)]
 pub struct Change {

@@ -56,12 +56,14 @@ impl ExecutionStore for SqliteStore {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
+        begun: bool,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
         let shards = self.shards;
         self.writer
             .run(move |connection| {
-                let release = |lease: &(_, _)| release(connection, lease, now, shards).transpose();
+                let release =
+                    |lease: &(_, _)| release(connection, lease, begun, now, shards).transpose();
                 leases.iter().filter_map(release).collect()
             })
             .await
@@ -202,13 +204,15 @@ fn probe(loaded: &Loaded) -> Probe {
 fn release(
     connection: &Connection,
     (id, token): &(ExecutionId, Uuid),
+    begun: bool,
     now: Timestamp,
     shards: u32,
 ) -> JobResult<Option<Dispatch>> {
     let Some(loaded) = rows::load_head(connection, *id)? else {
         return Ok(None);
     };
-    let Some(change) = lifecycle::release(&loaded.execution, &loaded.state, *token, now) else {
+    let Some(change) = lifecycle::release(&loaded.execution, &loaded.state, *token, begun, now)
+    else {
         return Ok(None);
     };
     changes::write(connection, &loaded.state, &change, shards)?;

@@ -33,7 +33,7 @@ impl FolderLock {
             folder: folder.to_owned(),
             source,
         };
-        std::fs::create_dir_all(folder).map_err(unusable)?;
+        create_private(folder).map_err(unusable)?;
         let mut file = open(&folder.join("pawl.lock")).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -88,4 +88,13 @@ pub(crate) fn check_header(path: &Path) -> Result<(), OpenError> {
             path: path.to_owned(),
         }),
     }
+}
+
+/// Payloads are nobody else's business: a folder that is made here is for its owner only.
+fn create_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }

@@ -256,6 +256,7 @@ fn run_apart(connection: &mut Connection, batch: &mut Batch) {
         };
         // Some errors roll everything back: then the others cannot be saved either.
         if transaction.is_autocommit() || fault.is_environmental() {
+            hot::forget_all();
             return fail_all(batch, &fault.before_commit());
         }
         tracing::warn!(%fault, "a write was refused by the store");

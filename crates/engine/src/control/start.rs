@@ -8,7 +8,9 @@ use pawl_kernel::execution::{
     DebugMode, Execution, Position, PriorityClass, State, Status, Wait, WaitKind,
 };
 use pawl_kernel::id::{self, ExecutionId, SchemaId};
-use pawl_kernel::ports::store::{Claimed, Created, Dispatch, NewExecution, SchemaRecord, lease};
+use pawl_kernel::ports::store::{
+    Claimed, Created, Dispatch, NewExecution, SchemaRecord, StoreError, lease,
+};
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Snapshot;
@@ -151,13 +153,38 @@ impl Control {
             seq: new.state.seq,
             priority: new.execution.priority,
         };
-        let (created, work) = self.write_and_run(new, work).await?;
-        if let Created::Existing(id) = created {
-            return Ok(Started {
+        // In a task of its own: a caller that goes away must not leave a lease without a worker.
+        let control = self.clone();
+        let creating =
+            tokio::spawn(async move { control.bring_about(new, work, dispatch, delayed).await });
+        let created = creating
+            .await
+            .map_err(|error| StoreError::Unknown(error.to_string()))??;
+        Ok(match created {
+            Created::Existing(id) => Started {
                 id,
                 created: false,
                 watcher: None,
-            });
+            },
+            Created::New => Started {
+                id,
+                created: true,
+                watcher,
+            },
+        })
+    }
+
+    /// Writes the rows, then sees to it that somebody runs them.
+    async fn bring_about(
+        &self,
+        new: NewExecution,
+        work: Option<Work>,
+        dispatch: Dispatch,
+        delayed: Option<Timestamp>,
+    ) -> Result<Created, ControlError> {
+        let (created, work) = self.write_and_run(new, work).await?;
+        if created != Created::New {
+            return Ok(created);
         }
         match (work, delayed) {
             (Handed::Over, _) => {}
@@ -165,27 +192,26 @@ impl Control {
             (Handed::Not(None), Some(at)) => self.parts.hints.timer(at),
             (Handed::Not(None), None) => self.parts.publish(dispatch).await,
         }
-        Ok(Started {
-            id,
-            created: true,
-            watcher,
-        })
+        Ok(created)
     }
 
     /// Writes the rows. On a store of our own the worker need not wait for the disk: writes are made in the order
     /// they were asked for, so whatever it commits comes after the creation, and no effect starts before a commit.
-    /// With an idempotency key it waits, because the execution may turn out to exist already.
+    /// With an idempotency key it waits, because the execution may turn out to exist already; with a snapshot too,
+    /// because the worker will read it.
     async fn write_and_run(
         &self,
         new: NewExecution,
         work: Option<Work>,
     ) -> Result<(Created, Handed), ControlError> {
-        let ahead = self.parts.options.exclusive && new.execution.idempotency_key.is_none();
+        let ahead = self.parts.options.exclusive
+            && new.execution.idempotency_key.is_none()
+            && new.snapshot.is_none();
         let mut creating = self.parts.store.create(new);
         match work {
             Some(work) if ahead => {
-                // Polled once, the write stands in line.
-                if let Some(done) = (&mut creating).now_or_never() {
+                // Polled once, and not put off by the runtime, the write stands in line.
+                if let Some(done) = tokio::task::unconstrained(&mut creating).now_or_never() {
                     return Ok((done?, Handed::Not(Some(work))));
                 }
                 run(*work);

@@ -68,6 +68,7 @@ impl Pass {
     async fn send(&mut self, next: Next, inbox_seen: Option<u64>) -> Verdict {
         let transition = self.transition(next, inbox_seen);
         let (steps, logs) = (transition.steps.clone(), transition.logs.clone());
+        let position = transition.next.position().clone();
         let verdict = self.deliver(transition).await;
         if let Verdict::InboxChanged = &verdict {
             self.ledger.steps = Arc::unwrap_or_clone(steps);
@@ -76,6 +77,8 @@ impl Pass {
         if let Verdict::Committed(applied) = &verdict {
             self.parts.announce(self.execution.id, applied);
             self.state.seq = applied.seq;
+            self.state.position = position;
+            self.ticket.cleared();
             self.state.inbox = applied.inbox;
             self.state.interrupted = false;
             self.ledger.committed();

@@ -113,7 +113,11 @@ async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassE
         .await;
     let released = parts
         .store
-        .release(vec![(claimed.execution.id, lease.token)], parts.now())
+        .release(
+            vec![(claimed.execution.id, lease.token)],
+            false,
+            parts.now(),
+        )
         .await;
     match released {
         Ok(mut dispatches) => PassEnd::Committed(dispatches.pop()),

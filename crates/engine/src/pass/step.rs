@@ -33,12 +33,12 @@ impl Pass {
     ) -> Result<(), NodeError> {
         self.parts.redactor.value(&mut finished.output);
         self.parts.redactor.value(&mut finished.error);
-        finished
-            .changes
-            .values_mut()
-            .for_each(|value| self.parts.redactor.value(value));
+        self.parts.redactor.object(&mut finished.changes);
         let step = self.make_step(node, &finished, next);
-        self.check_limits(node, &finished, &step)?;
+        if let Err(error) = self.check_limits(node, &finished, &step) {
+            (self.input, self.position.attempts) = (step.input, step.attempts);
+            return Err(error);
+        }
         let now = step.finished_at;
         for line in finished.logs {
             let mut message = line.message;
@@ -92,8 +92,8 @@ impl Pass {
         step: &Step,
     ) -> Result<(), NodeError> {
         let limits = self.parts.options.payload;
-        let produced = step.output.as_ref().map_or(0, String::len)
-            + step.changes.as_ref().map_or(0, String::len);
+        let bytes = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let produced = bytes(&step.output) + bytes(&step.changes) + bytes(&step.error);
         if produced > limits.output_bytes {
             return Err(limit_error(format!(
                 "`{}` produced {produced} bytes, and limits.step_output is {}",

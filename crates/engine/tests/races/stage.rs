@@ -143,9 +143,10 @@ impl ExecutionStore for Stage {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
+        begun: bool,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
-        let released = self.inner.release(leases, now).await;
+        let released = self.inner.release(leases, begun, now).await;
         self.bell.ring();
         released
     }

@@ -49,17 +49,20 @@ pub fn recover(execution: &Execution, state: &State, now: Timestamp) -> Option<C
     Some(change)
 }
 
-/// A worker gives back what it has not begun: the claim counts for nothing.
+/// A worker gives a lease back. What it has not begun counts for nothing; what it has `begun` may have had its
+/// effect.
 pub fn release(
     execution: &Execution,
     state: &State,
     token: Uuid,
+    begun: bool,
     now: Timestamp,
 ) -> Option<Change> {
     state.lease.as_ref().filter(|lease| lease.token == token)?;
     let mut change = Change::of(touched(state, now));
     change.state.lease = None;
     change.state.recoveries = state.recoveries.saturating_sub(1);
+    change.state.interrupted |= begun && state.effect_may_have_begun(now);
     if state.control.is_some() {
         end(&mut change, stopped(), now);
         return Some(change);

@@ -100,10 +100,11 @@ pub trait ExecutionStore: Send + Sync {
     /// Reads what [`ExecutionStore::commit`] left, when its result is unknown.
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>>;
 
-    /// Gives leases back that were not used.
+    /// Gives leases back. `begun`: nodes may have been running under them.
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
+        begun: bool,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>>;
 

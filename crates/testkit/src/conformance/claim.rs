@@ -138,9 +138,9 @@ async fn an_expired_lease_can_be_taken_over(scene: Scene) {
 async fn a_takeover_during_an_effect_marks_it_interrupted(scene: Scene) {
     let id = scene.create(1).await;
     let first = scene.claim(id, 10, at(0)).await;
-    let enter = commit(&first.state, at(1)).steps(1).keep(at(20));
+    let enter = commit(&first.state, at(1)).steps(1).keep(at(40));
     scene.commit(enter.effect("key-2").build()).await;
-    let second = scene.claim(id, 11, at(20)).await;
+    let second = scene.claim(id, 11, at(40)).await;
     assert!(second.state.interrupted);
     assert_eq!(second.state.position.effect_key.as_deref(), Some("key-2"));
 }
@@ -218,7 +218,7 @@ async fn an_empty_batch_is_fine(scene: Scene) {
     assert!(
         scene
             .store
-            .release(Vec::new(), at(1))
+            .release(Vec::new(), false, at(1))
             .await
             .unwrap()
             .is_empty()

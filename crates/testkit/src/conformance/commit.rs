@@ -377,7 +377,7 @@ async fn release_undoes_the_claim(scene: Scene) {
     let id = scene.create(1).await;
     scene.claim(id, 10, at(1)).await;
     let leases = vec![(id, uuid(10))];
-    let dispatches = scene.store.release(leases, at(2)).await.unwrap();
+    let dispatches = scene.store.release(leases, false, at(2)).await.unwrap();
     assert_eq!(dispatches.len(), 1);
     assert_eq!((dispatches[0].execution_id, dispatches[0].seq), (id, 0));
     let view = scene.view(id).await;
@@ -393,7 +393,11 @@ async fn release_needs_the_token(scene: Scene) {
         (id, Uuid::nil()),
         (execution_id(404), uuid(10)),
     ] {
-        let dispatches = scene.store.release(vec![wrong], at(2)).await.unwrap();
+        let dispatches = scene
+            .store
+            .release(vec![wrong], false, at(2))
+            .await
+            .unwrap();
         assert!(dispatches.is_empty());
     }
     assert!(scene.state(id).await.lease.is_some());
@@ -404,7 +408,7 @@ async fn release_of_a_stopped_execution_ends_it(scene: Scene) {
     scene.claim(id, 10, at(1)).await;
     scene.command(id, Command::Stop, at(2)).await;
     let leases = vec![(id, uuid(10))];
-    let dispatches = scene.store.release(leases, at(3)).await.unwrap();
+    let dispatches = scene.store.release(leases, false, at(3)).await.unwrap();
     assert!(dispatches.is_empty());
     assert_eq!(scene.status(id).await, Status::Stopped);
 }

@@ -45,7 +45,7 @@ async fn expired_lists_leases_that_ran_out(scene: Scene) {
     assert_eq!((row[0].schema_id, row[0].schema_version), (schema_id(1), 1));
 }
 
-/// Whoever looks at an execution whose holder has vanished changes its status before the reaper comes.
+/// Whoever writes to an execution whose holder has vanished leaves status and lease to the reaper.
 async fn expired_goes_by_the_lease_not_the_status(scene: Scene) {
     for n in 1..=2 {
         let id = scene.create(n).await;
@@ -54,9 +54,9 @@ async fn expired_goes_by_the_lease_not_the_status(scene: Scene) {
     let late = at(LEASE + 1);
     let signal = crate::fixture::signal("s", "paid", late);
     let signalled = scene.command(execution_id(1), Command::Signal(signal), late);
-    assert_eq!(signalled.await.status, Status::Queued);
+    assert_eq!(signalled.await.status, Status::Running);
     let paused = scene.command(execution_id(2), Command::Pause, late).await;
-    assert_eq!(paused.status, Status::Paused);
+    assert_eq!(paused.status, Status::Running);
     assert_eq!(
         expired(&scene, at(LEASE + 2)).await,
         [1, 2].map(execution_id)
@@ -87,12 +87,12 @@ async fn reap_marks_an_effect_as_interrupted(scene: Scene) {
     let id = scene.create(1).await;
     let claimed = scene.claim(id, 10, at(0)).await;
     let enter = commit(&claimed.state, at(1)).steps(1).effect("k");
-    scene.commit(enter.keep(at(20)).build()).await;
-    let reaped = reap(&scene, id, OnStuck::Requeue, at(21)).await.unwrap();
+    scene.commit(enter.keep(at(40)).build()).await;
+    let reaped = reap(&scene, id, OnStuck::Requeue, at(41)).await.unwrap();
     assert_eq!(reaped.unwrap().seq, 1);
     assert!(scene.state(id).await.interrupted);
     assert_eq!(scene.status(id).await, Status::Running);
-    assert!(scene.claim(id, 11, at(22)).await.state.interrupted);
+    assert!(scene.claim(id, 11, at(42)).await.state.interrupted);
 }
 
 async fn reap_fails_when_the_schema_says_so(scene: Scene) {

@@ -282,7 +282,8 @@ impl Story {
     async fn release(&mut self) {
         let (leases, now) = (self.some_leases(), self.now);
         self.note("release", &leases);
-        self.same(async |store| told(in_order(store.release(leases.clone(), now).await)))
+        let begun = self.rng.chance(300);
+        self.same(async |store| told(in_order(store.release(leases.clone(), begun, now).await)))
             .await;
     }
 

@@ -92,9 +92,11 @@ impl ExecutionStore for FaultyStore {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
+        begun: bool,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
-        self.pass(WRITE, self.inner.release(leases, now)).await
+        self.pass(WRITE, self.inner.release(leases, begun, now))
+            .await
     }
 
     async fn heartbeat(

@@ -43,12 +43,13 @@ impl ExecutionStore for ModelStore {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
+        begun: bool,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
         let mut tables = self.lock();
         Ok(leases
             .into_iter()
-            .filter_map(|(id, token)| tables.release(id, token, now))
+            .filter_map(|(id, token)| tables.release(id, token, begun, now))
             .collect())
     }
 
@@ -149,9 +150,15 @@ impl Tables {
         }
     }
 
-    fn release(&mut self, id: ExecutionId, token: Uuid, now: Timestamp) -> Option<Dispatch> {
+    fn release(
+        &mut self,
+        id: ExecutionId,
+        token: Uuid,
+        begun: bool,
+        now: Timestamp,
+    ) -> Option<Dispatch> {
         let row = self.row(id)?;
-        let change = lifecycle::release(&row.execution, &row.state, token, now)?;
+        let change = lifecycle::release(&row.execution, &row.state, token, begun, now)?;
         let applied = self.apply(change);
         self.dispatch_of(id, &applied)
     }
@@ -159,7 +166,7 @@ impl Tables {
     fn beat(&mut self, id: ExecutionId, token: Uuid, until: Timestamp) -> Option<Beat> {
         let state = &mut self.rows.get_mut(&id)?.state;
         let lease = state.lease.as_mut().filter(|lease| lease.token == token)?;
-        lease.until = until;
+        lease.until = lease.until.max(until);
         Some(Beat {
             execution_id: id,
             token,
