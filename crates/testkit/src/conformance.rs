@@ -1,6 +1,6 @@
 //! What every store and every queue must do, as suites that a crate calls in a few lines:
 //!
-//! ```ignore
+//! ```text
 //! #[tokio::test]
 //! async fn conforms() {
 //!     pawl_testkit::conformance::store(async || Arc::new(SqliteStore::open(...)) as Arc<dyn Store>).await;
