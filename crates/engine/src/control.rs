@@ -68,14 +68,14 @@ impl Control {
         self.command(id, Command::Stop).await
     }
 
-    /// `signal_id` makes it count once, however often it is sent.
+    /// `signal_id` makes it count once, however often it is sent; `false`: it had been sent before.
     pub async fn signal(
         &self,
         id: ExecutionId,
         name: String,
         payload: &Value,
         signal_id: Option<String>,
-    ) -> Result<Status, ControlError> {
+    ) -> Result<bool, ControlError> {
         let drawn =
             || pawl_kernel::id::time_ordered(self.parts.now(), &*self.parts.entropy).to_string();
         let signal = Signal {
@@ -85,7 +85,7 @@ impl Control {
             consumed_seq: None,
             created_at: self.parts.now(),
         };
-        self.command(id, Command::Signal(signal)).await
+        Ok(self.obey(id, Command::Signal(signal)).await?.1)
     }
 
     pub async fn continue_debug(
@@ -126,6 +126,15 @@ impl Control {
     }
 
     async fn command(&self, id: ExecutionId, command: Command) -> Result<Status, ControlError> {
+        Ok(self.obey(id, command).await?.0)
+    }
+
+    /// The status that followed, and whether anything changed.
+    async fn obey(
+        &self,
+        id: ExecutionId,
+        command: Command,
+    ) -> Result<(Status, bool), ControlError> {
         let stopping = matches!(command, Command::Stop);
         let done = self
             .parts
@@ -145,7 +154,7 @@ impl Control {
         if let Some(dispatch) = done.dispatch {
             self.parts.publish(dispatch).await;
         }
-        Ok(done.status)
+        Ok((done.status, done.applied.is_some()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::execution::{
-    Control, Ending, Hold, LogRecord, Position, Signal, State, Status, Step, Wait,
+    Control, Ending, Execution, Hold, LogRecord, Position, Signal, State, Status, Step, Wait,
 };
 use crate::id::ExecutionId;
 use crate::time::Timestamp;
@@ -141,4 +141,22 @@ pub struct Applied {
     pub ended: Option<Status>,
     pub dispatch: bool,
     pub wake_at: Option<Timestamp>,
+}
+
+impl Applied {
+    /// The answer that a commit which left the rows like this must have given: for whoever never got it.
+    pub fn standing(execution: &Execution, state: &State) -> Self {
+        let ended = Some(execution.status).filter(|status| status.is_terminal());
+        Self {
+            seq: state.seq,
+            version: state.version,
+            inbox: state.inbox,
+            hold: state.hold,
+            control: state.control,
+            lease_kept: state.lease.is_some(),
+            ended,
+            dispatch: ended.is_none() && state.lease.is_none() && state.is_runnable(),
+            wake_at: state.wait.as_ref().and_then(|wait| wait.wake_at),
+        }
+    }
 }

@@ -182,22 +182,11 @@ fn commit(
 
 fn probe(loaded: &Loaded) -> Probe {
     let state = &loaded.state;
-    let ended = Some(loaded.execution.status).filter(|status| status.is_terminal());
     Probe {
         seq: state.seq,
         commit_id: state.commit_id,
         lease_token: state.lease.as_ref().map(|lease| lease.token),
-        applied: Applied {
-            seq: state.seq,
-            version: state.version,
-            inbox: state.inbox,
-            hold: state.hold,
-            control: state.control,
-            lease_kept: state.lease.is_some(),
-            ended,
-            dispatch: ended.is_none() && state.lease.is_none() && state.is_runnable(),
-            wake_at: state.wait.as_ref().and_then(|wait| wait.wake_at),
-        },
+        applied: Applied::standing(&loaded.execution, state),
     }
 }
 

@@ -170,23 +170,12 @@ pub(super) async fn signal(
     let name = path.get("name").to_owned();
     check_text("name", &name)?;
     let signal_id = signal_id(&raw, &headers)?;
-    let known = match &signal_id {
-        Some(signal_id) => state
-            .store()
-            .signals(id)
-            .await?
-            .iter()
-            .any(|signal| signal.id == *signal_id),
-        None => false,
-    };
-    state
-        .control
-        .signal(id, name, &payload.unwrap_or(Value::Null), signal_id)
-        .await?;
-    let status = if known {
-        StatusCode::OK
-    } else {
+    let payload = payload.unwrap_or(Value::Null);
+    let new = state.control.signal(id, name, &payload, signal_id).await?;
+    let status = if new {
         StatusCode::ACCEPTED
+    } else {
+        StatusCode::OK
     };
     let view = state.control.view(id).await?;
     Ok(wire::json(status, &ExecutionJson::from(&view)))

@@ -1,5 +1,6 @@
 //! How a visit ends: retries, timeouts, panics, edges and limits.
 
+use pawl_engine::control::StartRequest;
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use serde_json::{Value, json};
@@ -186,5 +187,15 @@ both! {
         let execution = world.until_status(id, Status::Failed).await;
         assert_eq!(code(&execution.error), "LIMIT_EXCEEDED");
         assert_eq!(world.path(id).await, "start a b");
+    }
+
+    /// A context that is too large before anything is added: the execution fails, the worker lives.
+    async fn a_context_over_its_limit_is_a_clear_end(world: &World) {
+        let crew = world.worker_with(|options| options.payload.context_bytes = 1_000).await;
+        let request = StartRequest { input: Some(json!({"text": "x".repeat(2_000)})), ..StartRequest::default() };
+        let id = world.start_with(&crew.control, chain(&[effect("only", json!({"value": 1}))]), request).await;
+        let execution = world.until_status(id, Status::Failed).await;
+        assert_eq!(code(&execution.error), "LIMIT_EXCEEDED");
+        world.assert_alive(&crew.control).await;
     }
 }

@@ -1,8 +1,9 @@
 //! How an execution begins.
 
+use std::future::Future;
 use std::time::Duration;
 
-use pawl_engine::control::StartRequest;
+use pawl_engine::control::{ForkRequest, StartRequest};
 use pawl_kernel::execution::{Status, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::ExecutionFilter;
@@ -135,5 +136,37 @@ both! {
         }
         assert_eq!(seen[0], seen[1]);
         assert_eq!(seen[0], seen[2]);
+    }
+
+    /// A caller that goes away in the middle of its request must not leave a lease without a worker.
+    async fn a_caller_that_goes_away_leaves_a_run(world: &World) {
+        let crew = world.worker().await;
+        let schema = world.save(chain(&[effect("only", json!({}))])).await;
+        let request = StartRequest { idempotency_key: Some("gone".into()), ..StartRequest::default() };
+        let mut asking = Box::pin(crew.control.start_version(schema, 1, request));
+        let waker = std::task::Waker::noop();
+        let _ = asking.as_mut().poll(&mut std::task::Context::from_waker(waker));
+        let _ = asking.as_mut().poll(&mut std::task::Context::from_waker(waker));
+        drop(asking);
+        let again = StartRequest { idempotency_key: Some("gone".into()), ..StartRequest::default() };
+        let id = crew.control.start_version(schema, 1, again).await.unwrap().id;
+        world.until_status(id, Status::Completed).await;
+        assert_eq!(world.outside.called(), ["only"]);
+    }
+
+    /// Alone on its store the worker runs ahead of the disk, but never ahead of what it has to read.
+    async fn a_fork_sees_its_variables_on_a_store_of_its_own(world: &World) {
+        let crew = world.worker_with(|options| options.exclusive = true).await;
+        let flow = chain(&[effect("first", json!({"value": "{{variables.x ?? 0}}"})), effect("second", json!({"value": "{{variables.x}}"}))]);
+        let request = StartRequest { variables: crate::world::variables(json!({"x": 1})), ..StartRequest::default() };
+        let id = world.start_with(&crew.control, flow, request).await;
+        world.until_status(id, Status::Completed).await;
+        for value in 2..12 {
+            let fork = ForkRequest { from_seq: 2, variables: crate::world::variables(json!({"x": value})), ..ForkRequest::default() };
+            let forked = crew.control.fork(id, fork).await.unwrap().id;
+            world.until_status(forked, Status::Completed).await;
+            let output = world.steps(forked).await[0].output.clone();
+            assert_eq!(crate::world::parsed(&output)["value"], value);
+        }
     }
 }

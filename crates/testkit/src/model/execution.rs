@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use pawl_kernel::execution::{Execution, Signal, State};
+use pawl_kernel::execution::Signal;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{
     self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Skip,
@@ -216,23 +216,7 @@ fn probe(row: &Row) -> Probe {
         seq: row.state.seq,
         commit_id: row.state.commit_id,
         lease_token: row.state.lease.as_ref().map(|lease| lease.token),
-        applied: standing(&row.execution, &row.state),
-    }
-}
-
-/// The answer that a commit which left the rows like this must have given.
-fn standing(execution: &Execution, state: &State) -> Applied {
-    let ended = Some(execution.status).filter(|status| status.is_terminal());
-    Applied {
-        seq: state.seq,
-        version: state.version,
-        inbox: state.inbox,
-        hold: state.hold,
-        control: state.control,
-        lease_kept: state.lease.is_some(),
-        ended,
-        dispatch: ended.is_none() && state.lease.is_none() && state.is_runnable(),
-        wake_at: state.wait.as_ref().and_then(|wait| wait.wake_at),
+        applied: Applied::standing(&row.execution, &row.state),
     }
 }
 
