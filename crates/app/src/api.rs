@@ -93,6 +93,16 @@ impl Default for Limits {
     }
 }
 
+/// JSON by the rules that hold at every edge; the sentence of the error says what is wrong and where.
+pub(crate) fn read_json(bytes: &[u8]) -> Result<serde_json::Value, String> {
+    json::read(bytes).map_err(|error| {
+        format!(
+            "not valid JSON: {} (line {}, column {})",
+            error.message, error.line, error.column
+        )
+    })
+}
+
 impl From<&LimitsSection> for Limits {
     fn from(section: &LimitsSection) -> Self {
         let defaults = Self::default();

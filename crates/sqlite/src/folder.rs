@@ -24,7 +24,14 @@ pub enum LockError {
 /// Held as long as it lives; the system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub(crate) struct FolderLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for FolderLock {
+    /// A number left behind would name whatever process gets it next.
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
+    }
 }
 
 impl FolderLock {
@@ -46,7 +53,7 @@ impl FolderLock {
             Err(TryLockError::Error(source)) => return Err(unusable(source)),
         }
         write_pid(&mut file).map_err(unusable)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 

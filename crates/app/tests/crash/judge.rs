@@ -226,7 +226,18 @@ impl<'e> Judge<'e> {
             return hit.checked_sub(1).into_iter().collect();
         };
         let mut recorded = BTreeSet::new();
-        for attempt in attempts {
+        let cut_off = |attempt: &&serde_json::Value| attempt["error"]["code"] == "INTERRUPTED";
+        if attempts.iter().any(|attempt| cut_off(&attempt)) {
+            let hit = self
+                .evidence
+                .wrecks
+                .iter()
+                .any(|wreck| wreck.interrupted.contains(key));
+            self.hold(hit, || {
+                format!("{key} lists an interruption that no kill made")
+            });
+        }
+        for attempt in attempts.iter().filter(|attempt| !cut_off(attempt)) {
             let time = moment(&attempt["started_at"])..=moment(&attempt["finished_at"]);
             let sent: Vec<usize> = (0..hit)
                 .filter(|place| time.contains(&requests[*place].arrived_at))

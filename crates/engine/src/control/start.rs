@@ -182,8 +182,10 @@ impl Control {
         dispatch: Dispatch,
         delayed: Option<Timestamp>,
     ) -> Result<Created, ControlError> {
+        let schema_id = new.execution.schema_id;
         let (created, work) = self.write_and_run(new, work).await?;
-        if created != Created::New {
+        if let Created::Existing(id) = created {
+            self.check_same_schema(id, schema_id).await?;
             return Ok(created);
         }
         match (work, delayed) {
@@ -193,6 +195,22 @@ impl Control {
             (Handed::Not(None), None) => self.parts.publish(dispatch).await,
         }
         Ok(created)
+    }
+
+    /// A key names one start: another schema under it is a mistake, not a repetition.
+    async fn check_same_schema(
+        &self,
+        id: ExecutionId,
+        schema_id: SchemaId,
+    ) -> Result<(), ControlError> {
+        let known = self.view(id).await?;
+        if known.execution.schema_id == schema_id {
+            return Ok(());
+        }
+        Err(ControlError::Conflict(format!(
+            "the idempotency key was used before, to start `{}` as {id}",
+            known.schema_name
+        )))
     }
 
     /// Writes the rows. On a store of our own the worker need not wait for the disk: writes are made in the order

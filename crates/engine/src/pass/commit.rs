@@ -81,6 +81,7 @@ impl Pass {
             self.ticket.cleared();
             self.state.inbox = applied.inbox;
             self.state.interrupted = false;
+            self.interruption_noted = false;
             self.ledger.committed();
         }
         verdict

@@ -79,6 +79,7 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
         ticket,
         limits,
         input: None,
+        interruption_noted: false,
         saw_unknown_commit: false,
     })
 }

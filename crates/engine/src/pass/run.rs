@@ -28,6 +28,9 @@ impl Pass {
         }
         if !node.pure {
             self.enter_effect().await?;
+            if self.state.interrupted {
+                self.note_interruption();
+            }
             if self.state.interrupted && node.definition.on_interrupt == OnInterrupt::Fail {
                 return Ok(visit::give_up(graph, node, &interrupted(node)));
             }

@@ -123,6 +123,25 @@ impl Pass {
         Ok(())
     }
 
+    /// Somebody who looks into a doubled effect must see that a try was cut off. Once per pass: the flag stays until
+    /// the next commit.
+    pub(super) fn note_interruption(&mut self) {
+        if std::mem::replace(&mut self.interruption_noted, true) {
+            return;
+        }
+        let error = NodeError::new(
+            "INTERRUPTED",
+            "the worker vanished during this try; its effect may have happened",
+        );
+        let attempt = Attempt {
+            attempt: self.position.attempt + 1,
+            started_at: self.position.entered_at.to_string(),
+            finished_at: self.parts.now().to_string(),
+            error: Some(error.retryable().to_value()),
+        };
+        push_attempt(&mut self.position, &attempt);
+    }
+
     /// Adds this try to the list of the position, if the node retries or failed.
     pub(super) fn note_attempt(
         &mut self,
@@ -130,7 +149,8 @@ impl Pass {
         started: Timestamp,
         error: Option<&NodeError>,
     ) {
-        if node.definition.retry.is_none() && (error.is_none() || node.pure) {
+        let listed = node.definition.retry.is_some() || self.interruption_noted;
+        if !listed && (error.is_none() || node.pure) {
             return;
         }
         let mut error = error.map(NodeError::to_value);

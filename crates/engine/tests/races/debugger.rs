@@ -168,4 +168,14 @@ both! {
         world.advance(10);
         until_at(world, id, 2).await;
     }
+
+    /// However long a person looks at the screen, a sleep still sleeps.
+    async fn the_time_of_the_person_is_not_the_nodes(world: &World) {
+        let crew = world.worker().await;
+        let id = world.debug(&crew.control, chain(&[nap(5)])).await;
+        until_at(world, id, 1).await;
+        world.advance(60);
+        step(&crew.control, id, Some(1)).await.unwrap();
+        world.until_status(id, Status::Sleeping).await;
+    }
 }

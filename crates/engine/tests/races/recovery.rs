@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::clock::Gate;
 use crate::stage::Trick;
-use crate::world::{World, chain, code, effect, gated, settings, with};
+use crate::world::{World, chain, code, effect, gated, parsed, settings, with};
 
 both! {
     async fn an_interrupted_effect_repeats_itself(world: &World) {
@@ -28,6 +28,9 @@ both! {
         world.outside.open("moody");
         world.until_status(id, Status::Completed).await;
         assert_eq!(world.path(id).await, "start first moody finish");
+        let attempts = parsed(&world.steps(id).await[2].attempts);
+        assert_eq!(attempts[0]["error"]["code"], "INTERRUPTED", "whoever looks into a doubled effect must see why");
+        assert!(attempts[1]["error"].is_null() && attempts.get(2).is_none());
     }
 
     async fn an_interrupted_effect_may_fail(world: &World) {

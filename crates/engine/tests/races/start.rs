@@ -100,6 +100,10 @@ both! {
         assert_eq!((again.id, again.created), (one.id, false));
         let all = world.store.count_executions(ExecutionFilter::default()).await.unwrap();
         assert_eq!(all, 1);
+        let another = world.save(chain(&[nap(1)])).await;
+        let request = StartRequest { idempotency_key: Some("order-1".into()), ..StartRequest::default() };
+        let refused = crew.control.start_version(another, 1, request).await;
+        assert!(matches!(refused, Err(pawl_engine::control::ControlError::Conflict(_))));
     }
 
     async fn a_later_start_waits_for_its_time(world: &World) {

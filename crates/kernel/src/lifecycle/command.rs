@@ -73,6 +73,7 @@ pub fn command(
             expect_seq,
         } => {
             check_debugger(execution, state, *expect_seq, now)?;
+            enter_now(&mut change.state, now);
             edit(&mut change, variables, now);
             go_on(&mut change.state, mode)
         }
@@ -188,6 +189,13 @@ fn edit(change: &mut Change, variables: &Map<String, Value>, now: Timestamp) {
         started_at: now,
         finished_at: now,
     }]);
+}
+
+/// The time a person looked at the screen is not the node's: it is entered now, unless it was begun before.
+fn enter_now(state: &mut State, now: Timestamp) {
+    if state.position.attempt == 0 && !state.interrupted {
+        state.position.entered_at = now;
+    }
 }
 
 fn go_on(state: &mut State, mode: &ContinueMode) -> bool {

@@ -63,7 +63,7 @@ impl Debugger {
                 Line::Go(mode) => {
                     return Order::Go {
                         mode,
-                        variables: std::mem::take(&mut self.edits),
+                        variables: self.edits.clone(),
                     };
                 }
                 Line::Set(name, value) => {
@@ -88,6 +88,11 @@ impl Debugger {
             style.bold(&next),
             style.dim(&format!("{KEYS} >"))
         ));
+    }
+
+    /// The order was carried out, and the edits with it.
+    pub(super) fn done(&mut self) {
+        self.edits.clear();
     }
 
     pub(super) fn refused(&self, reason: &str) {

@@ -149,7 +149,10 @@ impl<'a> Follower<'a> {
             .continue_debug(self.id, mode, variables, Some(seq))
             .await
         {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                debugger.done();
+                Ok(())
+            }
             Err(ControlError::Store(error)) => Err(error.into()),
             Err(refused) => {
                 debugger.refused(&refused.to_string());
