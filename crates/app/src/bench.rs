@@ -129,10 +129,7 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
 }
 
 fn engine(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(BenchError::of)?;
+    let runtime = crate::system::runtime().map_err(BenchError::of)?;
     runtime.block_on(async {
         let mut rows = load::throughput(folder, quick).await?;
         rows.extend(load::growth(folder, quick).await?);
@@ -144,10 +141,7 @@ fn engine(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
 
 /// One measurement alone, without a baseline: something for a profiler to look at.
 fn single(folder: &Path, what: &str, quick: bool) -> Result<Vec<Row>, BenchError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(BenchError::of)?;
+    let runtime = crate::system::runtime().map_err(BenchError::of)?;
     runtime.block_on(load::single(folder, what, quick))
 }
 

@@ -124,9 +124,7 @@ fn bench(args: BenchArgs, json: bool) -> ExitCode {
 }
 
 fn run_to_end(command: Command, common: &Common) -> Done {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
+    let runtime = crate::system::runtime()
         .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
     let result = runtime.block_on(Box::pin(dispatch(command, common)));
     // A thread that still reads the terminal must not keep the process alive.

@@ -94,10 +94,7 @@ pub(super) fn child(arguments: &Arguments) -> ExitCode {
     let Some(folder) = &arguments.data else {
         return ExitCode::from(2);
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match crate::system::runtime() {
         Ok(runtime) => runtime,
         Err(_) => return ExitCode::FAILURE,
     };
