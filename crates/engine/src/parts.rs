@@ -66,14 +66,10 @@ impl Parts {
 
     /// Publishes a message. One that cannot be published is left to the sweeper: the row says that it is due.
     pub(crate) async fn publish(&self, dispatch: Dispatch) {
-        let message = Message {
-            execution_id: dispatch.execution_id,
-            seq: dispatch.seq,
-            priority: dispatch.priority,
-            published_at: self.now(),
-        };
+        let id = dispatch.execution_id;
+        let message = Message::new(dispatch, self.now());
         if let Err(error) = self.queue.publish(message).await {
-            tracing::warn!(execution_id = %dispatch.execution_id, %error, "not published; the sweeper will");
+            tracing::warn!(execution_id = %id, %error, "not published; the sweeper will");
         }
     }
 

@@ -89,11 +89,7 @@ pub async fn queue_everything(parts: &Parts) -> StoreResult<u64> {
         let runnable = page
             .iter()
             .filter(|view| view.state.is_runnable() && view.state.lease.is_none());
-        due.extend(runnable.map(|view| Dispatch {
-            execution_id: view.execution.id,
-            seq: view.state.seq,
-            priority: view.execution.priority,
-        }));
+        due.extend(runnable.map(|view| Dispatch::of(&view.execution, &view.state)));
     }
     let queued = due.len() as u64;
     // The list comes newest first; who has waited longest goes first.

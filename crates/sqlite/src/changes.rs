@@ -77,11 +77,9 @@ pub(crate) fn write(
 
 /// The message that a change asks for.
 pub(crate) fn dispatch(loaded: &Loaded, change: &Change) -> Option<Dispatch> {
-    change.dispatch.then_some(Dispatch {
-        execution_id: loaded.execution.id,
-        seq: change.state.seq,
-        priority: loaded.execution.priority,
-    })
+    change
+        .dispatch
+        .then(|| Dispatch::of(&loaded.execution, &change.state))
 }
 
 /// The guard on the version can only fail if somebody else writes to the file.

@@ -219,7 +219,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use pawl_kernel::id::ExecutionId;
+    use pawl_kernel::id::{ExecutionId, SchemaId};
     use pawl_kernel::time::Timestamp;
     use uuid::Uuid;
 
@@ -228,7 +228,10 @@ mod tests {
     fn message(number: u128, priority: PriorityClass) -> Message {
         Message {
             execution_id: ExecutionId(Uuid::from_u128(number)),
+            schema_id: SchemaId(Uuid::nil()),
+            node_id: "start".into(),
             seq: 0,
+            debug_mode: false,
             priority,
             published_at: Timestamp::from_micros(0),
         }

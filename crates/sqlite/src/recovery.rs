@@ -198,9 +198,5 @@ fn put_off(
             integer(loaded.state.version),
             request.now.plus(delay).as_micros()
         ])?;
-    Ok(Some(Dispatch {
-        execution_id: id,
-        seq: loaded.state.seq,
-        priority: loaded.execution.priority,
-    }))
+    Ok(Some(Dispatch::of(&loaded.execution, &loaded.state)))
 }

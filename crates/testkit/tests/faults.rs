@@ -52,7 +52,10 @@ fn first(fault: Fault) -> Worker {
 fn message(n: u64) -> Message {
     Message {
         execution_id: execution_id(n),
+        schema_id: pawl_kernel::id::SchemaId(execution_id(n).0),
+        node_id: "start".into(),
         seq: n,
+        debug_mode: false,
         priority: PriorityClass::Normal,
         published_at: at(0),
     }

@@ -148,11 +148,7 @@ impl Control {
             };
             Box::new((slot, claimed))
         });
-        let dispatch = Dispatch {
-            execution_id: id,
-            seq: new.state.seq,
-            priority: new.execution.priority,
-        };
+        let dispatch = Dispatch::of(&new.execution, &new.state);
         // In a task of its own: a caller that goes away must not leave a lease without a worker.
         let control = self.clone();
         let creating =

@@ -161,11 +161,7 @@ async fn repair(parts: &Parts, view: &ExecutionView, problem: &str) -> StoreResu
         }
         _ if view.state.hold == Some(Hold::Pause) => return Ok(false),
         _ => {
-            let dispatch = Dispatch {
-                execution_id: id,
-                seq: view.state.seq,
-                priority: view.execution.priority,
-            };
+            let dispatch = Dispatch::of(&view.execution, &view.state);
             parts.publish(dispatch).await;
         }
     }

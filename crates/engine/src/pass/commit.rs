@@ -57,11 +57,11 @@ impl Pass {
     }
 
     fn over(&self, applied: &Applied) -> Turn {
-        let dispatch = applied.dispatch.then_some(Dispatch {
-            execution_id: self.execution.id,
+        let dispatch = || Dispatch {
             seq: applied.seq,
-            priority: self.execution.priority,
-        });
+            ..Dispatch::of(&self.execution, &self.state)
+        };
+        let dispatch = applied.dispatch.then(dispatch);
         Turn::Over(PassEnd::Committed(dispatch))
     }
 

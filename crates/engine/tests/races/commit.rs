@@ -102,7 +102,10 @@ both! {
         let id = world.start(&client, chain(&[gated("only"), event("wait", "go")])).await;
         let message = |seq| Message {
             execution_id: id,
+            schema_id: pawl_kernel::id::SchemaId(id.0),
+            node_id: "only".into(),
             seq,
+            debug_mode: false,
             priority: PriorityClass::Normal,
             published_at: world.clock.now(),
         };

@@ -1,11 +1,12 @@
 //! The store: one verb, one transaction. Roles are separate traits, so that a service sees only what it needs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::execution::{Execution, Lease, LogRecord, Signal, State, Status, Step};
+use crate::execution::{DebugMode, Execution, Lease, LogRecord, Signal, State, Status, Step};
 use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, Command, CommitRefusal, Refusal, Skip};
 use crate::schema::definition::OnStuck;
@@ -147,8 +148,25 @@ pub struct Beat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
     pub execution_id: ExecutionId,
+    pub schema_id: SchemaId,
+    /// The node it stands at.
+    pub node_id: Arc<str>,
     pub seq: u64,
+    pub debug_mode: bool,
     pub priority: crate::execution::PriorityClass,
+}
+
+impl Dispatch {
+    pub fn of(execution: &Execution, state: &State) -> Self {
+        Self {
+            execution_id: execution.id,
+            schema_id: execution.schema_id,
+            node_id: state.position.node_id.clone(),
+            seq: state.seq,
+            debug_mode: state.debug != DebugMode::Off,
+            priority: execution.priority,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

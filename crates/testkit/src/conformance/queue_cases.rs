@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pawl_kernel::execution::PriorityClass;
-use pawl_kernel::id::ExecutionId;
+use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::queue::{Delivery, Message, Queue};
 
 use super::{QueueCase, cases};
@@ -28,7 +28,10 @@ pub(super) const CASES: &[QueueCase] = cases!["queue":
 async fn a_message_arrives_as_it_was_sent(queue: Arc<dyn Queue>) {
     let sent = Message {
         execution_id: execution_id(1),
+        schema_id: SchemaId(execution_id(2).0),
+        node_id: "käse \u{1f9c0} \"quoted\"".into(),
         seq: 1 << 40,
+        debug_mode: true,
         priority: PriorityClass::High,
         published_at: at(3).plus(std::time::Duration::from_micros(7)),
     };
@@ -167,7 +170,10 @@ async fn a_thousand_messages(queue: Arc<dyn Queue>) {
 fn message(n: u64) -> Message {
     Message {
         execution_id: execution_id(n),
+        schema_id: SchemaId(execution_id(n).0),
+        node_id: "start".into(),
         seq: n,
+        debug_mode: false,
         priority: PriorityClass::Normal,
         published_at: at(0),
     }

@@ -256,12 +256,17 @@ async fn sweep_pages(scene: &Scene, mut request: SweepRequest) -> Vec<ExecutionI
 async fn sweep_says_seq_and_priority(scene: Scene) {
     let mut new = new_execution(1);
     new.execution.priority = PriorityClass::Low;
+    let schema_id = new.execution.schema_id;
     let id = scene.create_as(new).await;
     scene.advance(id, 3, at(2)).await;
     let sweep = scene.store.sweep(sweep_request(at(100))).await.unwrap();
+    let view = scene.store.execution(id).await.unwrap().unwrap();
     let expected = Dispatch {
         execution_id: id,
+        schema_id,
+        node_id: view.state.position.node_id,
         seq: 3,
+        debug_mode: false,
         priority: PriorityClass::Low,
     };
     assert_eq!(sweep.due, [expected]);

@@ -51,11 +51,7 @@ impl Row {
     }
 
     pub(super) fn dispatch(&self) -> Dispatch {
-        Dispatch {
-            execution_id: self.execution.id,
-            seq: self.state.seq,
-            priority: self.execution.priority,
-        }
+        Dispatch::of(&self.execution, &self.state)
     }
 
     /// Everything of the change that concerns this execution alone.
