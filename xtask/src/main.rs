@@ -2,10 +2,14 @@
 //!
 //! `cargo xtask test` is the whole test suite; `.ci/run` calls just that.
 
+mod chaos;
+mod cluster;
 mod tidy;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
+
+use xtask::services::TestServices;
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -14,7 +18,10 @@ cargo xtask COMMAND
   tidy              the rules that no compiler checks
   docs              write the generated pages of docs/ anew
   sim --seed N      replay one schedule of the fault simulation, with its trace
+  chaos [ARGS]      random faults on a real cluster: --minutes N for longer, --seed S for certain ones
   bench [ARGS]      pawl bench, built for speed
+  cluster [ADDRESS] a server and two workers on PostgreSQL and RabbitMQ until Ctrl-C
+  services          PostgreSQL and RabbitMQ for tests until Ctrl-C, with the variables that tests look for
 ";
 
 fn main() -> ExitCode {
@@ -25,7 +32,12 @@ fn main() -> ExitCode {
         Some("tidy") => tidy(),
         Some("docs") => docs(),
         Some("sim") => sim(rest),
+        Some("chaos") => {
+            chaos::command(&cargo_path(), rest).and_then(|mut command| run(&mut command))
+        }
         Some("bench") => bench(rest),
+        Some("cluster") => cluster(rest),
+        Some("services") => services(),
         _ => {
             print!("{HELP}");
             return ExitCode::from(2);
@@ -58,22 +70,58 @@ fn test() -> Done {
         ])
     })?;
     step("dependencies", no_arbitrary_precision)?;
-    step("tests", || cargo(&["test", "--workspace", "--locked"]))?;
+    let services = start_services()?;
+    step("tests", || {
+        cargo_with(&services, &["test", "--workspace", "--locked"])
+    })?;
     step("simulation", || {
-        cargo(&[
-            "test",
-            "--release",
-            "--locked",
-            "-p",
-            "pawl-engine",
-            "--features",
-            "planted-bugs",
-            "--test",
-            "sim",
-        ])
+        cargo_with(
+            &services,
+            &[
+                "test",
+                "--release",
+                "--locked",
+                "-p",
+                "pawl-engine",
+                "--features",
+                "planted-bugs",
+                "--test",
+                "sim",
+            ],
+        )
     })?;
     println!("\nall passed in {} s", start.elapsed().as_secs());
     Ok(())
+}
+
+/// They stop when dropped, or with this process however it ends.
+fn start_services() -> Result<TestServices, String> {
+    let start = Instant::now();
+    let services = TestServices::start()?;
+    let seconds = start.elapsed().as_secs_f32();
+    println!("\nservices: {} ({seconds:.1} s)", services.summary()?);
+    Ok(services)
+}
+
+/// For whoever wants to see it run on several processes.
+fn cluster(words: &[String]) -> Done {
+    cargo(&["build", "--release", "-p", "pawl"])?;
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    let program = std::path::Path::new(&target).join("release/pawl");
+    let services = start_services()?;
+    cluster::run(&program, words.first().map(String::as_str), &services)
+}
+
+/// For whoever runs single tests again and again: a broker takes seconds to start.
+fn services() -> Done {
+    let services = start_services()?;
+    for (name, value) in services.variables() {
+        println!("export {name}={value}");
+    }
+    println!("ready; Ctrl-C ends them");
+    loop {
+        std::thread::park();
+    }
 }
 
 fn step(name: &str, act: impl FnOnce() -> Done) -> Done {
@@ -151,18 +199,32 @@ fn cargo(arguments: &[&str]) -> Done {
     run(Command::new(cargo_path()).args(arguments))
 }
 
+fn cargo_with(services: &TestServices, arguments: &[&str]) -> Done {
+    run_with(
+        Command::new(cargo_path()).args(arguments),
+        services.variables(),
+    )
+}
+
 fn cargo_path() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
 }
 
 fn run(command: &mut Command) -> Done {
-    println!("$ {command:?}");
+    run_with(command, Vec::new())
+}
+
+/// The variables are not shown: their servers are gone when somebody wants to repeat the command.
+fn run_with(command: &mut Command, variables: Vec<(&str, String)>) -> Done {
+    let shown = format!("{command:?}");
+    println!("$ {shown}");
     let status = command
+        .envs(variables)
         .status()
-        .map_err(|error| format!("{command:?}: {error}"))?;
+        .map_err(|error| format!("{shown}: {error}"))?;
     if status.success() {
         Ok(())
     } else {
-        Err(format!("{command:?} failed: {status}"))
+        Err(format!("{shown} failed: {status}"))
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! [`routes`] is the one table of everything mounted; router, OpenAPI document and docs page come from it.
 //! Handlers parse ([`body`], [`query`], [`fields`]), ask [`Control`] or the store, and answer with a
-//! [`wire`] type. No rule of the engine lives here. Every request passes [`guard`] first.
+//! [`wire`] type. No rule of the engine lives here. Every request passes [`guard`] first, then [`access`].
 
+mod access;
 mod body;
 mod bulk;
 mod control;
@@ -13,19 +14,26 @@ mod events;
 mod executions;
 mod fields;
 mod guard;
+mod health;
 mod history;
 mod insight;
 mod json;
+mod keys;
+mod letters;
+pub mod metrics;
 mod openapi;
 mod operations;
 mod pages;
 mod path;
 mod query;
+mod quotas;
+mod retention;
 mod routes;
 mod schemas;
 mod serve;
 mod waiting;
 mod wire;
+mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,13 +48,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::LimitsSection;
 
+pub use access::BadAdminKey;
 pub use serve::serve;
+
+use access::{Access, KeyRing};
 
 /// What every handler works with.
 #[derive(Clone)]
 pub struct ApiState {
     control: Control,
     limits: Limits,
+    access: Access,
+    health: Arc<health::Health>,
     /// Names besides loopback under which this server may be called.
     trusted_hosts: Arc<[String]>,
     /// Cancelled when the server goes down: long answers end.
@@ -119,11 +132,27 @@ impl ApiState {
     /// The state of a server on loopback, where everybody is the developer.
     pub fn new(control: Control, limits: Limits) -> Self {
         Self {
+            health: Arc::new(health::Health::new(control.parts().clone())),
             control,
             limits,
+            access: Access::Open,
             trusted_hosts: Arc::new([]),
             stop: CancellationToken::new(),
         }
+    }
+
+    /// The state of a server that anybody can reach: nobody gets in without an API key. `admin_key` is the one
+    /// that the environment may hold, with the role admin; without it somebody must have been given one before.
+    pub fn with_keys(
+        control: Control,
+        limits: Limits,
+        admin_key: Option<&str>,
+    ) -> Result<Self, BadAdminKey> {
+        let ring = Arc::new(KeyRing::new(admin_key)?);
+        Ok(Self {
+            access: Access::Keys(ring),
+            ..Self::new(control, limits)
+        })
     }
 
     /// Lets requests name these hosts too.
@@ -153,10 +182,14 @@ impl ApiState {
 
 /// All routes, behind the guard.
 pub fn router(state: ApiState) -> Router {
-    routes::mount()
+    routes::mount(&state)
         .fallback(guard::no_such_route)
         .method_not_allowed_fallback(guard::no_such_method)
         .layer(from_fn_with_state(state.clone(), guard::admit))
         .layer(from_fn(guard::seal))
+        .layer(from_fn_with_state(
+            metrics::Gate::new(state.parts()),
+            metrics::count,
+        ))
         .with_state(state)
 }

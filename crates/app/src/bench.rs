@@ -3,6 +3,7 @@
 //! Each measurement is repeated in turns with its baseline and the median is shown. Creation of executions is
 //! timed. Afterwards the rows that the figures claim are counted in the database.
 
+mod cluster;
 mod flows;
 mod http;
 mod idle;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+pub use cluster::Places;
 pub(crate) use load::Bench;
 
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,10 @@ pub struct Arguments {
     pub quick: bool,
     /// Where the measurements are written; a temporary folder if not given.
     pub data: Option<PathBuf>,
+    /// Measure a cluster on these instead of the embedded engine.
+    pub places: Option<Places>,
+    /// For workers that the benchmark starts.
+    pub slots: Option<usize>,
 }
 
 /// One figure.
@@ -94,6 +100,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     match arguments.what.as_deref() {
         None | Some("engine") => {}
         Some(idle::CHILD) => return idle::child(arguments),
+        Some(cluster::CHILD) => return cluster::child(arguments),
         Some("pure" | "effect") => {}
         Some(other) => {
             eprintln!("there is no benchmark `{other}` in this release; there is: engine");
@@ -102,7 +109,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }
     match measure(arguments) {
         Ok(rows) => {
-            show(&rows, arguments.json);
+            show(&rows, arguments);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -113,6 +120,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
+    if let Some(places) = &arguments.places {
+        let runtime = crate::system::runtime().map_err(BenchError::of)?;
+        return runtime.block_on(Box::pin(cluster::measure(places, arguments.quick)));
+    }
     let folder = match &arguments.data {
         Some(folder) => folder.clone(),
         None => std::env::temp_dir().join(format!("pawl-bench-{}", std::process::id())),
@@ -145,16 +156,20 @@ fn single(folder: &Path, what: &str, quick: bool) -> Result<Vec<Row>, BenchError
     runtime.block_on(load::single(folder, what, quick))
 }
 
-fn show(rows: &[Row], as_json: bool) {
-    if as_json {
+fn show(rows: &[Row], arguments: &Arguments) {
+    let durability = match arguments.places {
+        None => "SQLite WAL, synchronous=FULL",
+        Some(_) => "PostgreSQL, fsync, synchronous_commit and full_page_writes on",
+    };
+    if arguments.json {
         let rows: Vec<Value> = rows.iter().map(Row::to_value).collect();
         println!(
             "{}",
-            json!({"machine": machine(), "durability": "WAL, synchronous=FULL", "rows": rows})
+            json!({"machine": machine(), "durability": durability, "rows": rows})
         );
         return;
     }
-    println!("{} · SQLite WAL, synchronous=FULL\n", machine());
+    println!("{} · {durability}\n", machine());
     println!(
         "{:<34} {:>12} {:<9} {:>12} {:>7}   goal",
         "name", "value", "unit", "baseline", "ratio"

@@ -4,13 +4,18 @@
 //! `dev` and `run` carry an engine in this process; all other commands that need one talk to it over HTTP.
 
 mod client;
+mod cluster;
 mod dev;
+mod dlq;
 mod doctor;
 mod examples;
 mod executions;
 mod failure;
+mod gc;
+mod keys;
 mod local;
 mod node_types;
+mod quotas;
 mod run;
 mod schemas;
 mod signals;
@@ -19,6 +24,7 @@ mod table;
 mod terminal;
 mod text;
 mod validate;
+mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,6 +67,10 @@ struct Common {
 enum Command {
     /// Run everything in one process on a data folder: API, worker, timers.
     Dev(dev::DevArgs),
+    /// Serve the API of a cluster on PostgreSQL and RabbitMQ.
+    Server(cluster::ServerArgs),
+    /// Run executions, timers and recovery of a cluster.
+    Worker(cluster::WorkerArgs),
     /// Run one schema to its end and show its steps.
     Run(run::RunArgs),
     /// Check schema files and report every problem at once.
@@ -73,6 +83,19 @@ enum Command {
     Executions(Box<executions::ExecutionCommand>),
     /// Find executions that nothing will move, and repair them.
     Doctor(doctor::DoctorArgs),
+    /// Remove what is past its retention now, instead of within the hour.
+    Gc(gc::GcArgs),
+    /// Dead letters: executions and messages that nobody could handle.
+    #[command(subcommand)]
+    Dlq(dlq::LetterCommand),
+    /// API keys: who may use a running Pawl.
+    #[command(subcommand, visible_alias = "keys")]
+    Key(keys::KeyCommand),
+    /// Quotas: how many executions may be under way at once.
+    #[command(subcommand, visible_alias = "quotas")]
+    Quota(quotas::QuotaCommand),
+    /// Who runs the executions, and what they are doing.
+    Workers(workers::WorkersArgs),
     /// What node types there are, and how one is configured.
     NodeTypes(node_types::NodeTypesArgs),
     /// Measure this machine and this release, as ratios against a baseline.
@@ -91,6 +114,14 @@ struct BenchArgs {
     /// Measure in this folder instead of a temporary one.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Measure a cluster: on this PostgreSQL database, in a namespace of its own.
+    #[arg(long, value_name = "URL", requires = "broker_url")]
+    database_url: Option<String>,
+    /// And with this RabbitMQ broker.
+    #[arg(long, value_name = "URL", requires = "database_url")]
+    broker_url: Option<String>,
+    #[arg(long, hide = true)]
+    slots: Option<usize>,
 }
 
 pub fn main() -> ExitCode {
@@ -119,6 +150,14 @@ fn bench(args: BenchArgs, json: bool) -> ExitCode {
         json,
         quick: args.quick,
         data: args.data,
+        places: args
+            .database_url
+            .zip(args.broker_url)
+            .map(|(database_url, broker_url)| crate::bench::Places {
+                database_url,
+                broker_url,
+            }),
+        slots: args.slots,
     };
     crate::bench::run(&arguments)
 }
@@ -135,11 +174,18 @@ fn run_to_end(command: Command, common: &Common) -> Done {
 async fn dispatch(command: Command, common: &Common) -> Done {
     match command {
         Command::Dev(args) => dev::dev(args, common).await,
+        Command::Server(args) => Box::pin(cluster::server(args, common)).await,
+        Command::Worker(args) => Box::pin(cluster::worker(args, common)).await,
         Command::Run(args) => run::run(args, common).await,
         Command::Validate(args) => validate::validate(args, common),
         Command::Schema(command) => schemas::schema(command, common).await,
         Command::Executions(command) => executions::execution(*command, common).await,
         Command::Doctor(args) => doctor::doctor(args, common).await,
+        Command::Gc(args) => gc::gc(args, common).await,
+        Command::Dlq(command) => dlq::letter(command, common).await,
+        Command::Key(command) => keys::key(command, common).await,
+        Command::Quota(command) => quotas::quota(command, common).await,
+        Command::Workers(args) => workers::workers(args, common).await,
         Command::NodeTypes(args) => node_types::node_types(args, common).await,
         Command::Completions { shell } => completions(shell),
         Command::Bench(_) => Ok(()),
@@ -152,8 +198,12 @@ fn completions(shell: Shell) -> Done {
     terminal::print(&String::from_utf8_lossy(&script))
 }
 
+/// Trouble, and who used the rights of an administrator.
+/// The broker's client would log the bodies of messages; what is worth knowing we say ourselves.
+const USUAL_LOG: &str = "warn,pawl::audit=info,lapin=off";
+
 fn start_log(common: &Common) -> Done {
-    let filter = std::env::var("PAWL_LOG").unwrap_or_else(|_| "warn".into());
+    let filter = std::env::var("PAWL_LOG").unwrap_or_else(|_| USUAL_LOG.into());
     let filter = EnvFilter::try_new(&filter).map_err(|error| {
         Failure::bad_input(format!("PAWL_LOG=`{filter}` is no log filter: {error}"))
     })?;
@@ -163,7 +213,8 @@ fn start_log(common: &Common) -> Done {
         .with_writer(std::io::stderr)
         .with_ansi(colour);
     let started = match common.log_json {
-        true => log.json().try_init(),
+        // Fields stand beside the message, where a search finds them.
+        true => log.json().flatten_event(true).try_init(),
         false => log.try_init(),
     };
     started.map_err(|error| Failure::failed(format!("cannot start the log: {error}")))

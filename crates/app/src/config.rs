@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pawl_kernel::ports::quotas::SetQuota;
+use pawl_kernel::quota::{QuotaKind, QuotaName, Source};
 use pawl_kernel::time::parse_duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -19,6 +21,10 @@ pub struct Config {
     pub engine: EngineSection,
     pub limits: LimitsSection,
     pub http: HttpSection,
+    pub database: DatabaseSection,
+    pub broker: BrokerSection,
+    pub quotas: QuotasSection,
+    pub retention: RetentionSection,
     pub connections: BTreeMap<String, ConnectionSection>,
 }
 
@@ -57,6 +63,156 @@ pub struct HttpSection {
     pub allow_private: bool,
     /// Address ranges that are allowed although the rules forbid them, as `10.1.0.0/16`.
     pub allow: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionSection {
+    /// Finished executions are removed this long after their end; for ever if left out. A schema may say otherwise.
+    pub keep: Option<DurationText>,
+}
+
+/// The PostgreSQL of a cluster.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DatabaseSection {
+    pub url: Option<String>,
+    /// The namespace of all tables, so that several installations can share a database.
+    pub schema: String,
+    /// A pooler in transaction mode (pgbouncer) stands before the server.
+    pub pooler: bool,
+    /// Connections that commit.
+    pub committers: Option<usize>,
+    pub writers: Option<usize>,
+    pub readers: Option<usize>,
+    pub statement_timeout: Option<DurationText>,
+    pub lock_timeout: Option<DurationText>,
+}
+
+impl Default for DatabaseSection {
+    fn default() -> Self {
+        Self {
+            url: None,
+            schema: "pawl".into(),
+            pooler: false,
+            committers: None,
+            writers: None,
+            readers: None,
+            statement_timeout: None,
+            lock_timeout: None,
+        }
+    }
+}
+
+impl DatabaseSection {
+    pub fn options(&self, url: &str, engine: &pawl_engine::Options) -> pawl_postgres::Options {
+        let defaults = pawl_postgres::Options::new(url);
+        let time = |text: Option<DurationText>, usual| text.map_or(usual, |text| text.0);
+        pawl_postgres::Options {
+            schema: self.schema.clone(),
+            pooler: self.pooler,
+            timer_shards: engine.timer_shards,
+            committers: self.committers.unwrap_or(defaults.committers),
+            writers: self.writers.unwrap_or(defaults.writers),
+            readers: self.readers.unwrap_or(defaults.readers),
+            statement_timeout: time(self.statement_timeout, defaults.statement_timeout),
+            lock_timeout: time(self.lock_timeout, defaults.lock_timeout),
+            ..defaults
+        }
+    }
+}
+
+/// The RabbitMQ of a cluster.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BrokerSection {
+    pub url: Option<String>,
+    /// Put before the name of every queue and exchange, so that several installations can share a broker.
+    pub prefix: String,
+    /// `classic` or `quorum`; cannot be changed once the queues exist.
+    pub queue_type: Option<String>,
+    /// Deliveries after which a quorum queue gives a message up.
+    pub delivery_limit: Option<u32>,
+    /// Messages of other programs may start executions.
+    pub accept_external: bool,
+}
+
+impl BrokerSection {
+    pub fn queue_type(&self) -> Result<pawl_rabbitmq::QueueType, crate::wiring::WiringError> {
+        let Some(name) = &self.queue_type else {
+            return Ok(pawl_rabbitmq::QueueType::default());
+        };
+        pawl_rabbitmq::QueueType::from_name(name).ok_or_else(|| {
+            crate::wiring::WiringError::Config(format!(
+                "broker.queue_type: `{name}` is no type of queue; write classic or quorum"
+            ))
+        })
+    }
+}
+
+/// How many executions may be under way at once.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuotasSection {
+    /// By the name of a schema.
+    pub schema: BTreeMap<String, QuotaSetting>,
+    /// By the label of a tenant.
+    pub tenant: BTreeMap<String, QuotaSetting>,
+    /// By the name of a schema, a slash and the value of its concurrency key.
+    pub key: BTreeMap<String, QuotaSetting>,
+}
+
+/// A number, or `{limit = 5, rate = "10/s"}`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a limit is a number, or {limit = 5, rate = \"10/s\"}"
+)]
+pub enum QuotaSetting {
+    Limit(u32),
+    Both(LimitAndRate),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitAndRate {
+    pub limit: u32,
+    pub rate: Option<String>,
+}
+
+impl QuotasSection {
+    /// What the engine is to be told.
+    pub fn all(&self) -> Result<Vec<SetQuota>, String> {
+        let kinds = [
+            (QuotaKind::Schema, &self.schema),
+            (QuotaKind::Tenant, &self.tenant),
+            (QuotaKind::Key, &self.key),
+        ];
+        let mut all = Vec::new();
+        for (kind, settings) in kinds {
+            for (name, setting) in settings {
+                let set = setting.read(kind, name);
+                let wrong = |reason| format!("quotas.{}.{name}: {reason}", kind.name());
+                all.push(set.map_err(wrong)?);
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl QuotaSetting {
+    fn read(&self, kind: QuotaKind, name: &str) -> Result<SetQuota, String> {
+        let (limit, rate) = match self {
+            Self::Limit(limit) => (*limit, None),
+            Self::Both(both) => (both.limit, both.rate.as_deref()),
+        };
+        Ok(SetQuota {
+            name: QuotaName::new(kind, name).map_err(|error| error.to_string())?,
+            limit,
+            rate: rate.map(str::parse).transpose()?,
+            source: Source::Config,
+        })
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -116,8 +272,8 @@ impl Config {
         let seconds = |text: Option<DurationText>| text.map(|text| text.0.as_secs_f64());
         let rules = [
             (
-                "engine.lease must be 10s or more",
-                seconds(engine.lease).is_none_or(|lease| lease >= 10.0),
+                "engine.lease must be 3s or more",
+                seconds(engine.lease).is_none_or(|lease| lease >= 3.0),
             ),
             (
                 "engine.max_recoveries must be 1 or more",
@@ -136,13 +292,13 @@ impl Config {
         ];
         match rules.iter().find(|(_, holds)| !holds) {
             Some((rule, _)) => Err((*rule).to_owned()),
-            None => Ok(()),
+            None => self.quotas.all().map(drop),
         }
     }
 
     /// What `env` holds in expressions.
     pub fn visible_env(&self, all: impl Iterator<Item = (String, String)>) -> Map<String, Value> {
-        all.filter(|(name, _)| !name.starts_with(SECRET_PREFIX))
+        all.filter(|(name, _)| !name.starts_with(SECRET_PREFIX) && !KEPT_BACK.contains(&&**name))
             .filter(|(name, _)| self.env.allow.iter().any(|pattern| matches(pattern, name)))
             .map(|(name, value)| (name, Value::String(value)))
             .collect()
@@ -163,14 +319,16 @@ impl Config {
         let mut payload = defaults.payload;
         payload.output_bytes = self.limits.step_output.unwrap_or(payload.output_bytes);
         payload.context_bytes = self.limits.context.unwrap_or(payload.context_bytes);
+        let lease = engine.lease.map_or(defaults.lease, |text| text.0);
+        let defaults = defaults.with_lease(lease);
         pawl_engine::Options {
             slots: engine.slots.unwrap_or(defaults.slots).max(1),
-            lease: engine.lease.map_or(defaults.lease, |text| text.0),
             max_recoveries: engine.max_recoveries.unwrap_or(defaults.max_recoveries),
             sweep_after: engine
                 .sweep_after
                 .map_or(defaults.sweep_after, |text| text.0),
             grace: engine.grace.map_or(defaults.grace, |text| text.0),
+            retention: self.retention.keep.map(|text| text.0),
             payload,
             env: self.visible_env(variables()),
             secrets: secrets_from(variables()),
@@ -186,6 +344,13 @@ fn variables() -> impl Iterator<Item = (String, String)> {
 }
 
 const SECRET_PREFIX: &str = "PAWL_SECRET_";
+/// Whatever `env.allow` says: no workflow may read what opens Pawl itself.
+const KEPT_BACK: &[&str] = &[
+    "PAWL_ADMIN_KEY",
+    "PAWL_KEY",
+    "PAWL_DATABASE_URL",
+    "PAWL_BROKER_URL",
+];
 /// Shorter ones could not be told from innocent text when they are blotted out.
 const SECRET_BYTES_MIN: usize = 6;
 
@@ -217,7 +382,7 @@ mod tests {
     #[test]
     fn settings_that_cannot_work_are_refused() {
         for text in [
-            "lease = \"5s\"",
+            "lease = \"2s\"",
             "max_recoveries = 0",
             "slots = 0",
             "slots = 900000",
@@ -231,9 +396,54 @@ mod tests {
     #[test]
     fn secrets_are_not_part_of_the_environment() {
         let config: Config = toml::from_str("[env]\nallow = [\"PAWL_*\"]").unwrap();
-        let all = [("PAWL_SECRET_KEY", "x"), ("PAWL_COLOUR", "y")];
+        let all = [
+            ("PAWL_SECRET_KEY", "x"),
+            ("PAWL_COLOUR", "y"),
+            ("PAWL_ADMIN_KEY", "z"),
+            ("PAWL_DATABASE_URL", "z"),
+        ];
         let seen = config.visible_env(all.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
         assert_eq!(seen.keys().collect::<Vec<_>>(), ["PAWL_COLOUR"]);
+    }
+
+    #[test]
+    fn quotas_are_numbers_or_more() {
+        let text = "[quotas.schema]\norder-check = 10\n[quotas.tenant]\nacme = {limit = 5, rate = \"10/s\"}\n\
+                    [quotas.key]\n\"order-check/ACME\" = 1";
+        let config: Config = toml::from_str(text).unwrap();
+        let all = config.quotas.all().unwrap();
+        let seen: Vec<_> = all
+            .iter()
+            .map(|set| {
+                (
+                    set.name.to_string(),
+                    set.limit,
+                    set.rate.map(|r| r.to_string()),
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("schema:order-check".to_owned(), 10, None),
+                ("tenant:acme".to_owned(), 5, Some("10/s".to_owned())),
+                ("key:order-check/ACME".to_owned(), 1, None),
+            ]
+        );
+        for bad in [
+            "[quotas.key]\nACME = 1",
+            "[quotas.tenant]\nacme = {limit = 1, rate = \"10\"}",
+        ] {
+            let config: Config = toml::from_str(bad).unwrap();
+            assert!(config.check().is_err(), "{bad}");
+        }
+        for bad in [
+            "[quotas.team]\na = 1",
+            "[quotas.tenant]\na = -1",
+            "[quotas.tenant]\na = {rate = \"1/s\"}",
+        ] {
+            assert!(toml::from_str::<Config>(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -7,5 +7,6 @@ pub mod bench;
 pub mod cli;
 pub mod config;
 pub mod echo;
+pub mod process;
 pub mod system;
 pub mod wiring;

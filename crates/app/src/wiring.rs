@@ -1,5 +1,9 @@
 //! Puts an engine together. The only code that knows which store, queue and node types there are.
 
+mod brokers;
+mod cluster;
+mod observe;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +19,9 @@ use pawl_sqlite::{EmbeddedQueue, OpenError, SqliteStore};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use brokers::ConfiguredBrokers;
+pub use cluster::{Cluster, Membership};
+
 use crate::config::Config;
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -24,6 +31,10 @@ pub enum WiringError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Database(#[from] pawl_postgres::OpenError),
+    #[error(transparent)]
+    Broker(#[from] pawl_rabbitmq::BrokerError),
     #[error("{0}")]
     Config(String),
 }
@@ -39,18 +50,16 @@ pub struct Embedded {
 impl Embedded {
     /// Opens the folder, clears what a dead process left, and starts the worker.
     pub async fn start(data: &Path, config: &Config) -> Result<Self, WiringError> {
-        if let Some(name) = Config::short_secrets().first() {
-            return Err(WiringError::Config(format!(
-                "the secret `{name}` is shorter than 6 bytes; it could not be told from other text in what is stored"
-            )));
-        }
+        check_secrets()?;
         let registry = Arc::new(registry(config, true)?);
         let options = Options {
             exclusive: true,
             worker_id: worker_id(),
             ..config.engine_options()
         };
-        Self::start_with(data, registry, options).await
+        let embedded = Self::start_with(data, registry, options).await?;
+        configure_quotas(&embedded.control, config).await?;
+        Ok(embedded)
     }
 
     pub async fn start_with(
@@ -70,12 +79,13 @@ impl Embedded {
         let queue = Arc::new(EmbeddedQueue::default());
         let parts = Parts::new(
             store.clone(),
-            queue,
+            queue.clone(),
             clock,
             Arc::new(SystemEntropy),
             registry,
             options,
         );
+        observe::embedded(&parts, &store, &queue);
         pawl_engine::worker::queue_everything(&parts).await?;
         let worker = Worker::new(parts.clone());
         let control = Control::new(parts, Some(worker.handle()));
@@ -100,6 +110,25 @@ impl Embedded {
     }
 }
 
+/// What the configuration says of quotas is so from the first request on.
+pub(crate) async fn configure_quotas(
+    control: &Control,
+    config: &Config,
+) -> Result<(), WiringError> {
+    let wanted = config.quotas.all().map_err(WiringError::Config)?;
+    let done = control.configure_quotas(wanted).await;
+    done.map_err(|error| WiringError::Config(format!("quotas: {error}")))
+}
+
+fn check_secrets() -> Result<(), WiringError> {
+    match Config::short_secrets().first() {
+        None => Ok(()),
+        Some(name) => Err(WiringError::Config(format!(
+            "the secret `{name}` is shorter than 6 bytes; it could not be told from other text in what is stored"
+        ))),
+    }
+}
+
 /// The node types of this binary. `loopback`: `dev` and `run` may call services on this machine.
 pub fn registry(config: &Config, loopback: bool) -> Result<Registry, WiringError> {
     let mut policy = AddressPolicy {
@@ -115,10 +144,9 @@ pub fn registry(config: &Config, loopback: bool) -> Result<Registry, WiringError
         })?;
         policy.allow.push(range);
     }
-    Ok(pawl_nodes::registry(&Environment::new(
-        policy,
-        HttpLimits::default(),
-    )))
+    let brokers = Arc::new(ConfiguredBrokers::new(config)?);
+    let environment = Environment::new(policy, HttpLimits::default()).with_brokers(brokers);
+    Ok(pawl_nodes::registry(&environment))
 }
 
 /// A name a person can find: host and process.

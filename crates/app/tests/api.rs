@@ -3,6 +3,8 @@
 // Helpers of tests stand outside the functions that clippy knows as tests.
 #![allow(clippy::unwrap_used)]
 
+#[path = "api/access.rs"]
+mod access;
 #[path = "api/client.rs"]
 mod client;
 #[path = "api/control.rs"]
@@ -15,8 +17,18 @@ mod executions;
 mod history;
 #[path = "api/hostile.rs"]
 mod hostile;
+#[path = "api/keys.rs"]
+mod keys;
+#[path = "api/letters.rs"]
+mod letters;
+#[path = "api/metrics.rs"]
+mod metrics;
 #[path = "api/operations.rs"]
 mod operations;
+#[path = "api/quotas.rs"]
+mod quotas;
+#[path = "api/retention.rs"]
+mod retention;
 #[path = "api/schemas.rs"]
 mod schemas;
 #[path = "api/server.rs"]

@@ -8,8 +8,16 @@ mod client;
 mod dev;
 #[path = "cli/examples.rs"]
 mod examples;
+#[path = "cli/gc.rs"]
+mod gc;
 #[path = "cli/hostile.rs"]
 mod hostile;
+#[path = "cli/keys.rs"]
+mod keys;
+#[path = "cli/log.rs"]
+mod log;
+#[path = "cli/quotas.rs"]
+mod quotas;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/support.rs"]

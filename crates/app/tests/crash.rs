@@ -17,12 +17,16 @@ mod load;
 mod process;
 #[path = "crash/restart.rs"]
 mod restart;
+#[path = "common/rng.rs"]
+mod rng;
 #[path = "crash/rows.rs"]
 mod rows;
-#[path = "crash/sink.rs"]
+#[path = "common/sink.rs"]
 mod sink;
 #[path = "crash/storm.rs"]
 mod storm;
+#[path = "common/wire.rs"]
+mod wire;
 #[path = "crash/wreck.rs"]
 mod wreck;
 

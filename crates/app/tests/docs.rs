@@ -456,6 +456,61 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+// --- metrics ---------------------------------------------------------------------------------------------
+
+#[test]
+fn metrics_page_is_fresh() {
+    let mut page = String::from("| metric | kind | labels | what it is |\n|---|---|---|---|\n");
+    for about in api::metrics::descriptions() {
+        let labels: Vec<String> = about
+            .labels
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        writeln!(
+            page,
+            "| `{}` | {} | {} | {} |",
+            about.name,
+            about.kind.name(),
+            labels.join(" "),
+            cell(about.help)
+        )
+        .unwrap();
+    }
+    check_region("docs/metrics.md", "metrics", &page);
+}
+
+/// Every name in the rules for alarms is one that there is.
+#[test]
+fn alarms_name_metrics_that_exist() {
+    let names: Vec<&str> = api::metrics::descriptions()
+        .iter()
+        .map(|about| about.name)
+        .collect();
+    let mut count = 0;
+    for (page, text) in pages() {
+        for block in blocks(&text).iter().filter(|block| block.kind == "promql") {
+            let is_sign = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
+            for word in block.text.split(is_sign) {
+                if !word.starts_with("pawl_") {
+                    continue;
+                }
+                let endings = ["", "_bucket", "_sum", "_count"];
+                let base = endings
+                    .iter()
+                    .filter_map(|ending| word.strip_suffix(ending));
+                assert!(
+                    base.clone().any(|base| names.contains(&base)),
+                    "{page}:{}: {word}",
+                    block.line
+                );
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10, "only {count} metrics in alarms");
+}
+
 // --- commands --------------------------------------------------------------------------------------------
 
 /// One command, with the help that the binary prints for it.
@@ -685,14 +740,15 @@ fn route_table_is_fresh() {
             tag = own_tag;
             write!(
                 page,
-                "\n### {tag}\n\n| route | what it does | parameters | body | answers |\n|---|---|---|---|---|\n"
+                "\n### {tag}\n\n| route | what it does | role | parameters | body | answers |\n|---|---|---|---|---|---|\n"
             )
             .unwrap();
         }
         writeln!(
             page,
-            "| `{method} {path}` | {} | {} | {} | {} |",
+            "| `{method} {path}` | {} | {} | {} | {} | {} |",
             cell(route["summary"].as_str().unwrap()),
+            route["x-role"].as_str().unwrap_or("–"),
             parameters(route),
             body(route),
             answers(route)

@@ -1,4 +1,4 @@
-//! Golden flows: each schema in `tests/flows` runs on both stores and in three dispatch modes, and all six runs
+//! Golden flows: each schema in `tests/flows` runs on every store and in three dispatch modes, and all nine runs
 //! must leave the trace that its `.trace` file holds. `UPDATE_EXPECT=1 cargo test -p pawl --test flows` rewrites
 //! the files; read the difference before committing it.
 //!
@@ -11,13 +11,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::future::join_all;
 use pawl::config::Config;
 use pawl::echo::Echo;
 use pawl::system::{SystemClock, SystemEntropy};
-use pawl::wiring::{self, Embedded};
+use pawl::wiring::{self, Cluster, Embedded, Membership};
 use pawl_engine::control::{Control, StartRequest, Started};
-use pawl_engine::worker::Worker;
+use pawl_engine::worker::{Roles, Worker};
 use pawl_engine::{Options, Parts};
 use pawl_kernel::execution::Step;
 use pawl_kernel::id::{ExecutionId, SchemaId};
@@ -29,6 +31,7 @@ use pawl_testkit::model::ModelStore;
 use pawl_testkit::model_queue::ModelQueue;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use xtask::services::{fresh_database, fresh_vhost};
 
 /// Nodes per message: strictly one, a few, and the default.
 const MODES: [u32; 3] = [1, 3, 64];
@@ -64,6 +67,39 @@ async fn every_flow_leaves_its_trace() {
     }
     for (flow, traces) in flows.iter().zip(&traces) {
         check(flow, traces);
+    }
+}
+
+/// PostgreSQL and RabbitMQ: two workers, and a desk without one, so that everything goes through the broker.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_flow_leaves_its_trace_in_a_cluster() {
+    let scene = Scene::new().await;
+    let services = || {
+        (
+            fresh_database("flows").unwrap(),
+            fresh_vhost("flows").unwrap(),
+        )
+    };
+    let services = tokio::task::spawn_blocking(services).await.unwrap();
+    let desk = scene.join(&services, "desk", Roles::NONE).await;
+    let workers = [
+        scene.join(&services, "one", Roles::ALL).await,
+        scene.join(&services, "two", Roles::ALL).await,
+    ];
+    let flows = flows();
+    for mode in MODES {
+        let runs = flows.iter().enumerate();
+        let runs = runs.map(|(number, flow)| scene.run(&desk.control, flow, number, mode));
+        let traces = join_all(runs).await;
+        for (flow, trace) in flows.iter().zip(traces) {
+            check(
+                flow,
+                &[(format!("cluster, {mode} nodes per message"), trace)],
+            );
+        }
+    }
+    for member in workers.into_iter().chain([desk]) {
+        member.shutdown().await;
     }
 }
 
@@ -162,6 +198,24 @@ impl Scene {
             .unwrap()
     }
 
+    async fn join(&self, services: &(String, String), name: &str, roles: Roles) -> Cluster {
+        let member = Membership {
+            database_url: services.0.clone(),
+            broker_url: services.1.clone(),
+            roles,
+            slots: None,
+        };
+        let options = Options {
+            exclusive: false,
+            worker_id: name.into(),
+            slots: 16,
+            ..self.options.clone()
+        };
+        let config = Config::default();
+        let joining = Cluster::join_with(&member, &config, self.registry.clone(), options);
+        Box::pin(joining).await.unwrap()
+    }
+
     fn model(&self) -> (Control, CancellationToken) {
         let parts = Parts::new(
             Arc::new(ModelStore::new()),
@@ -179,7 +233,9 @@ impl Scene {
     }
 
     async fn run(&self, control: &Control, flow: &Flow, number: usize, mode: u32) -> String {
-        let id = SchemaId(uuid::Uuid::from_u128(number as u128 + 1));
+        let id = SchemaId(uuid::Uuid::from_u128(
+            number as u128 + 1 + u128::from(mode) * 1_000,
+        ));
         self.save(control, flow, id, mode).await;
         let request = StartRequest {
             input: flow.given("input"),
@@ -213,6 +269,7 @@ impl Scene {
             panic!("{}: {}", flow.name(), problems());
         };
         definition.settings.max_nodes_per_message = mode;
+        definition.name = format!("{}-{mode}", definition.name);
         let save = SaveSchema {
             id,
             name: definition.name.clone(),
@@ -234,7 +291,8 @@ async fn until_ended(control: &Control, started: Started) -> ExecutionView {
         if view.execution.status.is_terminal() {
             return view;
         }
-        watcher.changed().await;
+        // A hint from another process may be lost.
+        let _ = tokio::time::timeout(Duration::from_secs(1), watcher.changed()).await;
     }
 }
 

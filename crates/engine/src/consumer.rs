@@ -1,18 +1,21 @@
 //! Takes messages, claims what they point at, and runs passes: as many at once as there are slots. A message is
 //! acknowledged last, so that a crash anywhere before brings it back.
 
-use std::sync::Arc;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pawl_kernel::id;
+use futures_util::FutureExt;
+use pawl_kernel::id::{self, ExecutionId};
 use pawl_kernel::lifecycle::{ClaimRequest, Skip};
 use pawl_kernel::planted::{self, Bug};
-use pawl_kernel::ports::queue::Delivery;
+use pawl_kernel::ports::queue::{Delivery, QueueError};
 use pawl_kernel::ports::store::{Claim, Claimed, StoreError, StoreResult, lease};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::hints::lock;
 use crate::parts::Parts;
 use crate::pass::{self, PassEnd};
 use crate::running::Running;
@@ -99,6 +102,8 @@ impl Consumer {
 
     /// Runs until `stop`, then finishes what is in flight. Dropping the future drops the passes where they are.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
+        let slots = self.parts.options.slots;
+        let _here = self.parts.metrics.workers.worker_here(slots);
         let mut passes = JoinSet::new();
         let (line, in_line) = mpsc::unbounded_channel();
         let intake = Intake {
@@ -111,14 +116,22 @@ impl Consumer {
         };
         let mut suspects = std::pin::pin!(intake.admit_suspects(in_line));
         let mut intake = std::pin::pin!(intake.run());
+        // A queue that closes before the word to stop comes ends the intake first.
+        let (mut intake_ended, mut suspects_ended) = (false, false);
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 Some(work) = self.work.recv() => self.start(&mut passes, work),
                 Some(ended) = passes.join_next(), if !passes.is_empty() => report(ended),
-                () = &mut intake, if !stop.is_cancelled() => break,
-                () = &mut suspects, if !stop.is_cancelled() => break,
+                () = &mut intake => {
+                    intake_ended = true;
+                    break;
+                }
+                () = &mut suspects => {
+                    suspects_ended = true;
+                    break;
+                }
             }
         }
         self.running.begin_shutdown();
@@ -126,7 +139,18 @@ impl Consumer {
         self.suspects.close();
         if stop.is_cancelled() {
             // A claim under way is finished, so that what it took can be given back.
-            tokio::join!(intake, suspects);
+            tokio::join!(
+                async {
+                    if !intake_ended {
+                        intake.await;
+                    }
+                },
+                async {
+                    if !suspects_ended {
+                        suspects.await;
+                    }
+                }
+            );
         }
         self.drain(passes).await;
     }
@@ -144,24 +168,30 @@ impl Consumer {
         let ticket = self
             .running
             .enter(claimed.execution.id, held.token, held.until, suspicion);
+        let receipt = Receipt::new(self.parts.clone(), delivery);
+        let ticket = ticket.with_receipt(receipt.clone());
         let parts = self.parts.clone();
         passes.spawn(async move {
             let _slot = _slot;
             let id = claimed.execution.id;
+            let _busy = parts.metrics.workers.pass_here(&claimed.state);
             if planted::has(Bug::AckBeforeCommit) {
-                acknowledge(&parts, delivery.as_ref()).await;
+                receipt.acknowledge().await;
             }
-            match pass::run(parts.clone(), claimed, ticket).await {
+            let pass = AssertUnwindSafe(pass::run(parts.clone(), claimed, ticket));
+            let end = pass.catch_unwind().await;
+            match end.unwrap_or_else(|panic| panicked(id, &*panic)) {
                 PassEnd::Committed(dispatch) => {
                     if let Some(dispatch) = dispatch {
                         parts.publish(dispatch).await;
                     }
-                    acknowledge(&parts, delivery.as_ref()).await;
+                    receipt.acknowledge().await;
                 }
                 PassEnd::Abandoned => {
+                    parts.metrics.workers.leases_lost.increment();
                     tracing::warn!(execution_id = %id, "pass abandoned; the execution will be taken up again");
                     // Whoever holds the lease now, or the reaper, owns its recovery.
-                    acknowledge(&parts, delivery.as_ref()).await;
+                    receipt.acknowledge().await;
                 }
             }
         });
@@ -186,12 +216,19 @@ impl Consumer {
         // Asked for first: an aborted pass takes its entry with it.
         let held = self.running.held();
         passes.abort_all();
-        tracing::warn!(
-            left = held.len(),
-            "nodes still ran at the end of the grace time"
-        );
+        for (id, _) in &held {
+            tracing::warn!(execution_id = %id, "its node still ran at the end of the grace time");
+        }
         // Their effects may have happened: the next to run them must know.
-        let _ = self.parts.store.release(held, true, self.parts.now()).await;
+        match self.parts.store.release(held, true, self.parts.now()).await {
+            // Some of their messages were acknowledged early; for the others one message more does no harm.
+            Ok(dispatches) => {
+                for dispatch in dispatches {
+                    self.parts.publish(dispatch).await;
+                }
+            }
+            Err(error) => tracing::warn!(%error, "leases not given back; they will run out"),
+        }
     }
 }
 
@@ -199,8 +236,15 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended
         && error.is_panic()
     {
-        tracing::error!(%error, "a pass panicked; its lease will run out and the execution be taken up again");
+        tracing::error!(%error, "a worker's task panicked");
     }
+}
+
+/// Its lease will run out, and the reaper owns its recovery.
+fn panicked(id: ExecutionId, panic: &(dyn std::any::Any + Send)) -> PassEnd {
+    let text = pass::panic_text(panic);
+    tracing::error!(execution_id = %id, panic = text, "a pass panicked; the execution will be taken up again");
+    PassEnd::Abandoned
 }
 
 async fn give_back(parts: &Parts, work: Work) {
@@ -213,11 +257,34 @@ async fn give_back(parts: &Parts, work: Work) {
     }
 }
 
+/// The message that a pass came from, acknowledged once: at the end, or early for a node that may outlast the
+/// broker's patience.
+#[derive(Clone)]
+pub(crate) struct Receipt {
+    parts: Parts,
+    delivery: Arc<Mutex<Option<Delivery>>>,
+}
+
+impl Receipt {
+    fn new(parts: Parts, delivery: Option<Delivery>) -> Self {
+        Self {
+            parts,
+            delivery: Arc::new(Mutex::new(delivery)),
+        }
+    }
+
+    pub(crate) async fn acknowledge(&self) {
+        let delivery = lock(&self.delivery).take();
+        acknowledge(&self.parts, delivery.as_ref()).await;
+    }
+}
+
 async fn acknowledge(parts: &Parts, delivery: Option<&Delivery>) {
     if let Some(delivery) = delivery
         && let Err(error) = parts.queue.acknowledge(delivery.tag).await
     {
-        tracing::debug!(%error, "not acknowledged; the message will come back and be recognised");
+        let id = delivery.message.execution_id;
+        tracing::debug!(execution_id = %id, %error, "not acknowledged; the message will come back and be recognised");
     }
 }
 
@@ -242,12 +309,13 @@ impl Intake {
             let received = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return,
-                received = self.parts.queue.receive(free + 1) => received,
+                received = self.receive(free + 1) => received,
             };
             let deliveries = match received {
                 Ok(deliveries) => deliveries,
-                Err(pawl_kernel::ports::queue::QueueError::Closed) => return,
+                Err(QueueError::Closed) => return,
                 Err(error) => {
+                    self.parts.metrics.queue.silent();
                     tracing::warn!(%error, "cannot receive");
                     self.pause().await;
                     continue;
@@ -264,8 +332,22 @@ impl Intake {
         }
     }
 
+    /// Slots are free and nothing comes: then no message waits, however long the last one had waited.
+    async fn receive(&self, max: usize) -> Result<Vec<Delivery>, QueueError> {
+        let mut receiving = std::pin::pin!(self.parts.queue.receive(max));
+        let empty_at = self.parts.now().plus(self.parts.options.sweep_after);
+        tokio::select! {
+            biased;
+            received = &mut receiving => return received,
+            () = self.parts.clock.sleep_until(empty_at) => {}
+        }
+        self.parts.hints.message_received(Duration::ZERO);
+        receiving.await
+    }
+
     async fn take(&self, deliveries: Vec<Delivery>, slots: Vec<OwnedSemaphorePermit>) {
         let now = self.parts.now();
+        self.parts.metrics.queue.received(&deliveries, now);
         if let Some(delivery) = deliveries.last() {
             self.parts
                 .hints
@@ -313,6 +395,9 @@ impl Intake {
             .map(|request| (request.execution_id, request.lease.token))
             .collect();
         let claimed = self.parts.store.claim(requests, self.parts.now()).await;
+        self.parts
+            .metrics
+            .claimed(claimed.as_deref().unwrap_or_default());
         if let Err(error) = &claimed {
             tracing::warn!(%error, "cannot claim");
             self.pause().await;

@@ -3,11 +3,14 @@
 //! Every answer is given after the commit. A message or hint that follows may be lost; nothing depends on it.
 
 mod branch;
+mod quotas;
+mod requeue;
 mod start;
 
 use pawl_kernel::execution::{Signal, Status};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{Command, ContinueMode, Refusal};
+use pawl_kernel::ports::hints::Hint;
 use pawl_kernel::ports::store::{CommandError, ExecutionView, StoreError};
 use serde_json::{Map, Value};
 
@@ -16,6 +19,7 @@ use crate::parts::Parts;
 use crate::worker::Handle;
 
 pub use branch::{ForkRequest, RetryRequest};
+pub use requeue::Requeued;
 pub use start::{StartRequest, Started};
 
 #[derive(Clone)]
@@ -145,14 +149,17 @@ impl Control {
         if let Some(applied) = &done.applied {
             self.parts.announce(id, applied);
         }
-        if stopping
-            && done.leased
-            && let Some(worker) = &self.worker
-        {
-            worker.stop_requested(id);
+        if stopping && done.leased {
+            if let Some(worker) = &self.worker {
+                worker.stop_requested(id);
+            }
+            self.parts.hints.send(Hint::Stop { execution_id: id });
         }
         if let Some(dispatch) = done.dispatch {
             self.parts.publish(dispatch).await;
+        } else if done.applied.is_some() && done.status == Status::Pending {
+            // Back from a pause, it stands in line again.
+            self.parts.line_changed();
         }
         Ok((done.status, done.applied.is_some()))
     }

@@ -23,8 +23,14 @@ async fn beat(parts: &Parts, running: &Running) {
     let until = now.plus(parts.options.lease);
     if !leases.is_empty() {
         match parts.store.heartbeat(leases.clone(), until).await {
-            Ok(beats) => running.renewed(&leases, &beats, until),
-            Err(error) => tracing::warn!(%error, "heartbeat failed"),
+            Ok(beats) => {
+                parts.metrics.workers.heartbeats.increment();
+                running.renewed(&leases, &beats, until);
+            }
+            Err(error) => {
+                parts.metrics.workers.heartbeat_failures.increment();
+                tracing::warn!(%error, "heartbeat failed");
+            }
         }
     }
     running.abandon_expired(parts.now().plus(parts.options.lease_margin));

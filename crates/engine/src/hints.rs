@@ -1,14 +1,24 @@
-//! Hints: "look now" within one process. They make things fast; nothing breaks when one is lost.
+//! Hints: "look now", within this process and between processes. They make things fast; nothing breaks when one
+//! is lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::hints::{Hint, HintBus};
 use pawl_kernel::time::Timestamp;
 use tokio::sync::{Notify, watch};
+
+/// How long other processes are told of an execution that somebody there watches. Watchers remind in time.
+const INTEREST: Duration = Duration::from_secs(120);
+const REMIND_AFTER: Duration = Duration::from_secs(30);
+/// Ends that are remembered for watchers whose word comes a moment too late.
+const RECENT_MAX: usize = 4_096;
+/// Interests beyond this are dropped: their watchers look again by themselves.
+const INTERESTS_MAX: usize = 50_000;
 
 /// The latest that is known of a watched execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,46 +27,128 @@ pub struct News {
     pub ended: Option<Status>,
 }
 
-/// Wakes those who watch an execution, and the timers.
+/// Wakes those who watch an execution, the timers and the scheduler.
 #[derive(Default)]
 pub struct Hints {
     watched: Mutex<HashMap<ExecutionId, watch::Sender<News>>>,
     next_timer: Mutex<Option<Timestamp>>,
     timer_added: Notify,
+    admission: Notify,
     /// How long the message received last had waited, in microseconds.
     message_age: AtomicU64,
+    /// The way to other processes, if there are any.
+    bus: OnceLock<Arc<dyn HintBus>>,
+    elsewhere: Mutex<Elsewhere>,
+}
+
+/// What other processes want to hear of.
+#[derive(Default)]
+struct Elsewhere {
+    watched: HashMap<ExecutionId, Instant>,
+    ended: VecDeque<(ExecutionId, News)>,
 }
 
 impl Hints {
+    /// From now on hints go to other processes too.
+    pub fn connect(&self, bus: Arc<dyn HintBus>) {
+        if self.bus.set(bus).is_err() {
+            tracing::error!("hints were connected twice; the first way stays");
+        }
+    }
+
+    /// Does this process hear of what others commit?
+    pub(crate) fn hears_others(&self) -> bool {
+        self.bus.get().is_some_and(|bus| bus.is_connected())
+    }
+
+    pub(crate) fn send(&self, hint: Hint) {
+        if let Some(bus) = self.bus.get() {
+            bus.send(hint);
+        }
+    }
+
     /// The execution has a new version.
     pub fn changed(&self, id: ExecutionId, news: News) {
-        let watched = lock(&self.watched);
-        if let Some(sender) = watched.get(&id) {
+        self.tell_watchers(id, news);
+        let Some(bus) = self.bus.get() else { return };
+        let mut elsewhere = lock(&self.elsewhere);
+        if elsewhere.wants(id) {
+            bus.send(changed(id, news));
+        }
+        if news.ended.is_some() {
+            elsewhere.remember_end(id, news);
+        }
+    }
+
+    fn tell_watchers(&self, id: ExecutionId, news: News) {
+        if let Some(sender) = lock(&self.watched).get(&id) {
             sender.send_replace(news);
+        }
+    }
+
+    /// Takes in what another process says; stopping is left to the worker.
+    pub(crate) fn heard(&self, hint: &Hint) {
+        match hint {
+            Hint::Timer { at } => self.wake_timers(*at),
+            Hint::Admission => self.admission.notify_one(),
+            Hint::Stop { .. } => {}
+            Hint::Changed {
+                execution_id,
+                version,
+                ended,
+            } => {
+                let news = News {
+                    version: *version,
+                    ended: *ended,
+                };
+                self.tell_watchers(*execution_id, news);
+            }
+            Hint::Watch { execution_id } => {
+                if let Some(news) = lock(&self.elsewhere).watch(*execution_id) {
+                    self.send(changed(*execution_id, news));
+                }
+            }
         }
     }
 
     /// Watches one execution; the watch ends when the watcher is dropped.
     pub fn watch(self: &Arc<Self>, id: ExecutionId) -> Watcher {
-        let mut watched = lock(&self.watched);
-        let receiver = watched
+        let receiver = lock(&self.watched)
             .entry(id)
             .or_insert_with(|| watch::channel(News::default()).0)
             .subscribe();
+        self.send(Hint::Watch { execution_id: id });
         Watcher {
             hints: self.clone(),
             id,
             receiver,
+            reminded: Instant::now(),
         }
     }
 
-    /// A timer due at `at` was committed.
+    /// A timer due at `at` was committed here.
     pub fn timer(&self, at: Timestamp) {
+        self.wake_timers(at);
+        self.send(Hint::Timer { at });
+    }
+
+    fn wake_timers(&self, at: Timestamp) {
         let mut next = lock(&self.next_timer);
         if next.is_none_or(|known| at < known) {
             *next = Some(at);
             self.timer_added.notify_one();
         }
+    }
+
+    /// A quota may have room, or somebody new stands in line.
+    pub fn admission(&self) {
+        self.admission.notify_one();
+        self.send(Hint::Admission);
+    }
+
+    /// Waits until the scheduler has something to look at.
+    pub(crate) async fn admission_wanted(&self) {
+        self.admission.notified().await;
     }
 
     pub(crate) fn message_received(&self, age: Duration) {
@@ -79,15 +171,61 @@ impl Hints {
     }
 }
 
+impl Elsewhere {
+    fn wants(&self, id: ExecutionId) -> bool {
+        self.watched
+            .get(&id)
+            .is_some_and(|since| since.elapsed() < INTEREST)
+    }
+
+    fn remember_end(&mut self, id: ExecutionId, news: News) {
+        self.watched.remove(&id);
+        if self.ended.len() == RECENT_MAX {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((id, news));
+    }
+
+    /// Notes the interest; returns the end, if it has come already.
+    fn watch(&mut self, id: ExecutionId) -> Option<News> {
+        let ended = self.ended.iter().rev().find(|(known, _)| *known == id);
+        if let Some((_, news)) = ended {
+            return Some(*news);
+        }
+        if self.watched.len() >= INTERESTS_MAX {
+            self.watched.retain(|_, since| since.elapsed() < INTEREST);
+        }
+        if self.watched.len() < INTERESTS_MAX {
+            self.watched.insert(id, Instant::now());
+        }
+        None
+    }
+}
+
+fn changed(id: ExecutionId, news: News) -> Hint {
+    Hint::Changed {
+        execution_id: id,
+        version: news.version,
+        ended: news.ended,
+    }
+}
+
 pub struct Watcher {
     hints: Arc<Hints>,
     id: ExecutionId,
     receiver: watch::Receiver<News>,
+    reminded: Instant,
 }
 
 impl Watcher {
     /// Waits until the execution changed since the last call.
     pub async fn changed(&mut self) -> News {
+        if self.reminded.elapsed() >= REMIND_AFTER {
+            self.reminded = Instant::now();
+            self.hints.send(Hint::Watch {
+                execution_id: self.id,
+            });
+        }
         // The sender lives in the map as long as this watcher does, so an error cannot happen; were it to,
         // waiting for ever would be worse than one look too many.
         let _ = self.receiver.changed().await;
@@ -110,4 +248,80 @@ impl Drop for Watcher {
 /// A poisoned lock only means that another thread panicked; the maps behind these locks stay whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use pawl_kernel::id::ExecutionId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wire(Mutex<Vec<Hint>>);
+
+    impl HintBus for Wire {
+        fn send(&self, hint: Hint) {
+            lock(&self.0).push(hint);
+        }
+
+        fn is_connected(&self) -> bool {
+            true
+        }
+    }
+
+    fn connected() -> (Arc<Hints>, Arc<Wire>) {
+        let (hints, wire) = (Arc::new(Hints::default()), Arc::new(Wire::default()));
+        hints.connect(wire.clone());
+        (hints, wire)
+    }
+
+    fn id(number: u128) -> ExecutionId {
+        ExecutionId(Uuid::from_u128(number))
+    }
+
+    const END: News = News {
+        version: 3,
+        ended: Some(Status::Completed),
+    };
+
+    #[test]
+    fn only_what_somebody_elsewhere_watches_goes_over_the_wire() {
+        let (hints, wire) = connected();
+        hints.changed(id(1), END);
+        hints.heard(&Hint::Watch {
+            execution_id: id(2),
+        });
+        hints.changed(id(2), END);
+        hints.changed(id(2), END);
+        assert_eq!(
+            *lock(&wire.0),
+            [changed(id(2), END)],
+            "once, and only the watched one"
+        );
+    }
+
+    #[test]
+    fn a_watch_that_comes_after_the_end_is_answered() {
+        let (hints, wire) = connected();
+        hints.changed(id(1), END);
+        hints.heard(&Hint::Watch {
+            execution_id: id(1),
+        });
+        assert_eq!(*lock(&wire.0), [changed(id(1), END)]);
+    }
+
+    #[tokio::test]
+    async fn news_from_elsewhere_reach_the_watcher_here() {
+        let (hints, wire) = connected();
+        let mut watcher = hints.watch(id(1));
+        assert_eq!(
+            *lock(&wire.0),
+            [Hint::Watch {
+                execution_id: id(1)
+            }]
+        );
+        hints.heard(&changed(id(1), END));
+        assert_eq!(watcher.changed().await, END);
+    }
 }

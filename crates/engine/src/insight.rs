@@ -4,3 +4,4 @@
 pub mod diff;
 pub mod doctor;
 pub mod explain;
+mod line;

@@ -27,12 +27,29 @@ pub struct Options {
     /// How long a shutdown waits for nodes in flight.
     pub grace: Duration,
     pub timer_shards: u32,
+    /// A timer shard whose owner has not been heard of for this long is free.
+    pub shard_lock: Duration,
+    /// Finished executions are removed this long after their end, unless their schema says otherwise; `None`: never.
+    pub retention: Option<Duration>,
     /// No other process can be on this store: locks need no heartbeat and hints cannot be missed.
     pub exclusive: bool,
     /// What `env` holds in expressions.
     pub env: Map<String, Value>,
     /// What `secrets` holds in effectful nodes; replaced by `***` in all that is stored.
     pub secrets: BTreeMap<String, String>,
+}
+
+impl Options {
+    /// Everything that finds a lost worker is as quick as the lease is short, in the proportions of the defaults.
+    pub fn with_lease(self, lease: Duration) -> Self {
+        Self {
+            lease,
+            lease_margin: self.lease_margin.min(lease / 6),
+            reaper_interval: self.reaper_interval.min(lease / 6),
+            shard_lock: self.shard_lock.min(lease),
+            ..self
+        }
+    }
 }
 
 impl Default for Options {
@@ -50,6 +67,8 @@ impl Default for Options {
             sweep_after: Duration::from_secs(10),
             grace: Duration::from_secs(20),
             timer_shards: 16,
+            shard_lock: Duration::from_secs(10),
+            retention: None,
             exclusive: false,
             env: Map::new(),
             secrets: BTreeMap::new(),

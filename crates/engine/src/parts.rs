@@ -1,6 +1,7 @@
 //! The things every service of the engine works with, handed over once by the wiring.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pawl_kernel::id::{Entropy, ExecutionId};
 use pawl_kernel::node::Registry;
@@ -11,8 +12,13 @@ use pawl_kernel::transition::Applied;
 
 use crate::graphs::Graphs;
 use crate::hints::{Hints, News};
+use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::redact::Redactor;
+use crate::scheduler::Lines;
+
+/// Timers due later than this are found by looking, which happens more often.
+const NEAR_FUTURE: Duration = Duration::from_secs(90);
 
 /// Cheap to clone: one count for all of it.
 #[derive(Clone)]
@@ -26,6 +32,8 @@ pub struct Inner {
     pub registry: Arc<Registry>,
     pub graphs: Arc<Graphs>,
     pub hints: Arc<Hints>,
+    pub metrics: Arc<Metrics>,
+    pub(crate) lines: Lines,
     pub redactor: Arc<Redactor>,
     pub options: Arc<Options>,
 }
@@ -51,6 +59,10 @@ impl Parts {
             graphs: Arc::new(Graphs::new(store.clone(), registry.clone())),
             redactor: Arc::new(Redactor::new(options.secrets.values())),
             hints: Arc::new(Hints::default()),
+            metrics: Arc::new(Metrics::new(
+                registry.iter().map(|node| node.spec().node_type),
+            )),
+            lines: Lines::default(),
             options: Arc::new(options),
             store,
             queue,
@@ -68,13 +80,38 @@ impl Parts {
     pub(crate) async fn publish(&self, dispatch: Dispatch) {
         let id = dispatch.execution_id;
         let message = Message::new(dispatch, self.now());
-        if let Err(error) = self.queue.publish(message).await {
+        let published = self.queue.publish(message).await;
+        self.metrics.queue.published(&published);
+        if let Err(error) = published {
             tracing::warn!(execution_id = %id, %error, "not published; the sweeper will");
         }
     }
 
-    /// Tells everybody in this process what a commit did.
+    /// A timer was committed. Those who look regularly find the far ones in time without a word.
+    pub(crate) fn timer_set(&self, at: Timestamp) {
+        if at <= self.now().plus(NEAR_FUTURE) {
+            self.hints.timer(at);
+        }
+    }
+
+    /// Tells everybody what somebody other than its worker did to an execution. It may have held places in quotas.
     pub(crate) fn announce(&self, id: ExecutionId, applied: &Applied) {
+        if applied.ended.is_some() {
+            self.places_freed();
+        }
+        self.announce_commit(id, applied);
+    }
+
+    /// Tells everybody what a commit did.
+    pub(crate) fn announce_commit(&self, id: ExecutionId, applied: &Applied) {
+        if applied.frees_places {
+            self.places_freed();
+        }
+        // Before anybody hears of it: who waited for the end finds it counted.
+        if let Some(status) = applied.ended {
+            self.metrics.executions.ended(id, status, self.now());
+            tracing::debug!(execution_id = %id, status = status.name(), "ended");
+        }
         self.hints.changed(
             id,
             News {
@@ -83,7 +120,7 @@ impl Parts {
             },
         );
         if let Some(at) = applied.wake_at {
-            self.hints.timer(at);
+            self.timer_set(at);
         }
     }
 }

@@ -8,6 +8,7 @@ mod commit;
 mod event;
 mod ledger;
 mod load;
+mod measure;
 mod run;
 mod step;
 
@@ -28,6 +29,7 @@ use uuid::Uuid;
 use crate::parts::Parts;
 use crate::running::Ticket;
 use ledger::Ledger;
+pub(crate) use run::panic_text;
 
 /// How a pass ended.
 #[derive(Debug)]
@@ -186,7 +188,10 @@ impl Pass {
                 Ok(()) => self.end(ending).await,
                 Err(error) => self.over_size(graph, node, &error).await,
             },
-            Move::Retry(error, delay) => self.retry(error, delay).await,
+            Move::Retry(error, delay) => {
+                self.parts.metrics.nodes.retried(&node.node_type);
+                self.retry(error, delay).await
+            }
             Move::Sleep(until) => self.sleep(graph, node, until).await,
             Move::Await { event, timeout } => self.await_event(graph, node, event, timeout).await,
         }
@@ -194,6 +199,7 @@ impl Pass {
 
     /// What the visit produced cannot be kept: the visit failed. If not even that fits, the execution has.
     async fn over_size(&mut self, graph: &Graph, node: &Node, error: &NodeError) -> Turn {
+        self.count_error(node, error);
         match visit::give_up(graph, node, error) {
             Move::Leave(finished, next) => match self.record(node, finished, Some(next)) {
                 Ok(()) => self.arrived(next).await,

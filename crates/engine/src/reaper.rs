@@ -62,11 +62,14 @@ impl Reaper {
     }
 
     pub async fn tick(&mut self) -> StoreResult<Progress> {
-        let reaped = self.reap().await?;
-        let swept = if planted::has(Bug::NoSweeper) {
-            0
-        } else {
-            self.sweep().await?
+        // Whoever holds a lease is running: where the sweep saw nothing that could run, no lease can have run out.
+        let (swept, anything) = match planted::has(Bug::NoSweeper) {
+            true => (0, true),
+            false => self.sweep().await?,
+        };
+        let reaped = match anything {
+            true => self.reap().await?,
+            false => 0,
         };
         Ok(Progress { reaped, swept })
     }
@@ -86,6 +89,7 @@ impl Reaper {
             };
             tracing::warn!(execution_id = %id, ended = ?taken.applied.ended, "lease taken from a worker that vanished");
             self.parts.announce(id, &taken.applied);
+            self.parts.metrics.workers.leases_reaped.increment();
             reaped += 1;
             if let Some(dispatch) = taken.dispatch {
                 self.parts.publish(dispatch).await;
@@ -107,8 +111,14 @@ impl Reaper {
         }
     }
 
-    async fn sweep(&mut self) -> StoreResult<usize> {
+    /// How many got a message, and whether anything was looked at.
+    async fn sweep(&mut self) -> StoreResult<(usize, bool)> {
+        // Each sweep puts what it found off for longer: none may be wasted on a queue that is not there.
+        if !self.parts.queue.takes_messages() {
+            return Ok((0, true));
+        }
         let mut swept = 0;
+        let mut anything = self.cursor.is_some();
         // A long queue is no lost message: what waits about as long as messages do now is not swept.
         let patience = self
             .parts
@@ -126,6 +136,9 @@ impl Reaper {
             };
             let sweep = self.parts.store.sweep(request).await?;
             swept += sweep.due.len();
+            let count = sweep.due.len() as u64;
+            self.parts.metrics.workers.messages_swept.add(count);
+            anything |= sweep.looked_at > 0;
             for dispatch in sweep.due {
                 self.parts.publish(dispatch).await;
             }
@@ -134,6 +147,6 @@ impl Reaper {
                 break;
             }
         }
-        Ok(swept)
+        Ok((swept, anything))
     }
 }

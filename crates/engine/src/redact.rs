@@ -31,6 +31,13 @@ impl Redactor {
         self.needles.is_empty()
     }
 
+    /// Would anything of it be replaced?
+    pub fn hides(&self, text: &str) -> bool {
+        self.needles
+            .iter()
+            .any(|needle| text.contains(needle.as_str()))
+    }
+
     pub fn text(&self, text: &mut String) {
         for needle in &self.needles {
             if text.contains(needle.as_str()) {

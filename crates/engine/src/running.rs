@@ -12,6 +12,7 @@ use pawl_kernel::transition::Next;
 use tokio::sync::{Notify, OwnedSemaphorePermit, watch};
 use uuid::Uuid;
 
+use crate::consumer::Receipt;
 use crate::hints::lock;
 
 /// Why a node in flight must be dropped.
@@ -65,6 +66,7 @@ impl Running {
                 suspicion: Mutex::new(suspicion),
             }),
             receiver,
+            receipt: None,
         }
     }
 
@@ -144,6 +146,7 @@ impl Entry {
 pub(crate) struct Ticket {
     place: Arc<Place>,
     receiver: watch::Receiver<Option<Interruption>>,
+    receipt: Option<Receipt>,
 }
 
 struct Place {
@@ -154,6 +157,20 @@ struct Place {
 }
 
 impl Ticket {
+    /// The message this pass came from.
+    pub(crate) fn with_receipt(mut self, receipt: Receipt) -> Self {
+        self.receipt = Some(receipt);
+        self
+    }
+
+    /// A broker takes a message back that is held for too long. The lease is committed: from here on the reaper owns
+    /// the recovery, not the message.
+    pub(crate) async fn acknowledge_early(&self) {
+        if let Some(receipt) = &self.receipt {
+            receipt.acknowledge().await;
+        }
+    }
+
     /// Waits until the pass must stop.
     pub(crate) async fn interrupted(&self) -> Interruption {
         let mut receiver = self.receiver.clone();

@@ -14,10 +14,9 @@ use crate::parts::Parts;
 /// Most timers fired in one transaction.
 const BATCH: u32 = 256;
 const COLLECT_BATCH: u32 = 1_000;
-/// A lock whose owner has not been heard of for this long is free.
-const LOCK_FREE_AFTER: Duration = Duration::from_secs(10);
-const LOCK_HEARTBEAT: Duration = Duration::from_secs(2);
-/// Without hints, new timers are looked for this often; with them only as a net below the net.
+/// A lock is renewed this often before it would count as free.
+const BEATS: u32 = 4;
+/// New timers are looked for this often if nobody can tell us of them.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const LOOK_EVERY_EXCLUSIVE: Duration = Duration::from_secs(60);
 
@@ -26,6 +25,10 @@ pub struct Timers {
     guid: Uuid,
     shards: Vec<u32>,
     next_heartbeat: Timestamp,
+    next_try: Timestamp,
+    next_look: Timestamp,
+    /// The soonest timer that is known to be in our shards.
+    next_due: Option<Timestamp>,
 }
 
 impl Timers {
@@ -36,7 +39,15 @@ impl Timers {
             guid,
             shards: Vec::new(),
             next_heartbeat: Timestamp::default(),
+            next_try: Timestamp::default(),
+            next_look: Timestamp::default(),
+            next_due: Some(Timestamp::default()),
         }
+    }
+
+    /// What our locks are marked with.
+    pub(crate) fn guid(&self) -> Uuid {
+        self.guid
     }
 
     pub(crate) async fn run(mut self) {
@@ -46,6 +57,9 @@ impl Timers {
                 Ok(next) => next,
                 Err(error) => {
                     tracing::warn!(%error, "timers");
+                    // Whatever was missed is looked at as soon as the store answers again.
+                    self.next_look = now;
+                    self.next_due = Some(now);
                     now.plus(Duration::from_secs(1))
                 }
             };
@@ -55,30 +69,47 @@ impl Timers {
 
     /// Fires what is due; returns when to look again.
     pub async fn tick(&mut self) -> StoreResult<Timestamp> {
-        self.parts.hints.take_next_timer();
-        self.hold_shards().await?;
-        self.collect().await?;
-        self.fire_due().await?;
-        let now = self.parts.now();
-        let look = if self.parts.options.exclusive {
-            LOOK_EVERY_EXCLUSIVE
-        } else {
-            LOOK_EVERY
-        };
-        if self.shards.is_empty() {
-            return Ok(now.plus(LOCK_HEARTBEAT));
+        if let Some(at) = self.parts.hints.take_next_timer() {
+            self.next_look = self.next_look.min(at);
         }
-        let due = self.parts.store.next_due(&self.shards).await?;
-        let next = due.unwrap_or(now.plus(look)).min(now.plus(look));
-        Ok(if self.parts.options.exclusive {
-            next
+        self.hold_shards().await?;
+        self.parts.metrics.timers.shards_held(&self.shards);
+        let now = self.parts.now();
+        if self.shards.is_empty() {
+            return Ok(self.next_try);
+        }
+        if now >= self.next_look {
+            // Set first: a hint that comes while we look brings it forward again.
+            self.next_look = now.plus(self.look_interval());
+            let due = self.next_due.is_some_and(|due| due <= now);
+            if self.collect().await? || due {
+                self.fire_due().await?;
+                self.next_due = self.parts.store.next_due(&self.shards).await?;
+            }
+            if let Some(due) = self.next_due {
+                self.next_look = self.next_look.min(due);
+            }
+        }
+        let wake_at = self.next_look;
+        if self.parts.options.exclusive {
+            return Ok(wake_at);
+        }
+        Ok(wake_at.min(self.next_heartbeat))
+    }
+
+    fn look_interval(&self) -> Duration {
+        if self.parts.options.exclusive {
+            LOOK_EVERY_EXCLUSIVE
+        } else if self.parts.hints.hears_others() {
+            // A net below the net: for those who died before they could tell, and for hints that got lost.
+            self.parts.options.shard_lock
         } else {
-            next.min(self.next_heartbeat)
-        })
+            LOOK_EVERY.min(self.parts.options.shard_lock)
+        }
     }
 
     /// Sleeps until `wake_at`, or until a timer due sooner is committed.
-    async fn wait(&self, wake_at: Timestamp) {
+    async fn wait(&mut self, wake_at: Timestamp) {
         let mut wake_at = wake_at;
         loop {
             tokio::select! {
@@ -86,6 +117,7 @@ impl Timers {
                 () = self.parts.clock.sleep_until(wake_at) => return,
                 () = self.parts.hints.timer_added() => {
                     if let Some(at) = self.parts.hints.take_next_timer() {
+                        self.next_look = self.next_look.min(at);
                         wake_at = wake_at.min(at);
                     }
                 }
@@ -93,47 +125,76 @@ impl Timers {
         }
     }
 
+    fn lock_heartbeat(&self) -> Duration {
+        self.parts.options.shard_lock / BEATS
+    }
+
+    /// Keeps the locks we have, and takes free ones. New shards are looked at right away.
     async fn hold_shards(&mut self) -> StoreResult<()> {
         let now = self.parts.now();
-        if !self.shards.is_empty() && (self.parts.options.exclusive || now < self.next_heartbeat) {
-            return Ok(());
+        if !self.shards.is_empty() {
+            if self.parts.options.exclusive || now < self.next_heartbeat {
+                return Ok(());
+            }
+            self.shards = self.parts.store.keep_shards(self.guid, now).await?;
+            self.next_heartbeat = now.plus(self.lock_heartbeat());
         }
-        self.shards = self.parts.store.keep_shards(self.guid, now).await?;
         let missing = self
             .parts
             .options
             .timer_shards
             .saturating_sub(self.shards.len() as u32);
+        if missing == 0 || now < self.next_try {
+            return Ok(());
+        }
+        // Somebody else's locks are tried less often while ours are not all there are.
+        self.next_try = now.plus(match self.shards.is_empty() {
+            true => self.lock_heartbeat(),
+            false => self.parts.options.shard_lock / 2,
+        });
+        let taken = self.take_shards(missing, now).await?;
+        if !taken.is_empty() {
+            self.shards.extend(taken);
+            self.shards.sort_unstable();
+            self.shards.dedup();
+            self.next_look = now;
+            self.next_due = Some(now);
+            self.next_heartbeat = now.plus(self.lock_heartbeat());
+        }
+        Ok(())
+    }
+
+    async fn take_shards(&self, max: u32, now: Timestamp) -> StoreResult<Vec<u32>> {
         // Alone on the store, whoever holds a lock is a process that is gone.
+        let free_after = self.parts.options.shard_lock;
         let stale_before = if self.parts.options.exclusive {
-            now.plus(LOCK_FREE_AFTER)
+            now.plus(free_after)
         } else {
-            now.minus(LOCK_FREE_AFTER)
+            now.minus(free_after)
         };
         let request = LockRequest {
             guid: self.guid,
             owner: self.parts.options.worker_id.clone(),
             now,
             stale_before,
-            max: missing,
+            max,
         };
-        self.shards
-            .extend(self.parts.store.lock_shards(request).await?);
-        self.shards.sort_unstable();
-        self.shards.dedup();
-        self.next_heartbeat = now.plus(LOCK_HEARTBEAT);
-        Ok(())
+        self.parts.store.lock_shards(request).await
     }
 
-    async fn collect(&self) -> StoreResult<()> {
-        while self
-            .parts
-            .store
-            .collect(self.guid, &self.shards, self.parts.now(), COLLECT_BATCH)
-            .await?
-            == COLLECT_BATCH
-        {}
-        Ok(())
+    /// Takes in what is new; `false`: nothing is.
+    async fn collect(&self) -> StoreResult<bool> {
+        let mut any = false;
+        loop {
+            let (store, now) = (&self.parts.store, self.parts.now());
+            let moved = store
+                .collect(self.guid, &self.shards, now, COLLECT_BATCH)
+                .await?;
+            any |= moved > 0;
+            if moved < COLLECT_BATCH {
+                return Ok(any);
+            }
+        }
     }
 
     /// Fires in batches until nothing is due. Rows that stay although they were fired mean that a shard is not
@@ -152,9 +213,15 @@ impl Timers {
             }
             if due == fired {
                 self.shards.clear();
+                self.next_try = now;
                 return Ok(());
             }
             let woken = self.parts.store.fire(self.guid, due.clone(), now).await?;
+            self.parts.metrics.timers.fired(&due, now);
+            // Whoever was woken without a message stands in line now, or was not there any more.
+            if woken.len() < due.len() {
+                self.parts.line_changed();
+            }
             fired = due;
             for dispatch in woken {
                 self.parts

@@ -1,21 +1,91 @@
-//! One worker: consumer, heartbeat, timers and reaper on the same parts.
+//! One worker: the services of its roles on the same parts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::hints::Hint;
 use pawl_kernel::ports::store::{Dispatch, ExecutionFilter, StoreResult};
 use tokio_util::sync::CancellationToken;
 
 use crate::consumer::{Adopter, Consumer};
 use crate::heartbeat;
 use crate::parts::Parts;
+use crate::presence::Presence;
 use crate::reaper::Reaper;
+use crate::retention::Retention;
 use crate::running::Running;
+use crate::scheduler::Scheduler;
 use crate::timers::Timers;
+
+/// Saying goodbye to the store takes no longer than this.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a worker does. Any number of workers may have each role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roles {
+    /// Runs executions.
+    pub engine: bool,
+    /// Wakes what waits.
+    pub timers: bool,
+    /// Admits what stands in line for a quota.
+    pub scheduler: bool,
+    /// Finds what was lost.
+    pub reaper: bool,
+}
+
+impl Roles {
+    pub const ALL: Self = Self {
+        engine: true,
+        timers: true,
+        scheduler: true,
+        reaper: true,
+    };
+    pub const NONE: Self = Self {
+        engine: false,
+        timers: false,
+        scheduler: false,
+        reaper: false,
+    };
+
+    /// `engine,timers`; `Err`: the name that is none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut roles = Self::NONE;
+        for name in text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+        {
+            match name {
+                "engine" => roles.engine = true,
+                "timers" => roles.timers = true,
+                "scheduler" => roles.scheduler = true,
+                "reaper" => roles.reaper = true,
+                "all" => roles = Self::ALL,
+                other => return Err(other.to_owned()),
+            }
+        }
+        Ok(roles)
+    }
+
+    pub fn names(self) -> Vec<String> {
+        [
+            (self.engine, "engine"),
+            (self.timers, "timers"),
+            (self.scheduler, "scheduler"),
+            (self.reaper, "reaper"),
+        ]
+        .into_iter()
+        .filter(|(has, _)| *has)
+        .map(|(_, name)| name.to_owned())
+        .collect()
+    }
+}
 
 pub struct Worker {
     parts: Parts,
+    roles: Roles,
     running: Arc<Running>,
     consumer: Consumer,
 }
@@ -24,7 +94,9 @@ pub struct Worker {
 #[derive(Clone)]
 pub struct Handle {
     running: Arc<Running>,
-    pub adopter: Adopter,
+    parts: Parts,
+    /// `None`: this worker runs no executions.
+    pub adopter: Option<Adopter>,
 }
 
 impl Handle {
@@ -32,14 +104,33 @@ impl Handle {
     pub fn stop_requested(&self, id: ExecutionId) {
         self.running.stop(id);
     }
+
+    /// Takes in a hint from another process.
+    pub fn hear(&self, hint: &Hint) {
+        if let Hint::Stop { execution_id } = hint {
+            self.running.stop(*execution_id);
+        }
+        self.parts.hints.heard(hint);
+    }
+
+    /// Executions in this worker's hands.
+    pub fn busy(&self) -> usize {
+        self.running.held().len()
+    }
 }
 
 impl Worker {
+    /// A worker with every role.
     pub fn new(parts: Parts) -> Self {
+        Self::with_roles(parts, Roles::ALL)
+    }
+
+    pub fn with_roles(parts: Parts, roles: Roles) -> Self {
         let running = Arc::new(Running::default());
         let consumer = Consumer::new(parts.clone(), running.clone());
         Self {
             parts,
+            roles,
             running,
             consumer,
         }
@@ -48,25 +139,73 @@ impl Worker {
     pub fn handle(&self) -> Handle {
         Handle {
             running: self.running.clone(),
-            adopter: self.consumer.adopter(),
+            parts: self.parts.clone(),
+            adopter: self.roles.engine.then(|| self.consumer.adopter()),
         }
     }
 
     /// Runs until `stop` is cancelled and what is in flight has finished. Dropping the future is a crash: every
     /// service stops where it is.
     pub async fn run(self, stop: CancellationToken) {
+        let Self {
+            parts,
+            roles,
+            running,
+            consumer,
+        } = self;
+        let timers = Timers::new(parts.clone());
+        let shard_lock = timers.guid();
+        let presence = Presence::new(parts.clone(), roles, running.clone());
         let services = async {
             tokio::join!(
-                heartbeat::run(self.parts.clone(), self.running.clone()),
-                Timers::new(self.parts.clone()).run(),
-                Reaper::new(self.parts.clone()).run(self.running.clone()),
+                only_if(roles.engine, heartbeat::run(parts.clone(), running.clone())),
+                only_if(roles.timers, timers.run()),
+                only_if(
+                    roles.reaper,
+                    Reaper::new(parts.clone()).run(running.clone())
+                ),
+                only_if(roles.reaper, Retention::new(parts.clone()).run()),
+                only_if(roles.scheduler, Scheduler::new(parts.clone()).run()),
+                only_if(roles != Roles::NONE, presence.run()),
             )
+        };
+        let main = async {
+            match roles.engine {
+                true => consumer.run(stop).await,
+                false => stop.cancelled().await,
+            }
         };
         tokio::select! {
             biased;
-            () = self.consumer.run(stop) => {}
+            () = main => {}
             _ = services => {}
         }
+        say_goodbye(&parts, roles, shard_lock).await;
+    }
+}
+
+/// A role this worker does not have does nothing, for ever.
+async fn only_if(has_role: bool, service: impl Future<Output = ()>) {
+    match has_role {
+        true => service.await,
+        false => std::future::pending().await,
+    }
+}
+
+/// The others need not wait until they miss this worker.
+async fn say_goodbye(parts: &Parts, roles: Roles, shard_lock: uuid::Uuid) {
+    let farewell = async {
+        if roles.timers {
+            let _ = parts.store.unlock_shards(shard_lock).await;
+        }
+        if roles != Roles::NONE {
+            let _ = parts.store.remove_worker(&parts.options.worker_id).await;
+        }
+    };
+    let deadline = parts.now().plus(FAREWELL);
+    tokio::select! {
+        () = farewell => {}
+        () = parts.clock.sleep_until(deadline) => {}
     }
 }
 
@@ -97,4 +236,18 @@ pub async fn queue_everything(parts: &Parts) -> StoreResult<u64> {
         parts.publish(dispatch).await;
     }
     Ok(queued)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_read_and_named() {
+        assert_eq!(Roles::parse("all"), Ok(Roles::ALL));
+        assert_eq!(Roles::parse(""), Ok(Roles::NONE));
+        let two = Roles::parse(" timers, reaper").unwrap();
+        assert_eq!(two.names(), ["timers", "reaper"]);
+        assert_eq!(Roles::parse("engine,cook"), Err("cook".to_owned()));
+    }
 }

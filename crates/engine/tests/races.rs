@@ -59,12 +59,18 @@ mod commit;
 mod debugger;
 #[path = "races/hold.rs"]
 mod hold;
+#[path = "races/metrics.rs"]
+mod metrics;
 #[path = "races/node.rs"]
 mod node;
 #[path = "races/nodes.rs"]
 mod nodes;
+#[path = "races/quota.rs"]
+mod quota;
 #[path = "races/recovery.rs"]
 mod recovery;
+#[path = "races/retention.rs"]
+mod retention;
 #[path = "races/secret.rs"]
 mod secret;
 #[path = "races/shutdown.rs"]

@@ -168,6 +168,16 @@ fn finds_m19_unknown_commit_is_failure() {
     finds(Bug::UnknownCommitIsFailure);
 }
 
+#[test]
+fn finds_a_quota_off_by_one() {
+    finds(Bug::QuotaOffByOne);
+}
+
+#[test]
+fn finds_a_quota_that_the_stopped_keep() {
+    finds(Bug::QuotaKeptByTheStopped);
+}
+
 /// `cargo xtask sim --seed N`: one schedule with its trace. Without a seed it replays the first.
 #[test]
 fn replay() {

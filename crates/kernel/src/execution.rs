@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::id::ExecutionId;
 use crate::id::SchemaId;
+use crate::quota::QuotaClaim;
 use crate::schema::definition::Priority;
 use crate::time::Timestamp;
 
@@ -70,13 +71,14 @@ impl Status {
 coded_enum!(StepStatus { Success = 1 "success", Failed = 2 "failed", Skipped = 3 "skipped" });
 
 coded_enum!(
-    /// Why a position blocks.
+    /// Why a position blocks. `Start` and `Admission` block before the first node: a time, a place in line.
     WaitKind {
         Sleep = 1 "sleep",
         Retry = 2 "retry",
         Event = 3 "event",
         Children = 4 "children",
         Start = 5 "start",
+        Admission = 6 "admission",
     }
 );
 
@@ -109,6 +111,8 @@ pub struct Execution {
     pub tenant: Option<String>,
     /// A JSON object as text.
     pub labels: Option<String>,
+    /// The quotas it counts against; nearly always none.
+    pub quotas: Vec<QuotaClaim>,
     pub schema_id: SchemaId,
     pub schema_version: u32,
     pub status: Status,

@@ -70,6 +70,10 @@ uuid_id!(
     /// A schema, over all of its versions.
     SchemaId
 );
+uuid_id!(
+    /// An API key. Version 7: ids sort by creation time.
+    KeyId
+);
 
 #[cfg(test)]
 mod tests {

@@ -10,14 +10,17 @@
 //! | [`release`] | a worker shutting down | gives the lease back as if never taken |
 //! | [`command`] | a person or program | pause, resume, stop, signal, continue |
 //! | [`fire`] | the timers | ends the wait that the timer was made for |
+//! | [`admit`] | the scheduler | ends the wait for a place in a quota |
 //! | [`reap`] | the reaper | takes the lease from a holder that vanished |
 
+mod admit;
 mod claim;
 mod command;
 mod commit;
 mod reap;
 mod wake;
 
+pub use admit::{admit, stand_in_line};
 pub use claim::{ClaimDecision, ClaimRequest, Skip, claim};
 pub use command::{Command, ContinueMode, Refusal, command};
 pub use commit::{CommitRefusal, commit};
@@ -39,7 +42,7 @@ pub fn derive_status(state: &State, base_seq: u64, now: Timestamp) -> Status {
         (Some(Hold::Pause), _) => Status::Paused,
         (_, Some(WaitKind::Sleep | WaitKind::Retry)) => Status::Sleeping,
         (_, Some(WaitKind::Event | WaitKind::Children)) => Status::Waiting,
-        (_, Some(WaitKind::Start)) => Status::Pending,
+        (_, Some(WaitKind::Start | WaitKind::Admission)) => Status::Pending,
         (Some(Hold::Debug), None) => Status::WaitingDebug,
         (None, None) if state.seq > base_seq => Status::Running,
         (None, None) => Status::Queued,

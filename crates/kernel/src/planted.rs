@@ -16,6 +16,10 @@ pub enum Bug {
     AttemptCountedLate,
     /// M19: a commit with an unknown result counts as failed, and its work is done again.
     UnknownCommitIsFailure,
+    /// A quota lets one more in than it should.
+    QuotaOffByOne,
+    /// Whoever ends in another way than by its own commit keeps its places in quotas.
+    QuotaKeptByTheStopped,
 }
 
 #[cfg(feature = "planted-bugs")]

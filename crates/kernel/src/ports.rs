@@ -1,5 +1,12 @@
 //! What the engine needs from the world, as traits. A store or queue is one crate that implements them and
 //! passes the conformance suite in `testkit`.
 
+pub mod batches;
+pub mod hints;
+pub mod keys;
+pub mod letters;
 pub mod queue;
+pub mod quotas;
+pub mod retention;
 pub mod store;
+pub mod workers;

@@ -74,6 +74,7 @@ pub struct Change {
     pub state: State,
     /// New values for `executions`, if its row changes.
     pub status: Option<Status>,
+    pub queued_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub ending: Option<(Ending, Timestamp)>,
     pub steps: Arc<Vec<Step>>,
@@ -87,6 +88,8 @@ pub struct Change {
     pub dead_letter: Option<String>,
     /// A message is to be published once this is committed.
     pub dispatch: bool,
+    /// The holder ended an execution that held places in quotas.
+    pub frees_places: bool,
 }
 
 impl Change {
@@ -94,6 +97,7 @@ impl Change {
         Self {
             state,
             status: None,
+            queued_at: None,
             started_at: None,
             ending: None,
             steps: Arc::default(),
@@ -104,6 +108,7 @@ impl Change {
             timer: None,
             dead_letter: None,
             dispatch: false,
+            frees_places: false,
         }
     }
 
@@ -117,6 +122,7 @@ impl Change {
             lease_kept: self.state.lease.is_some(),
             ended: self.ending.as_ref().map(|(ending, _)| ending.status),
             dispatch: self.dispatch,
+            frees_places: self.frees_places,
             wake_at: self.timer.as_ref().map(|timer| timer.at),
         }
     }
@@ -140,6 +146,8 @@ pub struct Applied {
     pub lease_kept: bool,
     pub ended: Option<Status>,
     pub dispatch: bool,
+    /// Somebody who waits for a quota may come in now.
+    pub frees_places: bool,
     pub wake_at: Option<Timestamp>,
 }
 
@@ -156,6 +164,7 @@ impl Applied {
             lease_kept: state.lease.is_some(),
             ended,
             dispatch: ended.is_none() && state.lease.is_none() && state.is_runnable(),
+            frees_places: ended.is_some() && !execution.quotas.is_empty(),
             wake_at: state.wait.as_ref().and_then(|wait| wait.wake_at),
         }
     }

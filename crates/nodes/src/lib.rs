@@ -4,6 +4,7 @@
 //! Handlers see a rendered config and return an outcome. They know neither store nor queue and never
 //! name the next node. What they share of the outside world is the [`Environment`].
 
+pub mod brokers;
 pub mod http;
 
 mod condition;
@@ -14,6 +15,7 @@ mod http_request;
 mod log;
 mod math;
 mod parse;
+mod rabbitmq_publish;
 mod sleep;
 mod start;
 mod switch;
@@ -30,19 +32,26 @@ use std::sync::Arc;
 
 use pawl_kernel::node::{NodeHandler, Registry};
 
+use crate::brokers::{Brokers, NoBrokers};
 use crate::http::{AddressPolicy, HttpClient, HttpLimits};
 
 /// What effectful nodes work with, made once per process.
 #[derive(Clone)]
 pub struct Environment {
     pub http: Arc<HttpClient>,
+    pub brokers: Arc<dyn Brokers>,
 }
 
 impl Environment {
     pub fn new(policy: AddressPolicy, limits: HttpLimits) -> Self {
         Self {
             http: Arc::new(HttpClient::new(policy, limits)),
+            brokers: Arc::new(NoBrokers),
         }
+    }
+
+    pub fn with_brokers(self, brokers: Arc<dyn Brokers>) -> Self {
+        Self { brokers, ..self }
     }
 }
 
@@ -58,6 +67,7 @@ pub fn handlers(environment: &Environment) -> Vec<Arc<dyn NodeHandler>> {
         Arc::new(math::Math),
         Arc::new(sleep::Sleep),
         Arc::new(http_request::HttpRequest::new(environment)),
+        Arc::new(rabbitmq_publish::RabbitmqPublish::new(environment)),
         Arc::new(wait_event::WaitEvent),
         Arc::new(fail::Fail),
     ]

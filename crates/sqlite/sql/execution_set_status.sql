@@ -1,1 +1,3 @@
-UPDATE executions SET status = coalesce(?2, status), started_at = coalesce(?3, started_at) WHERE id = ?1
+UPDATE executions
+SET status = coalesce(?2, status), started_at = coalesce(?3, started_at), queued_at = coalesce(?4, queued_at)
+WHERE id = ?1

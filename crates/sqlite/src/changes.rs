@@ -2,20 +2,30 @@
 
 use pawl_kernel::execution::{LogRecord, State, Step};
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::store::{Dispatch, NewExecution};
+use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Change, Snapshot, WaitTimer};
 use rusqlite::{Connection, params};
 
 use crate::fault::{Fault, JobResult};
 use crate::hot;
+use crate::letters;
+use crate::quotas;
 use crate::rows::{self, Loaded, integer};
 use crate::sql;
 
-/// Returns false if the idempotency key is taken; then nothing was written.
-pub(crate) fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult<bool> {
+/// Returns false if the idempotency key is taken; then nothing was written. `claims`: the quotas that concern it, of
+/// those that could.
+pub(crate) fn create(
+    connection: &Connection,
+    new: &NewExecution,
+    claims: &[QuotaClaim],
+    shards: u32,
+) -> JobResult<bool> {
     let mut statement = connection.prepare_cached(sql::EXECUTION_INSERT)?;
-    rows::bind_execution(&mut statement, &new.execution)?;
+    rows::bind_execution(&mut statement, &new.execution, claims)?;
     if statement.raw_execute()? == 0 {
         return Ok(false);
     }
@@ -44,10 +54,11 @@ fn start_timer(state: &State) -> Option<WaitTimer> {
 /// Writes a change to the rows it was decided on.
 pub(crate) fn write(
     connection: &Connection,
-    before: &State,
+    loaded: &Loaded,
     change: &Change,
     shards: u32,
 ) -> JobResult<()> {
+    let before = &loaded.state;
     let id = before.execution_id;
     let now = change.state.updated_at;
     hot::forget(id);
@@ -68,11 +79,15 @@ pub(crate) fn write(
         insert_timer(connection, timer, now, shards)?;
     }
     if let Some(reason) = &change.dead_letter {
-        connection
-            .prepare_cached(sql::DEAD_LETTER_INSERT)?
-            .execute(params![id.0.as_bytes(), reason, now.as_micros()])?;
+        let letter = NewLetter {
+            execution_id: Some(id),
+            reason: reason.clone(),
+            message: None,
+            now,
+        };
+        letters::insert(connection, &letter)?;
     }
-    Ok(())
+    quotas::follow(connection, loaded, change)
 }
 
 /// The message that a change asks for.
@@ -109,11 +124,12 @@ fn update_execution(connection: &Connection, id: ExecutionId, change: &Change) -
                 at.as_micros(),
                 started_at
             ])?;
-    } else if change.status.is_some() || started_at.is_some() {
+    } else if change.status.is_some() || started_at.is_some() || change.queued_at.is_some() {
+        let queued_at = change.queued_at.map(Timestamp::as_micros);
         let status = change.status.map(|status| status.code());
         connection
             .prepare_cached(sql::EXECUTION_SET_STATUS)?
-            .execute(params![id.0.as_bytes(), status, started_at])?;
+            .execute(params![id.0.as_bytes(), status, started_at, queued_at])?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ const READER_CACHE_KIB: i64 = 2 * 1024;
 /// The log is folded into the database at this size, and cut back to the next size after a burst.
 const CHECKPOINT_PAGES: i64 = 4_000;
 const WAL_KEPT_BYTES: i64 = 32 * 1024 * 1024;
-const VACUUM_STEP_PAGES: i64 = 256;
+const VACUUM_STEP_PAGES: u32 = 256;
 const AUTO_VACUUM_INCREMENTAL: i64 = 2;
 const STATEMENTS_CACHED: usize = 128;
 
@@ -70,7 +70,7 @@ fn open(file: &Path, cache_kib: i64) -> rusqlite::Result<Connection> {
 pub(crate) fn tidy(connection: &Connection) {
     let result = connection
         .busy_timeout(TIDY_TIMEOUT)
-        .and_then(|()| vacuum_step(connection))
+        .and_then(|()| vacuum_step(connection, VACUUM_STEP_PAGES))
         .and_then(|()| checkpoint(connection));
     // Nothing is lost if that failed: the log is just longer until the next time.
     if let Err(error) = result.and(connection.busy_timeout(BUSY_TIMEOUT)) {
@@ -78,8 +78,20 @@ pub(crate) fn tidy(connection: &Connection) {
     }
 }
 
-fn vacuum_step(connection: &Connection) -> rusqlite::Result<()> {
-    connection.pragma(None, "incremental_vacuum", VACUUM_STEP_PAGES, |_| Ok(()))
+/// Gives up to so many free pages back. A database that was made without this mode keeps its pages for later rows.
+pub(crate) fn vacuum_step(connection: &Connection, pages: u32) -> rusqlite::Result<()> {
+    connection.pragma(None, "incremental_vacuum", pages, |_| Ok(()))
+}
+
+/// Pages of the file that hold nothing.
+pub(crate) fn free_pages(connection: &Connection) -> rusqlite::Result<u64> {
+    let pages: i64 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
+    Ok(pages.unsigned_abs())
+}
+
+pub(crate) fn page_bytes(connection: &Connection) -> rusqlite::Result<u64> {
+    let bytes: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    Ok(bytes.unsigned_abs())
 }
 
 /// A reader in the way is no error: the log stays and is emptied the next time.

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::fault::{Fault, JobResult};
 use crate::hot;
 use crate::rows::{self, Loaded, integer};
-use crate::{SqliteStore, changes, sql};
+use crate::{SqliteStore, changes, quotas, sql};
 
 #[async_trait]
 impl ExecutionStore for SqliteStore {
@@ -110,14 +110,30 @@ impl ExecutionStore for SqliteStore {
 }
 
 fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult<Created> {
-    if changes::create(connection, new, shards)? {
-        hot::remember(hot::without_texts(&new.execution), new.state.clone());
-        return Ok(Created::New);
+    let entry = quotas::enter(connection, new)?;
+    let (written, claims) = match &entry {
+        Some(entry) => (&*entry.new, entry.new.execution.quotas.as_slice()),
+        None => (new, &[][..]),
+    };
+    if changes::create(connection, written, claims, shards)? {
+        let head = hot::without_texts(&written.execution, claims);
+        hot::remember(head, written.state.clone());
+        return settle_in(connection, entry);
     }
     let id = connection
         .prepare_cached(sql::EXECUTION_BY_KEY)?
         .query_row([&new.execution.idempotency_key], |row| rows::uuid(row, 0))?;
     Ok(Created::Existing(ExecutionId(id)))
+}
+
+/// The rows of the quotas that a new execution counts against.
+fn settle_in(connection: &Connection, entry: Option<quotas::Entry>) -> JobResult<Created> {
+    let Some(entry) = entry else {
+        return Ok(Created::New);
+    };
+    let answer = entry.answer();
+    entry.write(connection)?;
+    Ok(answer)
 }
 
 fn claim(
@@ -132,11 +148,11 @@ fn claim(
     match lifecycle::claim(&loaded.execution, &loaded.state, request, now) {
         ClaimDecision::Skip(skip) => Ok(Claim::Skipped(skip)),
         ClaimDecision::End(change) => {
-            changes::write(connection, &loaded.state, &change, shards)?;
+            changes::write(connection, &loaded, &change, shards)?;
             Ok(Claim::Ended(change.outcome()))
         }
         ClaimDecision::Take(change) => {
-            changes::write(connection, &loaded.state, &change, shards)?;
+            changes::write(connection, &loaded, &change, shards)?;
             Ok(Claim::Taken(Box::new(claimed(loaded, *change))))
         }
     }
@@ -171,7 +187,7 @@ fn commit(
     match lifecycle::commit(&loaded.execution, &loaded.state, transition) {
         Err(refusal) => Ok(Err(refusal)),
         Ok(change) => {
-            changes::write(connection, &loaded.state, &change, shards)?;
+            changes::write(connection, &loaded, &change, shards)?;
             let outcome = change.outcome();
             let Claimed { execution, state } = claimed(loaded, change);
             hot::remember(execution, state);
@@ -204,7 +220,7 @@ fn release(
     else {
         return Ok(None);
     };
-    changes::write(connection, &loaded.state, &change, shards)?;
+    changes::write(connection, &loaded, &change, shards)?;
     Ok(changes::dispatch(&loaded, &change))
 }
 
@@ -247,7 +263,7 @@ fn obey(
         Ok(change) => change,
     };
     if let Some(change) = &change {
-        changes::write(connection, &loaded.state, change, shards)?;
+        changes::write(connection, &loaded, change, shards)?;
     }
     Ok(Ok(obeyed(&loaded, change.as_ref(), now)))
 }

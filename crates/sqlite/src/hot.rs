@@ -9,7 +9,9 @@ use std::collections::HashMap;
 
 use pawl_kernel::execution::{Execution, State};
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::quota::QuotaClaim;
 
+use crate::quotas;
 use crate::rows::Loaded;
 
 /// Beyond this, all is forgotten: it can only mean that leases were lost without a word.
@@ -39,10 +41,11 @@ pub(crate) fn remember(execution: Execution, state: State) {
 }
 
 /// What decisions look at, as [`crate::rows::load_head`] reads it.
-pub(crate) fn without_texts(execution: &Execution) -> Execution {
+pub(crate) fn without_texts(execution: &Execution, claims: &[QuotaClaim]) -> Execution {
     Execution {
         tenant: None,
         labels: None,
+        quotas: claims.to_vec(),
         created_by: String::new(),
         correlation_id: String::new(),
         idempotency_key: None,
@@ -60,4 +63,5 @@ pub(crate) fn forget(id: ExecutionId) {
 /// After a rollback nothing remembered is certain.
 pub(crate) fn forget_all() {
     ROWS.with_borrow_mut(HashMap::clear);
+    quotas::forget_set_names();
 }

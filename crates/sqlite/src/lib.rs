@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`SqliteStore::open`] here, `writer` (one thread, group commit), `readers`, `changes` (how a
 //! decision of the kernel becomes rows), then one module per role of the store: `executions`, `recovery`,
-//! `timers`, `catalog`, `queries`. [`EmbeddedQueue`] is the queue that goes with it.
+//! `timers`, `catalog`, `queries`, `keys`, `letters`. [`EmbeddedQueue`] is the queue that goes with it.
 //!
 //! Promises: what was answered is on disk; jobs that fail, fail alone; no rule of the protocol lives here.
 
@@ -14,20 +14,27 @@ mod executions;
 mod fault;
 mod folder;
 mod hot;
+mod keys;
+mod letters;
 mod migrations;
 mod queries;
 mod queue;
+mod quotas;
 mod readers;
 mod recovery;
+mod retention;
 mod rows;
 mod sql;
 mod timers;
+mod workers;
 mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use folder::LockError;
 pub use migrations::MigrationError;
+use pawl_kernel::ports::batches::BatchSizes;
 pub use queue::{CAPACITY, EmbeddedQueue};
 use rusqlite::{Connection, ErrorCode};
 
@@ -121,6 +128,11 @@ impl SqliteStore {
             shards: options.timer_shards.max(1),
             _lock: lock,
         })
+    }
+
+    /// How many jobs of the writer shared a transaction.
+    pub fn batches(&self) -> Arc<BatchSizes> {
+        self.writer.batches()
     }
 
     /// Finishes what is under way, folds the log into the database and ends the threads. The folder stays

@@ -25,6 +25,10 @@ const MIGRATIONS: &[Migration] = migrations![
     1 "0001_executions",
     2 "0002_schemas",
     3 "0003_timers",
+    4 "0004_keys",
+    5 "0005_quotas",
+    6 "0006_workers",
+    7 "0007_retention",
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -3,11 +3,9 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Status, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{
-    DeadLetter, ExecutionFilter, ExecutionView, QueryStore, StoreResult,
-};
+use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
 use pawl_kernel::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
+use rusqlite::{Connection, OptionalExtension, Statement, params};
 use uuid::Uuid;
 
 use crate::fault::JobResult;
@@ -79,16 +77,6 @@ impl QueryStore for SqliteStore {
             .run(move |connection| {
                 let mut statement = connection.prepare_cached(sql::SIGNALS_ALL)?;
                 let found = statement.query_map([id.0.as_bytes()], rows::signal)?;
-                Ok(found.collect::<Result<_, _>>()?)
-            })
-            .await
-    }
-
-    async fn dead_letters(&self, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>> {
-        self.readers
-            .run(move |connection| {
-                let mut statement = connection.prepare_cached(sql::DEAD_LETTERS_AFTER)?;
-                let found = statement.query_map(params![integer(after), limit], dead_letter)?;
                 Ok(found.collect::<Result<_, _>>()?)
             })
             .await
@@ -278,15 +266,6 @@ fn part_of_id(text: &str) -> Option<String> {
     let digits = text.replace('-', "").to_uppercase();
     let is_part = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_hexdigit());
     is_part.then_some(digits)
-}
-
-fn dead_letter(row: &Row<'_>) -> rusqlite::Result<DeadLetter> {
-    Ok(DeadLetter {
-        id: rows::count(row, 0)?,
-        execution_id: rows::optional_uuid(row, 1)?.map(ExecutionId),
-        reason: row.get(2)?,
-        created_at: rows::time(row, 3)?,
-    })
 }
 
 pub(crate) fn timer_shard(

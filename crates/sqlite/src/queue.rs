@@ -42,6 +42,11 @@ impl EmbeddedQueue {
         self.lock().waiting()
     }
 
+    /// Messages of one class that wait for a worker.
+    pub fn depth(&self, class: PriorityClass) -> usize {
+        self.lock().classes[place(class)].len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -132,6 +137,14 @@ impl Queue for EmbeddedQueue {
     }
 }
 
+fn place(class: PriorityClass) -> usize {
+    match class {
+        PriorityClass::High => 0,
+        PriorityClass::Normal => 1,
+        PriorityClass::Low => 2,
+    }
+}
+
 struct Entry {
     message: Message,
     redelivered: bool,
@@ -163,11 +176,7 @@ impl Inner {
     }
 
     fn class(&mut self, entry: &Entry) -> &mut VecDeque<Entry> {
-        &mut self.classes[match entry.message.priority {
-            PriorityClass::High => 0,
-            PriorityClass::Normal => 1,
-            PriorityClass::Low => 2,
-        }]
+        &mut self.classes[place(entry.message.priority)]
     }
 
     fn put_back(&mut self, tag: u64) {

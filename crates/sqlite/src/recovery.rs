@@ -58,13 +58,14 @@ impl RecoveryStore for SqliteStore {
 
     async fn sweep(&self, request: SweepRequest) -> StoreResult<Sweep> {
         let looked_for = request.clone();
-        let (found, next) = self
+        let (found, looked_at, next) = self
             .readers
             .run_at_once(move |connection| look_for(connection, &looked_for))
             .await?;
         if found.is_empty() {
             return Ok(Sweep {
                 due: Vec::new(),
+                looked_at,
                 next,
             });
         }
@@ -75,7 +76,11 @@ impl RecoveryStore for SqliteStore {
                 found.iter().filter_map(put_off).collect()
             })
             .await?;
-        Ok(Sweep { due, next })
+        Ok(Sweep {
+            due,
+            looked_at,
+            next,
+        })
     }
 }
 
@@ -90,7 +95,7 @@ fn clear_leases(connection: &Connection, now: Timestamp, shards: u32) -> JobResu
             continue;
         };
         if let Some(change) = lifecycle::recover(&loaded.execution, &loaded.state, now) {
-            changes::write(connection, &loaded.state, &change, shards)?;
+            changes::write(connection, &loaded, &change, shards)?;
             cleared += 1;
         }
     }
@@ -122,7 +127,7 @@ fn reap(
     let Some(change) = lifecycle::reap(&loaded.execution, &loaded.state, on_stuck, now) else {
         return Ok(None);
     };
-    changes::write(connection, &loaded.state, &change, shards)?;
+    changes::write(connection, &loaded, &change, shards)?;
     Ok(Some(Reaped {
         applied: change.outcome(),
         dispatch: changes::dispatch(&loaded, &change),
@@ -133,11 +138,12 @@ fn reap(
 fn look_for(
     connection: &Connection,
     request: &SweepRequest,
-) -> JobResult<(Vec<ExecutionId>, Option<ExecutionId>)> {
+) -> JobResult<(Vec<ExecutionId>, u32, Option<ExecutionId>)> {
     let statuses = [Status::Running, Status::Queued];
     let page = open_ids(connection, &statuses, request.after, request.limit)?;
     let full = page.len() == request.limit as usize;
     let next = page.last().copied().filter(|_| full);
+    let looked_at = u32::try_from(page.len()).unwrap_or(u32::MAX);
     let mut found = Vec::new();
     for id in page {
         let loaded = rows::load_head(connection, id)?;
@@ -145,7 +151,7 @@ fn look_for(
             found.push(id);
         }
     }
-    Ok((found, next))
+    Ok((found, looked_at, next))
 }
 
 /// Ids of executions with one of these statuses, in order, whatever status each has.

@@ -7,6 +7,7 @@ use pawl_kernel::execution::{
     Status, Step, StepStatus, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::{ToSql, Type};
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement};
@@ -41,8 +42,8 @@ pub(crate) fn load_head(connection: &Connection, id: ExecutionId) -> Result<Opti
         .optional()
 }
 
-const HEAD_COLUMNS: usize = 10;
-const EXECUTION_COLUMNS: usize = 24;
+const HEAD_COLUMNS: usize = 11;
+const EXECUTION_COLUMNS: usize = 25;
 const STATE_COLUMNS: usize = 29;
 
 pub(crate) fn loaded(row: &Row<'_>) -> Result<Loaded> {
@@ -60,6 +61,7 @@ fn head(row: &Row<'_>, id: ExecutionId) -> Result<Execution> {
         id,
         tenant: None,
         labels: None,
+        quotas: claims(row, 10)?,
         schema_id: SchemaId(uuid(row, 0)?),
         schema_version: row.get(1)?,
         status: coded(row, 2, Status::from_code)?,
@@ -89,6 +91,7 @@ fn execution(row: &Row<'_>) -> Result<Execution> {
         id: ExecutionId(uuid(row, 0)?),
         tenant: row.get(1)?,
         labels: row.get(2)?,
+        quotas: claims(row, 24)?,
         schema_id: SchemaId(uuid(row, 3)?),
         schema_version: row.get(4)?,
         status: coded(row, 5, Status::from_code)?,
@@ -113,7 +116,11 @@ fn execution(row: &Row<'_>) -> Result<Execution> {
     })
 }
 
-pub(crate) fn bind_execution(statement: &mut Statement<'_>, execution: &Execution) -> Result<()> {
+pub(crate) fn bind_execution(
+    statement: &mut Statement<'_>,
+    execution: &Execution,
+    claims: &[QuotaClaim],
+) -> Result<()> {
     let mut binder = Binder::new(statement);
     binder.put(execution.id.0.as_bytes())?;
     binder.put(&execution.tenant)?;
@@ -138,7 +145,15 @@ pub(crate) fn bind_execution(statement: &mut Statement<'_>, execution: &Executio
     binder.put(execution.finished_at.map(Timestamp::as_micros))?;
     binder.put(&execution.initial)?;
     binder.put(&execution.output)?;
-    binder.put(&execution.error)
+    binder.put(&execution.error)?;
+    binder.put(QuotaClaim::to_column(claims))
+}
+
+fn claims(row: &Row<'_>, at: usize) -> Result<Vec<QuotaClaim>> {
+    let text = row.get_ref(at)?.as_str_or_null()?;
+    QuotaClaim::from_column(text).map_err(|problem| {
+        rusqlite::Error::FromSqlConversionFailure(at, Type::Text, problem.into())
+    })
 }
 
 fn state(row: &Row<'_>, at: usize) -> Result<State> {
@@ -337,7 +352,7 @@ pub(crate) fn count(row: &Row<'_>, at: usize) -> Result<u64> {
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, value))
 }
 
-fn optional_count(row: &Row<'_>, at: usize) -> Result<Option<u64>> {
+pub(crate) fn optional_count(row: &Row<'_>, at: usize) -> Result<Option<u64>> {
     match row.get::<_, Option<i64>>(at)? {
         None => Ok(None),
         Some(_) => count(row, at).map(Some),

@@ -274,6 +274,6 @@ fn fire(
     let Some(change) = lifecycle::fire(&loaded.execution, &loaded.state, timer.guid, now) else {
         return Ok(None);
     };
-    changes::write(connection, &loaded.state, &change, shards)?;
+    changes::write(connection, &loaded, &change, shards)?;
     Ok(changes::dispatch(&loaded, &change))
 }

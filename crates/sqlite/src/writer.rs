@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use pawl_kernel::ports::batches::BatchSizes;
 use pawl_kernel::ports::store::{StoreError, StoreResult};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -30,6 +31,7 @@ pub(crate) struct Writer {
     sender: Sender<Message>,
     permits: Arc<Semaphore>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    batches: Arc<BatchSizes>,
 }
 
 enum Message {
@@ -40,14 +42,22 @@ enum Message {
 impl Writer {
     pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
+        let batches = Arc::<BatchSizes>::default();
+        let sizes = batches.clone();
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || serve(connection, &receiver))?;
+            .spawn(move || serve(connection, &receiver, &sizes))?;
         Ok(Self {
             sender,
             permits: Arc::new(Semaphore::new(JOBS_WAITING_MAX)),
             thread: Mutex::new(Some(thread)),
+            batches,
         })
+    }
+
+    /// How many jobs shared a transaction.
+    pub(crate) fn batches(&self) -> Arc<BatchSizes> {
+        self.batches.clone()
     }
 
     /// Runs `work` in a transaction; returns once that is durable. `work` may run more than once, each time on
@@ -140,13 +150,13 @@ fn panicked() -> Fault {
 
 type Batch = Vec<Box<dyn Job>>;
 
-fn serve(mut connection: Connection, receiver: &Receiver<Message>) {
+fn serve(mut connection: Connection, receiver: &Receiver<Message>, sizes: &BatchSizes) {
     let mut written = false;
     loop {
         match next(receiver, written) {
             Ok(Message::Job(first)) => {
                 let before = connection.total_changes();
-                let open = serve_batch(&mut connection, first, receiver);
+                let open = serve_batch(&mut connection, first, receiver, sizes);
                 written |= connection.total_changes() != before;
                 if !open {
                     break;
@@ -185,6 +195,7 @@ fn serve_batch(
     connection: &mut Connection,
     first: Box<dyn Job>,
     receiver: &Receiver<Message>,
+    sizes: &BatchSizes,
 ) -> bool {
     let mut batch: Batch = vec![first];
     let mut open = true;
@@ -195,6 +206,7 @@ fn serve_batch(
             Stop::FindTheBadOne => run_apart(connection, &mut batch),
         }
     }
+    sizes.record(batch.len());
     for job in batch {
         job.answer();
     }

@@ -15,13 +15,18 @@ mod claim;
 mod command;
 mod commit;
 mod create;
+mod keys;
+mod letters;
 mod payload;
 mod query;
 mod queue_cases;
+mod quota;
 mod recovery;
+mod retention;
 mod scene;
 mod signal;
 mod timer;
+mod workers;
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -57,7 +62,12 @@ pub const CASES: &[&[StoreCase]] = &[
     recovery::CASES,
     catalog::CASES,
     query::CASES,
+    keys::CASES,
+    letters::CASES,
+    retention::CASES,
+    workers::CASES,
     payload::CASES,
+    quota::CASES,
 ];
 
 pub const QUEUE_CASES: &[QueueCase] = queue_cases::CASES;

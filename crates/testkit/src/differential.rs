@@ -4,6 +4,7 @@
 //! may choose: numbers of shards, log lines and dead letters, the words of an error, and the order of
 //! lists that the ports leave open.
 
+mod quotas;
 mod rows;
 mod verbs;
 
@@ -27,7 +28,21 @@ use crate::fixture;
 /// # Panics
 /// At the first difference, with the seed and the verbs so far.
 pub async fn compare(seed: u64, length: usize, a: Arc<dyn Store>, b: Arc<dyn Store>) {
+    play(Story::new(seed, a, b), length).await;
+}
+
+/// As [`compare`], with quotas that most executions count against.
+///
+/// # Panics
+/// At the first difference, with the seed and the verbs so far.
+pub async fn compare_with_quotas(seed: u64, length: usize, a: Arc<dyn Store>, b: Arc<dyn Store>) {
     let mut story = Story::new(seed, a, b);
+    story.quotas = true;
+    story.executions = 2 * EXECUTIONS;
+    play(story, length).await;
+}
+
+async fn play(mut story: Story, length: usize) {
     let schema = fixture::schema(1);
     story
         .same(async |store| told(store.save_schema(schema.clone()).await))
@@ -51,6 +66,10 @@ struct Story {
     /// Who works the timers.
     timer_guid: Uuid,
     signals: u64,
+    /// Executions count against quotas.
+    quotas: bool,
+    /// How many are made.
+    executions: u64,
     /// What was asked, for the report.
     trace: Vec<String>,
 }
@@ -70,6 +89,8 @@ impl Story {
             created: 0,
             claimed: Vec::new(),
             signals: 0,
+            quotas: false,
+            executions: EXECUTIONS,
             trace: Vec::new(),
         }
     }

@@ -5,7 +5,10 @@
 //! raises the worker's [`Crash`] flag and waits for ever, and from then on no call of that worker gets
 //! through, until the supervisor has aborted its tasks.
 
+mod desk;
 mod queue;
+mod quotas;
+mod retention;
 mod store;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

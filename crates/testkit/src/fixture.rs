@@ -82,6 +82,7 @@ fn execution(n: u64) -> Execution {
         id: execution_id(n),
         tenant: None,
         labels: None,
+        quotas: Vec::new(),
         schema_id: schema_id(1),
         schema_version: 1,
         status: Status::Queued,

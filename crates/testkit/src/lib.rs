@@ -9,7 +9,9 @@
 
 pub mod clock;
 pub mod conformance;
+pub mod crowd;
 pub mod differential;
+pub mod exposition;
 pub mod faults;
 pub mod fixture;
 pub mod model;

@@ -6,10 +6,15 @@
 
 mod catalog;
 mod execution;
+mod keys;
+mod letters;
 mod query;
+mod quota;
 mod recovery;
+mod retention;
 mod tables;
 mod timer;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -18,7 +23,8 @@ use uuid::Uuid;
 
 use pawl_kernel::execution::{Execution, Signal, State, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{DeadLetter, DueTimer};
+use pawl_kernel::ports::letters::DeadLetter;
+use pawl_kernel::ports::store::DueTimer;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Snapshot;
 
@@ -42,6 +48,8 @@ pub struct Dump {
     /// Timer rows not yet collected, and those that are.
     pub incoming: Vec<DueTimer>,
     pub processing: Vec<DueTimer>,
+    /// Who holds a place in which quota.
+    pub holders: Vec<(String, ExecutionId)>,
     /// How many commits were refused because the lease was lost.
     pub fenced: u64,
 }
@@ -62,6 +70,12 @@ pub struct JournalEntry {
     pub row_ended: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    Came,
+    Went,
+}
+
 impl ModelStore {
     pub fn new() -> Self {
         Self::default()
@@ -69,6 +83,12 @@ impl ModelStore {
 
     pub fn dump(&self) -> Dump {
         self.lock().dump()
+    }
+
+    /// Who could be run from when on, and who ended, in the order in which it happened. Written without asking the
+    /// quotas, so that a limit that was exceeded shows.
+    pub fn comings_and_goings(&self) -> Vec<(ExecutionId, Presence)> {
+        self.lock().presence.clone()
     }
 
     pub fn journal(&self) -> Vec<JournalEntry> {

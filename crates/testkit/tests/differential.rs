@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pawl_kernel::execution::Status;
-use pawl_testkit::differential::compare;
+use pawl_testkit::differential::{compare, compare_with_quotas};
 use pawl_testkit::model::ModelStore;
 
 #[tokio::test]
@@ -24,4 +24,25 @@ async fn the_model_agrees_with_itself() {
     assert!(commits > 1000, "{commits} commits");
     assert!(fenced > 50, "{fenced} fenced");
     assert!(letters > 10, "{letters} dead letters");
+}
+
+#[tokio::test]
+async fn the_model_agrees_with_itself_about_quotas() {
+    let (mut admitted, mut in_line, mut ended) = (0, 0, 0);
+    for seed in 0..200 {
+        let (a, b) = (Arc::new(ModelStore::new()), Arc::new(ModelStore::new()));
+        compare_with_quotas(seed, 100, a.clone(), b).await;
+        for execution in a.dump().executions {
+            let counted = !execution.quotas.is_empty();
+            let queued_later = execution
+                .queued_at
+                .is_some_and(|at| at > execution.created_at);
+            admitted += usize::from(counted && queued_later);
+            in_line += usize::from(counted && execution.status == Status::Pending);
+            ended += usize::from(counted && execution.status.is_terminal());
+        }
+    }
+    assert!(admitted > 150, "{admitted} admitted from the line");
+    assert!(in_line > 200, "{in_line} in line at the end");
+    assert!(ended > 100, "{ended} ended");
 }

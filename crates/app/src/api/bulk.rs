@@ -160,11 +160,11 @@ async fn run(
     ids: &[ExecutionId],
 ) -> Outcomes {
     let results = stream::iter(ids.iter().copied())
-        .map(|id| apply(state, action, identity, id))
+        .map(|id| async move { (id, apply(state, action, identity, id).await) })
         .buffer_unordered(TOGETHER);
     results
-        .fold(Outcomes::default(), |outcomes, result| async {
-            outcomes.and(result)
+        .fold(Outcomes::default(), |outcomes, (id, result)| async move {
+            outcomes.and(id, result)
         })
         .await
 }
@@ -190,13 +190,13 @@ async fn apply(
 }
 
 impl Outcomes {
-    fn and(mut self, result: Result<(), ControlError>) -> Self {
+    fn and(mut self, id: ExecutionId, result: Result<(), ControlError>) -> Self {
         match result {
             Ok(()) => self.done += 1,
             Err(ControlError::NotFound(_)) => self.not_found += 1,
             Err(ControlError::Conflict(_) | ControlError::Invalid { .. }) => self.conflict += 1,
             Err(error) => {
-                tracing::warn!(%error, "one execution of a bulk action failed");
+                tracing::warn!(execution_id = %id, %error, "one execution of a bulk action failed");
                 self.failed += 1;
             }
         }

@@ -115,6 +115,7 @@ pub(super) async fn retry(
         new_effect_key: fields.flag("new_effect_key")?.unwrap_or(false),
         variables: fields.object("variables")?,
         debug_mode: fields.flag("debug_mode")?.unwrap_or(false),
+        idempotency_key: None,
         created_by: identity.created_by,
     };
     let started = state.control.retry(id, request).await?;
@@ -122,7 +123,7 @@ pub(super) async fn retry(
 }
 
 /// A text like `1h30m`, or a number of seconds.
-fn duration(fields: &mut Fields, name: &str) -> ApiResult<Option<Duration>> {
+pub(super) fn duration(fields: &mut Fields, name: &str) -> ApiResult<Option<Duration>> {
     let Some(value) = fields.take(name) else {
         return Ok(None);
     };

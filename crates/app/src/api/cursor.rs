@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Step,
     Log,
     DeadLetter,
+    Key,
+    Quota,
 }
 
 impl Kind {
@@ -27,6 +29,8 @@ impl Kind {
             Self::Step => "t:",
             Self::Log => "l:",
             Self::DeadLetter => "d:",
+            Self::Key => "k:",
+            Self::Quota => "q:",
         }
     }
 }

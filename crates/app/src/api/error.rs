@@ -39,7 +39,7 @@ impl ApiError {
         self
     }
 
-    fn header(mut self, name: HeaderName, value: &'static str) -> Self {
+    pub(super) fn header(mut self, name: HeaderName, value: &'static str) -> Self {
         self.0.header = Some((name, HeaderValue::from_static(value)));
         self
     }
@@ -85,6 +85,10 @@ impl ApiError {
 
     pub(super) fn message(&self) -> &str {
         &self.0.message
+    }
+
+    pub(super) fn is_unauthorized(&self) -> bool {
+        self.0.status == StatusCode::UNAUTHORIZED
     }
 }
 

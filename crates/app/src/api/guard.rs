@@ -1,81 +1,61 @@
-//! Who may ask at all. A server on loopback needs no login, so it must make sure that the one who asks is not
-//! a web page from elsewhere: neither by a name that resolves here (DNS rebinding) nor by a forged request.
+//! What a request must be before anybody looks at it. A server on loopback needs no login, so it must make sure
+//! that the one who asks is not a web page from elsewhere: neither by a name that resolves here (DNS rebinding)
+//! nor by a forged request. Who asks, and whether they may, is the business of [`access`].
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 
-use axum::extract::{FromRequestParts, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use serde_json::{Value, json};
 
 use super::ApiState;
+use super::access;
 use super::error::{ApiError, ApiResult};
 
-/// Who asks: what goes into `created_by` and into the context as `user`.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Identity {
-    pub(super) created_by: String,
-    pub(super) user: Value,
-}
+pub(super) use super::access::Identity;
 
-impl Identity {
-    /// Everybody on loopback.
-    fn developer() -> Self {
-        Self {
-            created_by: "dev".into(),
-            user: json!({"id": 1, "email": "dev@localhost"}),
-        }
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Identity {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
-        let found = parts.extensions.get::<Self>().cloned();
-        found.ok_or_else(|| ApiError::internal("a route is mounted outside the guard"))
-    }
-}
-
-/// The inner guard: refuses strangers, and says who it is that asks.
+/// The inner guard: refuses requests that are too large or that a foreign page has sent.
 pub(super) async fn admit(
     State(state): State<ApiState>,
     mut request: Request,
     next: Next,
 ) -> Response {
+    // Whoever prints headers prints no key.
+    if let Some(key) = request.headers_mut().get_mut(header::AUTHORIZATION) {
+        key.set_sensitive(true);
+    }
     match check(&state, &request) {
-        Ok(identity) => {
-            request.extensions_mut().insert(identity);
-            next.run(request).await
-        }
+        Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
     }
 }
 
-fn check(state: &ApiState, request: &Request) -> ApiResult<Identity> {
+fn check(state: &ApiState, request: &Request) -> ApiResult<()> {
     let (headers, uri) = (request.headers(), request.uri());
     check_size(state, headers, uri)?;
     let host = host(headers, uri)?;
-    if !is_trusted(state, host) {
+    let changes = changes_state(request.method());
+    // A page can send no key of its own accord, so with keys only what changes something is looked at closely.
+    let open = state.access.is_open();
+    if open && !is_trusted(state, host) {
         let message = format!(
             "this server does not answer under the name `{}`",
             shorten(host)
         );
         return Err(forbidden(message));
     }
-    if let Some(origin) = headers.get(header::ORIGIN) {
+    if let Some(origin) = headers.get(header::ORIGIN).filter(|_| open || changes) {
         check_origin(state, origin, host)?;
     }
-    if changes_state(request.method()) && is_cross_site(headers) {
+    if changes && is_cross_site(headers) {
         return Err(forbidden(
             "requests from other sites may not change anything".into(),
         ));
     }
-    Ok(authenticate())
+    Ok(())
 }
 
 /// The connection's buffer bounds the head only roughly.
@@ -93,11 +73,6 @@ fn check_size(state: &ApiState, headers: &HeaderMap, uri: &Uri) -> ApiResult<()>
     let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
     let message = format!("address and headers together are larger than {limit} bytes");
     Err(ApiError::new(status, "LIMIT_EXCEEDED", message))
-}
-
-/// API keys and sessions will be looked up here.
-fn authenticate() -> Identity {
-    Identity::developer()
 }
 
 /// `host[:port]` of the request: one header, and the same as in an absolute request line.
@@ -118,12 +93,14 @@ fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> ApiResult<&'a str> {
 }
 
 fn is_trusted(state: &ApiState, host: &str) -> bool {
+    is_loopback(split_port(host).0) || is_listed(state, host)
+}
+
+/// One of the names that were given to this server.
+fn is_listed(state: &ApiState, host: &str) -> bool {
     let (name, _) = split_port(host);
-    is_loopback(name)
-        || state
-            .trusted_hosts
-            .iter()
-            .any(|trusted| trusted.eq_ignore_ascii_case(name))
+    let mut names = state.trusted_hosts.iter();
+    names.any(|trusted| trusted.eq_ignore_ascii_case(name))
 }
 
 fn is_loopback(name: &str) -> bool {
@@ -151,13 +128,20 @@ fn check_origin(state: &ApiState, origin: &HeaderValue, host: &str) -> ApiResult
         .strip_prefix("http://")
         .or_else(|| text.strip_prefix("https://"));
     match place {
-        Some(place) if is_trusted(state, place) && split_port(place).1 == split_port(host).1 => {
-            Ok(())
-        }
+        Some(place) if is_own_place(state, place, host) => Ok(()),
         _ => Err(forbidden(format!(
             "requests from the origin `{}` are refused",
             shorten(text)
         ))),
+    }
+}
+
+/// Where keys are needed the server has any name: then its own page is the one that names it as the request does.
+fn is_own_place(state: &ApiState, place: &str, host: &str) -> bool {
+    let same_port = split_port(place).1 == split_port(host).1;
+    match state.access.is_open() {
+        true => is_trusted(state, place) && same_port,
+        false => place.eq_ignore_ascii_case(host) || (is_listed(state, place) && same_port),
     }
 }
 
@@ -202,17 +186,27 @@ pub(super) async fn seal(request: Request, next: Next) -> Response {
     response
 }
 
-pub(super) async fn no_such_route() -> ApiError {
-    ApiError::not_found("there is nothing under this path; /api/docs lists what there is")
+/// Without a key nobody learns even what there is not.
+pub(super) async fn no_such_route(State(state): State<ApiState>, headers: HeaderMap) -> ApiError {
+    match access::identify(&state, &headers).await {
+        Ok(_) => {
+            ApiError::not_found("there is nothing under this path; /api/docs lists what there is")
+        }
+        Err(refused) => refused,
+    }
 }
 
-pub(super) async fn no_such_method(method: Method) -> ApiError {
+pub(super) async fn no_such_method(
+    State(state): State<ApiState>,
+    method: Method,
+    headers: HeaderMap,
+) -> ApiError {
     let message = format!("this path does not take {}", shorten(method.as_str()));
-    ApiError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "METHOD_NOT_ALLOWED",
-        message,
-    )
+    let status = StatusCode::METHOD_NOT_ALLOWED;
+    match access::identify(&state, &headers).await {
+        Ok(_) => ApiError::new(status, "METHOD_NOT_ALLOWED", message),
+        Err(refused) => refused,
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Why an execution is where it is, and where two runs part.
 
 use axum::extract::State;
+use pawl_engine::alive_since;
 use pawl_engine::insight::{diff, explain};
-use pawl_kernel::execution::{Status, Step};
+use pawl_kernel::execution::{Status, Step, WaitKind};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView};
 use pawl_kernel::schema::definition::Definition;
@@ -26,8 +27,17 @@ pub(super) async fn why(State(state): State<ApiState>, path: PathParts) -> ApiRe
         timer_shard: timer_shard(&state, &view).await?,
         unknown_type: unknown_type(&state, &view).await?,
         sweep_after: state.parts().options.sweep_after,
+        line: line(&state, &view).await?,
     };
     Ok(wire::ok(&explain::explain(&view, &around)))
+}
+
+async fn line(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<explain::InLine>> {
+    let wait = view.state.wait.as_ref();
+    if wait.is_none_or(|wait| wait.kind != WaitKind::Admission) {
+        return Ok(None);
+    }
+    Ok(explain::line_of(state.store(), view.execution.id, state.now()).await?)
 }
 
 async fn timer_shard(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<u32>> {
@@ -44,7 +54,7 @@ async fn timer_shard(state: &ApiState, view: &ExecutionView) -> ApiResult<Option
     Ok(shards.pop().flatten())
 }
 
-/// The type of the current node, if this process does not know it.
+/// The type of the current node, if no worker that lives knows it.
 async fn unknown_type(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<String>> {
     let execution = &view.execution;
     let version = state
@@ -59,8 +69,23 @@ async fn unknown_type(state: &ApiState, view: &ExecutionView) -> ApiResult<Optio
     let current = nodes
         .into_iter()
         .find(|node| *node.id == *view.state.position.node_id);
-    let unknown = current.filter(|node| state.parts().registry.get(&node.node_type).is_none());
-    Ok(unknown.map(|node| node.node_type))
+    let Some(current) = current else {
+        return Ok(None);
+    };
+    let known = somebody_runs(state, &current.node_type).await?;
+    Ok((!known).then_some(current.node_type))
+}
+
+/// Whoever runs executions says what it can run; where nobody has reported yet, this process speaks for all.
+async fn somebody_runs(state: &ApiState, node_type: &str) -> ApiResult<bool> {
+    let since = alive_since(state.parts(), state.now());
+    let mut workers = state.store().workers(since).await?;
+    workers.retain(|worker| worker.roles.iter().any(|role| role == "engine"));
+    if workers.is_empty() {
+        return Ok(state.parts().registry.get(node_type).is_some());
+    }
+    let mut types = workers.iter().flat_map(|worker| &worker.node_types);
+    Ok(types.any(|known| known == node_type))
 }
 
 pub(super) async fn compare(

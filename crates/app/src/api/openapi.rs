@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
+use super::access::Needs;
 use super::error::{ApiError, ApiResult};
 use super::routes::{self, Route};
 use super::wire;
@@ -72,7 +73,10 @@ fn build() -> Result<Value, String> {
             "description": "Durable workflows from one binary. Errors are {error, message, details}; lists take limit and cursor.",
         },
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
+        },
     }))
 }
 
@@ -86,6 +90,10 @@ fn operation(route: &Route) -> Value {
     });
     if let Some(body) = &route.body {
         operation["requestBody"] = request_body(body);
+    }
+    if let Needs::Role(role) = route.needs {
+        operation["security"] = json!([{"key": []}]);
+        operation["x-role"] = role.name().into();
     }
     operation
 }
@@ -150,6 +158,7 @@ fn response(answer: &Answer) -> Value {
     let kind = match answer.schema {
         "" => return json!({"description": describe(answer.status)}),
         "Html" => "text/html",
+        "Metrics" => "text/plain",
         "EventStream" => "text/event-stream",
         _ => "application/json",
     };

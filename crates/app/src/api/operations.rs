@@ -1,21 +1,16 @@
-//! Node types, the doctor, dead letters, workers, health.
+//! Node types, the doctor.
 
 use axum::extract::State;
 use pawl_engine::insight::doctor::{self, Report};
 use serde_json::{Map, Value, json};
-use tokio::time::{Duration, timeout};
 
 use super::ApiState;
 use super::body::OptionalJson;
-use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::path::PathParts;
 use super::query::RawQuery;
-use super::wire::{self, DeadLetterJson, Page};
-
-/// A store that takes longer is not ready, whatever it answers then.
-const READY_TIME: Duration = Duration::from_secs(2);
+use super::wire::{self, Page};
 
 pub(super) async fn node_types(State(state): State<ApiState>) -> ApiResult {
     let items = state
@@ -68,52 +63,4 @@ async fn report(state: &ApiState, fix: bool) -> ApiResult {
     Ok(wire::ok(&json!({
         "healthy": healthy, "open_executions": open_executions, "findings": findings, "about": about,
     })))
-}
-
-pub(super) async fn dead_letters(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    let query = raw.with(&[&["limit", "cursor"]])?;
-    let limit = query.limit()?;
-    let after = cursor::from_query(Kind::DeadLetter, &query)?.unwrap_or(0);
-    let mut letters = state.store().dead_letters(after, limit + 1).await?;
-    let more = letters.len() > limit as usize;
-    letters.truncate(limit as usize);
-    let next = letters
-        .last()
-        .filter(|_| more)
-        .map(|letter| cursor::write(Kind::DeadLetter, letter.id));
-    Ok(wire::ok(&Page {
-        items: letters.iter().map(DeadLetterJson::from).collect(),
-        next,
-    }))
-}
-
-/// The worker of this process; on one data folder there is no other.
-pub(super) async fn workers(State(state): State<ApiState>) -> ApiResult {
-    let (options, registry) = (&state.parts().options, &state.parts().registry);
-    let worker = json!({
-        "id": options.worker_id,
-        "slots": options.slots,
-        "node_types": registry.types().collect::<Vec<_>>(),
-        "roles": ["engine", "timers", "reaper"],
-        "version": env!("CARGO_PKG_VERSION"),
-    });
-    Ok(wire::ok(&Page {
-        items: vec![worker],
-        next: None,
-    }))
-}
-
-pub(super) async fn live() -> ApiResult {
-    Ok(wire::ok(&json!({"status": "ok"})))
-}
-
-pub(super) async fn ready(State(state): State<ApiState>) -> ApiResult {
-    if state.stop.is_cancelled() {
-        return Err(ApiError::unavailable("the server is shutting down"));
-    }
-    match timeout(READY_TIME, state.store().about()).await {
-        Ok(Ok(_)) => Ok(wire::ok(&json!({"status": "ok"}))),
-        Ok(Err(error)) => Err(error.into()),
-        Err(_) => Err(ApiError::unavailable("the store does not answer")),
-    }
 }

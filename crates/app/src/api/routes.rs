@@ -1,18 +1,27 @@
-//! The one table of routes. What is not in it is not mounted; what is mounted is in the OpenAPI document.
+//! What a route is, and how the one [`table`] of them is mounted. What is not in it is not mounted; what is mounted
+//! is in the OpenAPI document, and behind the role that its line names.
+
+mod runs;
+mod table;
 
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, MethodRouter, on};
 
-use super::openapi::{self, Answer, Body, Param};
-use super::{
-    ApiState, bulk, control, events, executions, history, insight, operations, pages, schemas,
-};
+use super::ApiState;
+use super::access::{self, Door, Needs};
+use super::metrics::{self, RouteMeter};
+use super::openapi::{Answer, Body, Param};
+
+pub(super) use table::table;
 
 pub(super) struct Route {
     pub(super) method: Method,
     pub(super) path: &'static str,
+    /// Who may call it. There is no default: a route without this does not compile.
+    pub(super) needs: Needs,
     pub(super) tag: &'static str,
     pub(super) summary: &'static str,
     pub(super) query: Vec<Param>,
@@ -26,6 +35,7 @@ impl Route {
     fn new<H, T>(
         method: Method,
         path: &'static str,
+        needs: Needs,
         tag: &'static str,
         summary: &'static str,
         handler: H,
@@ -40,6 +50,7 @@ impl Route {
         Self {
             method,
             path,
+            needs,
             tag,
             summary,
             query,
@@ -83,407 +94,38 @@ impl Route {
     }
 }
 
-pub(super) fn mount() -> Router<ApiState> {
+/// Every handler gets its own guard, which knows what the line in the table says.
+pub(super) fn mount(state: &ApiState) -> Router<ApiState> {
     table().into_iter().fold(Router::new(), |router, route| {
-        router.route(route.path, route.handler)
+        let door = Door {
+            state: state.clone(),
+            needs: route.needs,
+            path: route.path,
+        };
+        let guard = from_fn_with_state(door, access::enforce);
+        let meter = RouteMeter::new(state.parts(), &route.method, route.path);
+        let arrival = from_fn_with_state(meter, metrics::arrive);
+        let handler = route.handler.route_layer(guard).route_layer(arrival);
+        router.route(route.path, handler)
     })
 }
 
 fn get<H: Handler<T, ApiState>, T: 'static>(
     path: &'static str,
+    needs: Needs,
     tag: &'static str,
     summary: &'static str,
     handler: H,
 ) -> Route {
-    Route::new(Method::GET, path, tag, summary, handler)
+    Route::new(Method::GET, path, needs, tag, summary, handler)
 }
 
 fn post<H: Handler<T, ApiState>, T: 'static>(
     path: &'static str,
+    needs: Needs,
     tag: &'static str,
     summary: &'static str,
     handler: H,
 ) -> Route {
-    Route::new(Method::POST, path, tag, summary, handler)
-}
-
-const PAGE: &[Param] = &[
-    Param::integer("limit", "How many, 1 to 500; 50 if left out."),
-    Param::text("cursor", "`next` of the page before."),
-];
-const WAIT: &[Param] = &[Param::text(
-    "wait",
-    "Wait up to this long for the end, at most 60s: `30s`.",
-)];
-const FILTER: &[Param] = &[
-    Param::text("status", "Status names, separated by commas."),
-    Param::text("schema", "Name or id of a schema."),
-    Param::text("schema_id", "The same as `schema`."),
-    Param::text("since", "Created at or after this time (RFC 3339)."),
-    Param::text("until", "Created before this time (RFC 3339)."),
-    Param::text(
-        "text",
-        "Found in id, correlation id, idempotency key, creator, labels or error.",
-    ),
-    Param::text("tenant", "The tenant."),
-];
-
-pub(super) fn table() -> Vec<Route> {
-    [
-        schema_routes(),
-        version_routes(),
-        execution_routes(),
-        history_routes(),
-        insight_routes(),
-        control_routes(),
-        operation_routes(),
-        page_routes(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-fn schema_routes() -> Vec<Route> {
-    let tag = "schemas";
-    vec![
-        post("/api/schemas", tag, "Save a new schema", schemas::create)
-            .body("application/yaml", "Definition", true)
-            .answer(201, "SavedSchema")
-            .answer(409, "Error")
-            .answer(422, "Error"),
-        get("/api/schemas", tag, "List schemas", schemas::list)
-            .query(&[Param::text("text", "Found in name or description.")])
-            .query(PAGE)
-            .answer(200, "SchemaPage"),
-        post(
-            "/api/schemas/validate",
-            tag,
-            "Check a schema without saving it",
-            schemas::validate,
-        )
-        .body("application/yaml", "Definition", true)
-        .answer(200, "Validation"),
-        get(
-            "/api/schemas/{id}",
-            tag,
-            "Show a schema; the ETag is its version",
-            schemas::get,
-        )
-        .query(&[Param::integer(
-            "version",
-            "Another version than the latest.",
-        )])
-        .answer(200, "Schema")
-        .answer(404, "Error"),
-        Route::new(
-            Method::PUT,
-            "/api/schemas/{id}",
-            tag,
-            "Save a new version",
-            schemas::update,
-        )
-        .header(Param::text(
-            "If-Match",
-            "The version last seen, `\"3\"`; 412 if there is a newer one.",
-        ))
-        .body("application/yaml", "Definition", true)
-        .answer(200, "SavedSchema")
-        .answer(404, "Error")
-        .answer(412, "Error")
-        .answer(422, "Error"),
-        Route::new(
-            Method::DELETE,
-            "/api/schemas/{id}",
-            tag,
-            "Delete a schema; open executions go on",
-            schemas::remove,
-        )
-        .answer(204, "")
-        .answer(404, "Error"),
-    ]
-}
-
-fn version_routes() -> Vec<Route> {
-    let tag = "schemas";
-    vec![
-        get(
-            "/api/schemas/{id}/versions",
-            tag,
-            "List the versions, newest first",
-            schemas::versions,
-        )
-        .answer(200, "VersionPage"),
-        post(
-            "/api/schemas/{id}/activate",
-            tag,
-            "Let it be started",
-            schemas::activate,
-        )
-        .answer(200, "Schema"),
-        post(
-            "/api/schemas/{id}/deactivate",
-            tag,
-            "Keep it from being started",
-            schemas::deactivate,
-        )
-        .answer(200, "Schema"),
-    ]
-}
-
-fn execution_routes() -> Vec<Route> {
-    let tag = "executions";
-    vec![
-        post(
-            "/api/executions",
-            tag,
-            "Start an execution",
-            executions::start,
-        )
-        .query(WAIT)
-        .header(Param::text(
-            "Idempotency-Key",
-            "The same as `idempotency_key` in the body.",
-        ))
-        .header(Param::text(
-            "X-Correlation-Id",
-            "Passed on to everything the execution calls.",
-        ))
-        .json("StartRequest")
-        .answer(201, "Execution")
-        .answer(200, "Execution")
-        .answer(404, "Error")
-        .answer(409, "Error")
-        .answer(422, "Error"),
-        get(
-            "/api/executions",
-            tag,
-            "List executions, newest first",
-            executions::list,
-        )
-        .query(FILTER)
-        .query(PAGE)
-        .answer(200, "ExecutionPage"),
-        post(
-            "/api/executions/bulk",
-            tag,
-            "Pause, resume, stop or retry all that a filter finds",
-            bulk::act,
-        )
-        .json("BulkRequest")
-        .answer(200, "BulkResult"),
-        get(
-            "/api/executions/{id}",
-            tag,
-            "Show an execution",
-            executions::get,
-        )
-        .query(WAIT)
-        .answer(200, "Execution")
-        .answer(404, "Error"),
-    ]
-}
-
-fn history_routes() -> Vec<Route> {
-    let tag = "history";
-    vec![
-        get(
-            "/api/executions/{id}/steps",
-            tag,
-            "The steps, in order",
-            history::steps,
-        )
-        .query(PAGE)
-        .answer(200, "StepPage"),
-        get(
-            "/api/executions/{id}/steps/{seq}/context",
-            tag,
-            "The context before and after a step",
-            history::step_context,
-        )
-        .answer(200, "StepContext")
-        .answer(404, "Error"),
-        get(
-            "/api/executions/{id}/context",
-            tag,
-            "The context as it is now",
-            history::context,
-        )
-        .answer(200, "CurrentContext"),
-        get(
-            "/api/executions/{id}/logs",
-            tag,
-            "What log nodes wrote",
-            history::logs,
-        )
-        .query(PAGE)
-        .answer(200, "LogPage"),
-        get(
-            "/api/executions/{id}/events",
-            tag,
-            "Server-sent events: step, status, end",
-            events::events,
-        )
-        .query(&[Param::integer(
-            "after",
-            "Only what is newer than this version.",
-        )])
-        .header(Param::text(
-            "Last-Event-ID",
-            "The id of the last event seen.",
-        ))
-        .answer(200, "EventStream")
-        .answer(204, ""),
-    ]
-}
-
-fn insight_routes() -> Vec<Route> {
-    let tag = "history";
-    vec![
-        get(
-            "/api/executions/{id}/explain",
-            tag,
-            "Why it is where it is",
-            insight::why,
-        )
-        .answer(200, "Explanation"),
-        get(
-            "/api/executions/{id}/diff",
-            tag,
-            "Compare two runs",
-            insight::compare,
-        )
-        .query(&[Param::text(
-            "with",
-            "The other execution; for a failed one the last good run if left out.",
-        )])
-        .answer(200, "Difference")
-        .answer(404, "Error"),
-    ]
-}
-
-fn control_routes() -> Vec<Route> {
-    let tag = "control";
-    vec![
-        post(
-            "/api/executions/{id}/pause",
-            tag,
-            "Start nothing new",
-            control::pause,
-        )
-        .answer(200, "Execution")
-        .answer(409, "Error"),
-        post(
-            "/api/executions/{id}/resume",
-            tag,
-            "Go on after a pause",
-            control::resume,
-        )
-        .answer(200, "Execution")
-        .answer(409, "Error"),
-        post("/api/executions/{id}/stop", tag, "End it", control::stop)
-            .answer(200, "Execution")
-            .answer(409, "Error"),
-        post(
-            "/api/executions/{id}/continue",
-            tag,
-            "Go on in debug mode",
-            control::go_on,
-        )
-        .optional("ContinueRequest")
-        .answer(200, "Execution")
-        .answer(409, "Error"),
-        post(
-            "/api/executions/{id}/retry",
-            tag,
-            "A new execution from the failed step",
-            control::retry,
-        )
-        .query(WAIT)
-        .optional("RetryRequest")
-        .answer(201, "Execution")
-        .answer(409, "Error"),
-        post(
-            "/api/executions/{id}/fork",
-            tag,
-            "A new execution from any step",
-            control::fork,
-        )
-        .query(WAIT)
-        .json("ForkRequest")
-        .answer(201, "Execution")
-        .answer(404, "Error")
-        .answer(409, "Error"),
-        post(
-            "/api/executions/{id}/signals/{name}",
-            tag,
-            "Send an event; the body is its payload",
-            control::signal,
-        )
-        .query(&[Param::text("id", "An id makes the signal count once.")])
-        .header(Param::text("Idempotency-Key", "The same as `id`."))
-        .optional("Any")
-        .answer(202, "Execution")
-        .answer(200, "Execution")
-        .answer(409, "Error"),
-    ]
-}
-
-fn operation_routes() -> Vec<Route> {
-    let tag = "operations";
-    vec![
-        get(
-            "/api/node-types",
-            tag,
-            "The node types",
-            operations::node_types,
-        )
-        .answer(200, "NodeTypePage"),
-        get(
-            "/api/node-types/{type}",
-            tag,
-            "One node type",
-            operations::node_type,
-        )
-        .answer(200, "NodeType")
-        .answer(404, "Error"),
-        get(
-            "/api/doctor",
-            tag,
-            "What keeps open executions from moving",
-            operations::examine,
-        )
-        .query(&[Param::text("fix", "Refused here; send a POST.")])
-        .answer(200, "DoctorReport"),
-        post(
-            "/api/doctor",
-            tag,
-            "The same, with repair",
-            operations::repair,
-        )
-        .optional("DoctorRequest")
-        .answer(200, "DoctorReport"),
-        get(
-            "/api/dead-letters",
-            tag,
-            "Messages that could not be handled",
-            operations::dead_letters,
-        )
-        .query(PAGE)
-        .answer(200, "DeadLetterPage"),
-        get("/api/workers", tag, "The workers", operations::workers).answer(200, "WorkerPage"),
-        get("/health/live", tag, "The process runs", operations::live).answer(200, "Health"),
-        get("/health/ready", tag, "The store answers", operations::ready)
-            .answer(200, "Health")
-            .answer(503, "Error"),
-    ]
-}
-
-fn page_routes() -> Vec<Route> {
-    let tag = "pages";
-    vec![
-        get("/api/openapi.json", tag, "This document", openapi::document).answer(200, "Any"),
-        get("/api/docs", tag, "This document for people", pages::docs).answer(200, "Html"),
-        get("/", tag, "What is going on", pages::status).answer(200, "Html"),
-    ]
+    Route::new(Method::POST, path, needs, tag, summary, handler)
 }

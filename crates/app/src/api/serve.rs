@@ -27,6 +27,16 @@ pub async fn serve(
 ) -> io::Result<()> {
     let limits = state.limits;
     let app = router(state.stopping_with(stop.clone()));
+    run(listener, app, limits, stop).await
+}
+
+/// The same for any routes.
+pub(super) async fn run(
+    listener: TcpListener,
+    app: Router,
+    limits: Limits,
+    stop: CancellationToken,
+) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(limits.connections));
     let mut open = JoinSet::new();
     loop {

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use pawl_kernel::execution::{Hold, LogRecord, Step, Wait};
-use pawl_kernel::ports::store::{DeadLetter, ExecutionView, SchemaRecord, VersionRecord};
+use pawl_kernel::ports::store::{ExecutionView, SchemaRecord, VersionRecord};
 use pawl_kernel::time::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -84,6 +84,8 @@ pub(super) struct ExecutionJson<'a> {
     priority: &'static str,
     tenant: Option<&'a str>,
     labels: Raw<'a>,
+    /// The quotas it counts against.
+    quotas: Vec<&'a str>,
     correlation_id: &'a str,
     idempotency_key: Option<&'a str>,
     retry_of: Option<String>,
@@ -139,6 +141,11 @@ impl<'a> From<&'a ExecutionView> for ExecutionJson<'a> {
             priority: execution.priority.name(),
             tenant: execution.tenant.as_deref(),
             labels: Raw(execution.labels.as_deref().unwrap_or("{}")),
+            quotas: execution
+                .quotas
+                .iter()
+                .map(|claim| claim.name.as_str())
+                .collect(),
             correlation_id: &execution.correlation_id,
             idempotency_key: execution.idempotency_key.as_deref(),
             retry_of: execution.retry_of.map(|id| id.to_string()),
@@ -294,25 +301,6 @@ impl<'a> From<&'a VersionRecord> for VersionLine<'a> {
             hash: &version.hash,
             created_by: &version.created_by,
             created_at: Time(version.created_at),
-        }
-    }
-}
-
-#[derive(Serialize)]
-pub(super) struct DeadLetterJson<'a> {
-    id: u64,
-    execution_id: Option<String>,
-    reason: &'a str,
-    created_at: Time,
-}
-
-impl<'a> From<&'a DeadLetter> for DeadLetterJson<'a> {
-    fn from(letter: &'a DeadLetter) -> Self {
-        Self {
-            id: letter.id,
-            execution_id: letter.execution_id.map(|id| id.to_string()),
-            reason: &letter.reason,
-            created_at: Time(letter.created_at),
         }
     }
 }

@@ -82,6 +82,14 @@ pub(super) fn effect_ten() -> Value {
     json!({"name": "bench-effect", "nodes": nodes, "edges": chain(&path)})
 }
 
+/// The same ten pure nodes, strictly one node per message.
+pub(super) fn strict_ten() -> Value {
+    let mut schema = pure_ten();
+    schema["name"] = "bench-strict".into();
+    schema["settings"] = json!({"max_nodes_per_message": 1});
+    schema
+}
+
 /// A loop that runs `input.rounds` times over five nodes, one of them an effect.
 pub(super) fn counting_loop() -> Value {
     let nodes = json!([

@@ -49,39 +49,7 @@ impl Bench {
     }
 
     pub(crate) async fn save(&self, definition: &Value) -> Result<SchemaId, BenchError> {
-        let parts = self.control().parts();
-        let name = definition["name"].as_str().unwrap_or_default();
-        if let Some(known) = parts.store.schema(name).await.map_err(BenchError::of)? {
-            return Ok(known.id);
-        }
-        let loaded = schema::load(None, &definition.to_string(), &parts.registry);
-        let definition = loaded.definition.ok_or_else(|| {
-            BenchError::Failed(
-                loaded
-                    .diagnostics
-                    .iter()
-                    .map(|found| found.message.clone())
-                    .collect::<Vec<_>>()
-                    .join("; "),
-            )
-        })?;
-        let id = SchemaId(id::time_ordered(SystemClock.now(), &SystemEntropy));
-        let save = SaveSchema {
-            id,
-            name: definition.name.clone(),
-            description: None,
-            definition: schema::to_stored_json(&definition),
-            hash: schema::content_hash(&definition),
-            created_by: "bench".into(),
-            now: SystemClock.now(),
-            mode: SaveMode::Create,
-        };
-        parts
-            .store
-            .save_schema(save)
-            .await
-            .map_err(BenchError::of)?;
-        Ok(id)
+        save(self.control(), definition).await
     }
 
     pub(crate) async fn run_one(&self, schema: SchemaId, input: Value) -> Result<(), BenchError> {
@@ -117,7 +85,48 @@ impl Bench {
     }
 }
 
-async fn run_one(control: &Control, schema: SchemaId, input: Value) -> Result<(), BenchError> {
+/// Saves a schema, if it is not there yet.
+pub(super) async fn save(control: &Control, definition: &Value) -> Result<SchemaId, BenchError> {
+    let parts = control.parts();
+    let name = definition["name"].as_str().unwrap_or_default();
+    if let Some(known) = parts.store.schema(name).await.map_err(BenchError::of)? {
+        return Ok(known.id);
+    }
+    let loaded = schema::load(None, &definition.to_string(), &parts.registry);
+    let definition = loaded.definition.ok_or_else(|| {
+        BenchError::Failed(
+            loaded
+                .diagnostics
+                .iter()
+                .map(|found| found.message.clone())
+                .collect::<Vec<_>>()
+                .join("; "),
+        )
+    })?;
+    let id = SchemaId(id::time_ordered(SystemClock.now(), &SystemEntropy));
+    let save = SaveSchema {
+        id,
+        name: definition.name.clone(),
+        description: None,
+        definition: schema::to_stored_json(&definition),
+        hash: schema::content_hash(&definition),
+        created_by: "bench".into(),
+        now: SystemClock.now(),
+        mode: SaveMode::Create,
+    };
+    parts
+        .store
+        .save_schema(save)
+        .await
+        .map_err(BenchError::of)?;
+    Ok(id)
+}
+
+pub(super) async fn run_one(
+    control: &Control,
+    schema: SchemaId,
+    input: Value,
+) -> Result<(), BenchError> {
     let request = StartRequest {
         input: Some(input),
         created_by: "bench".into(),

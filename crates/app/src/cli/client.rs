@@ -24,7 +24,7 @@ pub(super) struct Server {
     /// Where Pawl runs.
     #[arg(long, env = "PAWL_URL", default_value = USUAL_URL, global = true)]
     url: String,
-    /// The API key, sent as a bearer token.
+    /// The API key, sent as a bearer token; PAWL_ADMIN_KEY if neither is given.
     #[arg(long, env = "PAWL_KEY", hide_env_values = true, global = true)]
     key: Option<String>,
 }
@@ -71,7 +71,7 @@ impl Client {
         let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
         Ok(Self {
             base,
-            key: server.key.clone(),
+            key: key(server),
             http,
         })
     }
@@ -193,6 +193,13 @@ impl Client {
             self.base
         ))
     }
+}
+
+/// On the machine of the server its own variable opens the door, so that the first key can be made.
+fn key(server: &Server) -> Option<String> {
+    let given = server.key.clone().filter(|key| !key.is_empty());
+    let admin = || std::env::var("PAWL_ADMIN_KEY").ok();
+    given.or_else(admin).filter(|key| !key.is_empty())
 }
 
 fn is_json(text: &str) -> bool {

@@ -15,7 +15,7 @@ use super::terminal::{self, Style};
 use super::{Common, examples, local};
 use crate::api::{self, ApiState, Limits};
 use crate::config::Config;
-use crate::echo;
+use crate::{echo, wiring};
 
 const USUAL_ADDRESS: &str = "127.0.0.1:8080";
 const USUAL_FOLDER: &str = "pawl-data";
@@ -40,6 +40,7 @@ pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
     let mut signals = Signals::listen()?;
     let listener = bind(address).await?;
     let local = Box::pin(Local::start(&data, &config, echo::USUAL_PORT)).await?;
+    wiring::configure_quotas(local.control(), &config).await?;
     let loaded = examples::load_once(local.control()).await?;
     banner(&local, &listener, &data, loaded, common.json).await?;
     Box::pin(serve(local, listener, &config, &mut signals)).await
@@ -61,7 +62,7 @@ fn address(flag: Option<&str>, config: &Config) -> Result<SocketAddr, Failure> {
 }
 
 /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or just a port.
-fn parse_address(text: &str) -> Result<SocketAddr, Failure> {
+pub(super) fn parse_address(text: &str) -> Result<SocketAddr, Failure> {
     let spelled = match (text.parse::<u16>(), text.strip_prefix("localhost:")) {
         (Ok(port), _) => format!("127.0.0.1:{port}"),
         (_, Some(port)) => format!("127.0.0.1:{port}"),
@@ -74,7 +75,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, Failure> {
     })
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::AddrInUse => "another program (perhaps another `pawl dev`) uses this port; choose one with --listen 127.0.0.1:PORT",

@@ -60,8 +60,12 @@ fn show(report: &Value) -> Done {
         } else {
             "no"
         };
+        let subject = match field(finding, "execution_id") {
+            id if id.is_empty() => field(finding, "quota"),
+            id => id,
+        };
         table.row([
-            field(finding, "execution_id").into(),
+            subject.into(),
             field(finding, "schema").into(),
             field(finding, "problem").into(),
             fixed.into(),

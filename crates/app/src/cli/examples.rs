@@ -18,6 +18,7 @@ macro_rules! example {
 /// Name and text. The first is the one that `pawl dev` suggests to start.
 pub(super) const ALL: &[(&str, &str)] = &[
     example!("order-check"),
+    example!("one-per-customer"),
     example!("polling-loop"),
     example!("approval"),
     example!("nightly-report"),

@@ -46,9 +46,15 @@ async fn doctor_workers_dead_letters_and_health() {
         .post("/api/doctor", json!({"fix": false}))
         .await
         .expect(200);
-    let workers = server.get("/api/workers").await.expect(200);
-    assert_eq!(workers["items"].as_array().unwrap().len(), 1);
-    assert!(workers["items"][0]["slots"].is_u64());
+    let workers = workers(&server).await;
+    assert_eq!(workers.len(), 1);
+    assert!(workers[0]["slots"].is_u64() && workers[0]["busy"].is_u64());
+    let times = (&workers[0]["started_at"], &workers[0]["heartbeat_at"]);
+    assert!(times.0.is_string() && times.1.is_string());
+    let types = workers[0]["node_types"].as_array().unwrap();
+    assert!(types.contains(&json!("http_request")));
+    let unknown = server.get("/api/workers?all=true").await;
+    unknown.refuses(400, "INVALID_QUERY");
     assert_eq!(
         server.get("/api/dead-letters").await.expect(200),
         json!({"items": [], "next": null})
@@ -59,46 +65,69 @@ async fn doctor_workers_dead_letters_and_health() {
     server.close().await;
 }
 
-/// Written down here once more, by hand: the contract, not what the table happens to say.
-const ROUTES: &[&str] = &[
-    "DELETE /api/schemas/{id}",
-    "GET /",
-    "GET /api/dead-letters",
-    "GET /api/docs",
-    "GET /api/doctor",
-    "GET /api/executions",
-    "GET /api/executions/{id}",
-    "GET /api/executions/{id}/context",
-    "GET /api/executions/{id}/diff",
-    "GET /api/executions/{id}/events",
-    "GET /api/executions/{id}/explain",
-    "GET /api/executions/{id}/logs",
-    "GET /api/executions/{id}/steps",
-    "GET /api/executions/{id}/steps/{seq}/context",
-    "GET /api/node-types",
-    "GET /api/node-types/{type}",
-    "GET /api/openapi.json",
-    "GET /api/schemas",
-    "GET /api/schemas/{id}",
-    "GET /api/schemas/{id}/versions",
-    "GET /api/workers",
-    "GET /health/live",
-    "GET /health/ready",
-    "POST /api/doctor",
-    "POST /api/executions",
-    "POST /api/executions/bulk",
-    "POST /api/executions/{id}/continue",
-    "POST /api/executions/{id}/fork",
-    "POST /api/executions/{id}/pause",
-    "POST /api/executions/{id}/resume",
-    "POST /api/executions/{id}/retry",
-    "POST /api/executions/{id}/signals/{name}",
-    "POST /api/executions/{id}/stop",
-    "POST /api/schemas",
-    "POST /api/schemas/validate",
-    "POST /api/schemas/{id}/activate",
-    "POST /api/schemas/{id}/deactivate",
-    "PUT /api/schemas/{id}",
+/// A worker reports itself right after its start.
+async fn workers(server: &Server) -> Vec<Value> {
+    loop {
+        let page = server.get("/api/workers").await.expect(200);
+        let items = page["items"].as_array().unwrap();
+        if !items.is_empty() {
+            return items.clone();
+        }
+    }
+}
+
+/// Written down here once more, by hand: the contract, not what the table happens to say. Each with the role it
+/// needs.
+pub(crate) const ROUTES: &[(&str, &str)] = &[
+    ("DELETE /api/keys/{id}", "admin"),
+    ("DELETE /api/quotas/{kind}/{name}", "editor"),
+    ("DELETE /api/schemas/{id}", "editor"),
+    ("GET /", "viewer"),
+    ("GET /api/dead-letters", "viewer"),
+    ("GET /api/dead-letters/{id}", "viewer"),
+    ("GET /api/docs", "viewer"),
+    ("GET /api/doctor", "viewer"),
+    ("GET /api/executions", "viewer"),
+    ("GET /api/executions/{id}", "viewer"),
+    ("GET /api/executions/{id}/context", "viewer"),
+    ("GET /api/executions/{id}/diff", "viewer"),
+    ("GET /api/executions/{id}/events", "viewer"),
+    ("GET /api/executions/{id}/explain", "viewer"),
+    ("GET /api/executions/{id}/logs", "viewer"),
+    ("GET /api/executions/{id}/steps", "viewer"),
+    ("GET /api/executions/{id}/steps/{seq}/context", "viewer"),
+    ("GET /api/keys", "admin"),
+    ("GET /api/node-types", "viewer"),
+    ("GET /api/node-types/{type}", "viewer"),
+    ("GET /api/openapi.json", "viewer"),
+    ("GET /api/quotas", "viewer"),
+    ("GET /api/quotas/{kind}/{name}", "viewer"),
+    ("GET /api/schemas", "viewer"),
+    ("GET /api/schemas/{id}", "viewer"),
+    ("GET /api/schemas/{id}/versions", "viewer"),
+    ("GET /api/workers", "viewer"),
+    ("GET /health/live", "nobody"),
+    ("GET /health/ready", "nobody"),
+    ("GET /metrics", "viewer"),
+    ("POST /api/dead-letters/{id}/requeue", "operator"),
+    ("POST /api/doctor", "operator"),
+    ("POST /api/executions", "operator"),
+    ("POST /api/executions/bulk", "operator"),
+    ("POST /api/executions/{id}/continue", "operator"),
+    ("POST /api/executions/{id}/fork", "operator"),
+    ("POST /api/executions/{id}/pause", "operator"),
+    ("POST /api/executions/{id}/resume", "operator"),
+    ("POST /api/executions/{id}/retry", "operator"),
+    ("POST /api/executions/{id}/signals/{name}", "operator"),
+    ("POST /api/executions/{id}/stop", "operator"),
+    ("POST /api/gc", "admin"),
+    ("POST /api/keys", "admin"),
+    ("POST /api/schemas", "editor"),
+    ("POST /api/schemas/validate", "viewer"),
+    ("POST /api/schemas/{id}/activate", "editor"),
+    ("POST /api/schemas/{id}/deactivate", "editor"),
+    ("PUT /api/quotas/{kind}/{name}", "editor"),
+    ("PUT /api/schemas/{id}", "editor"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,8 +143,14 @@ async fn the_document_lists_all_routes_and_all_of_them_answer() {
     }
     assert_eq!(
         listed.iter().map(String::as_str).collect::<Vec<_>>(),
-        ROUTES
+        ROUTES.iter().map(|(route, _)| *route).collect::<Vec<_>>()
     );
+    for (route, role) in ROUTES {
+        let (method, path) = route.split_once(' ').unwrap();
+        let about = &document["paths"][path][method.to_lowercase()];
+        let told = about["x-role"].as_str().unwrap_or("nobody");
+        assert_eq!(told, *role, "{route}");
+    }
     for route in &listed {
         let (method, path) = route.split_once(' ').unwrap();
         let path = path

@@ -6,6 +6,7 @@ use std::time::Duration;
 use pawl::api::{self, ApiState, Limits};
 use pawl::config::Config;
 use pawl::wiring::Embedded;
+use pawl_kernel::ports::store::Store;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -14,12 +15,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client::{self, Answer, Events, Request};
 
+/// What `PAWL_ADMIN_KEY` would hold.
+pub(crate) const ADMIN_KEY: &str = "the-admin-key-of-the-tests";
+
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) stop: CancellationToken,
+    /// Sent with every request that brings no key of its own.
+    key: Option<&'static str>,
     engine: Embedded,
     server: JoinHandle<std::io::Result<()>>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Server {
@@ -28,6 +34,15 @@ impl Server {
     }
 
     pub(crate) async fn with(limits: Limits) -> Self {
+        Self::launch(limits, None).await
+    }
+
+    /// One that lets nobody in without a key; the tests themselves come with [`ADMIN_KEY`].
+    pub(crate) async fn locked() -> Self {
+        Self::launch(Limits::default(), Some(ADMIN_KEY)).await
+    }
+
+    async fn launch(limits: Limits, key: Option<&'static str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let engine = Embedded::start(folder.path(), &Config::default())
             .await
@@ -35,19 +50,24 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let state = ApiState::new(engine.control.clone(), limits);
+        let control = engine.control.clone();
+        let state = match key {
+            Some(_) => ApiState::with_keys(control, limits, key).unwrap(),
+            None => ApiState::new(control, limits),
+        };
         let server = tokio::spawn(api::serve(listener, state, stop.clone()));
         Self {
             address,
             stop,
+            key,
             engine,
             server,
-            _folder: folder,
+            folder,
         }
     }
 
-    /// Stops the server, which must not take longer than its grace time, then the engine.
-    pub(crate) async fn close(self) {
+    /// Stops the server, which must not take longer than its grace time, then the engine. What is left is its folder.
+    pub(crate) async fn close(self) -> TempDir {
         self.stop.cancel();
         let limit = Limits::default().grace + Duration::from_secs(5);
         tokio::time::timeout(limit, self.server)
@@ -56,10 +76,50 @@ impl Server {
             .unwrap()
             .unwrap();
         self.engine.shutdown().await;
+        self.folder
     }
 
     pub(crate) async fn send(&self, request: Request) -> Answer {
+        client::send(self.address, self.with_own_key(request)).await
+    }
+
+    /// Without the key of the tests.
+    pub(crate) async fn send_as(&self, key: &str, request: Request) -> Answer {
+        let request = match key {
+            "" => request,
+            key => request.header("Authorization", &format!("Bearer {key}")),
+        };
         client::send(self.address, request).await
+    }
+
+    fn with_own_key(&self, request: Request) -> Request {
+        let given = request
+            .headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        match self.key.filter(|_| !given) {
+            Some(key) => request.header("Authorization", &format!("Bearer {key}")),
+            None => request,
+        }
+    }
+
+    /// What is behind it, for what no request can do.
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.engine.control.parts().store
+    }
+
+    pub(crate) fn parts(&self) -> &pawl_engine::Parts {
+        self.engine.control.parts()
+    }
+
+    /// A new key with this role: its whole text and its id.
+    pub(crate) async fn key(&self, name: &str, role: &str) -> (String, String) {
+        let made = self
+            .post("/api/keys", json!({"name": name, "role": role}))
+            .await
+            .expect(201);
+        let text = |field: &str| made[field].as_str().unwrap().to_owned();
+        (text("key"), text("id"))
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -81,7 +141,8 @@ impl Server {
         request: impl FnOnce(Request) -> Request,
     ) -> Events {
         let path = format!("/api/executions/{id}/events");
-        Events::open(self.address, request(Request::new("GET", &path))).await
+        let request = self.with_own_key(request(Request::new("GET", &path)));
+        Events::open(self.address, request).await
     }
 
     pub(crate) async fn save(&self, schema: Value) -> Value {

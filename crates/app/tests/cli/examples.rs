@@ -190,6 +190,12 @@ fn onboarding() {
 }
 
 #[test]
+fn one_per_customer() {
+    let order = json!({"customer": "ACME", "order": 17});
+    check("one-per-customer", Some(order), json!({"order": 17}));
+}
+
+#[test]
 fn error_handling() {
     check(
         "error-handling",

@@ -36,6 +36,7 @@ pub(crate) fn command(folder: &Path) -> Command {
     for name in [
         "PAWL_URL",
         "PAWL_KEY",
+        "PAWL_ADMIN_KEY",
         "PAWL_LOG",
         "PAWL_CONFIG",
         "PAWL_LISTEN",

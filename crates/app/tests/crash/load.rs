@@ -13,28 +13,11 @@ use tokio::task::JoinSet;
 use crate::flows::Flow;
 use crate::http;
 use crate::now;
+use crate::rng::Rng;
 
 /// Between two starts by one of the [`STARTERS`].
 const PACE: Duration = Duration::from_millis(30);
 const STARTERS: usize = 2;
-
-/// A seeded source of randomness (SplitMix64).
-#[derive(Clone)]
-pub(crate) struct Rng(pub(crate) u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high - low + 1)
-    }
-}
 
 /// An execution that somebody wants.
 #[derive(Clone, Debug)]

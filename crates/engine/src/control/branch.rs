@@ -6,7 +6,7 @@ use std::time::Duration;
 use pawl_kernel::context::{Context, Facts};
 use pawl_kernel::execution::{EDIT_NODE, Status, StepStatus};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::ExecutionView;
+use pawl_kernel::ports::store::{ExecutionView, StoreError};
 use pawl_kernel::transition::Snapshot;
 use serde_json::{Map, Value, json};
 
@@ -23,6 +23,8 @@ pub struct RetryRequest {
     pub new_effect_key: bool,
     pub variables: Map<String, Value>,
     pub debug_mode: bool,
+    /// The same key gives the same new execution.
+    pub idempotency_key: Option<String>,
     pub created_by: String,
 }
 
@@ -65,6 +67,7 @@ impl Control {
         let initial = with_limits(&view, &request);
         let start = StartRequest {
             debug_mode: request.debug_mode,
+            idempotency_key: request.idempotency_key,
             created_by: request.created_by,
             ..inherited(&view)
         };
@@ -125,6 +128,9 @@ impl Control {
                 .map(|(step, _)| step),
             _ => None,
         };
+        if last.is_none() && seq > view.execution.base_seq {
+            return Err(self.vanished(view.execution.id).await);
+        }
         let failed =
             last.filter(|step| step.status == StepStatus::Failed && step.next_node_id.is_none());
         let effect_key = view.state.position.effect_key.clone();
@@ -157,6 +163,9 @@ impl Control {
             .await?
             .pop()
             .map(|(step, _)| step);
+        if following.is_none() && seq < last {
+            return Err(self.vanished(view.execution.id).await);
+        }
         let node_id = match following {
             Some(step) if &*step.node_id == EDIT_NODE => {
                 step.next_node_id.map(|node| node.to_string())
@@ -208,6 +217,16 @@ impl Control {
         })
     }
 
+    /// Steps that must be there are not: the execution was removed while we looked, or the store is damaged.
+    async fn vanished(&self, id: ExecutionId) -> ControlError {
+        match self.view(id).await {
+            Err(error) => error,
+            Ok(_) => ControlError::Store(StoreError::Corrupt(format!(
+                "steps of the execution {id} are missing"
+            ))),
+        }
+    }
+
     /// The context as it was after step `seq`.
     pub async fn context_at(
         &self,
@@ -218,10 +237,13 @@ impl Control {
             schema_name: view.schema_name.clone(),
         };
         let history = self.parts.store.history(view.execution.id, seq).await?;
+        let last_step = history.steps.last().map(|step| step.seq);
+        let snapshot = history.snapshot.as_ref().map(|snapshot| snapshot.seq);
+        if last_step.or(snapshot).unwrap_or(0) != seq {
+            return Err(self.vanished(view.execution.id).await);
+        }
         let corrupt = |error: pawl_kernel::context::CorruptContext| {
-            ControlError::Store(pawl_kernel::ports::store::StoreError::Corrupt(
-                error.to_string(),
-            ))
+            ControlError::Store(StoreError::Corrupt(error.to_string()))
         };
         let mut context =
             Context::start(&view.execution, &facts, &self.parts.options.env).map_err(corrupt)?;

@@ -17,7 +17,7 @@ use pawl_kernel::transition::Snapshot;
 use serde_json::{Map, Value, json};
 
 use super::{Control, ControlError};
-use crate::consumer::Slot;
+use crate::consumer::{Adopter, Slot};
 use crate::hints::Watcher;
 
 #[derive(Clone, Debug, Default)]
@@ -124,8 +124,9 @@ impl Control {
         let delayed = draft.request.start_at.filter(|at| *at > now);
         let watcher = draft.request.watch.then(|| self.parts.hints.watch(id));
         let mut new = assemble(draft, graph, node, effect_key, id, now);
+        self.make_claims(&mut new, graph)?;
         let slot = match (delayed, &self.worker) {
-            (None, Some(worker)) => worker.adopter.reserve(),
+            (None, Some(worker)) => worker.adopter.as_ref().and_then(Adopter::reserve),
             _ => None,
         };
         if let Some(at) = delayed {
@@ -162,7 +163,7 @@ impl Control {
                 created: false,
                 watcher: None,
             },
-            Created::New => Started {
+            Created::New | Created::Admitted | Created::InLine => Started {
                 id,
                 created: true,
                 watcher,
@@ -184,10 +185,18 @@ impl Control {
             self.check_same_schema(id, schema_id).await?;
             return Ok(created);
         }
+        self.parts.metrics.executions.started.increment();
+        tracing::debug!(execution_id = %dispatch.execution_id, "created");
+        if created == Created::InLine {
+            self.parts.metrics.scheduler.lined_up.increment();
+            // The slot that was reserved for it is free again.
+            self.parts.line_changed();
+            return Ok(created);
+        }
         match (work, delayed) {
             (Handed::Over, _) => {}
             (Handed::Not(Some(work)), _) => run(*work),
-            (Handed::Not(None), Some(at)) => self.parts.hints.timer(at),
+            (Handed::Not(None), Some(at)) => self.parts.timer_set(at),
             (Handed::Not(None), None) => self.parts.publish(dispatch).await,
         }
         Ok(created)
@@ -211,8 +220,8 @@ impl Control {
 
     /// Writes the rows. On a store of our own the worker need not wait for the disk: writes are made in the order
     /// they were asked for, so whatever it commits comes after the creation, and no effect starts before a commit.
-    /// With an idempotency key it waits, because the execution may turn out to exist already; with a snapshot too,
-    /// because the worker will read it.
+    /// With an idempotency key it waits, because the execution may turn out to exist already; with quotas too, because
+    /// it may have to stand in line, and with a snapshot, because the worker will read it.
     async fn write_and_run(
         &self,
         new: NewExecution,
@@ -220,6 +229,7 @@ impl Control {
     ) -> Result<(Created, Handed), ControlError> {
         let ahead = self.parts.options.exclusive
             && new.execution.idempotency_key.is_none()
+            && new.execution.quotas.is_empty()
             && new.snapshot.is_none();
         let mut creating = self.parts.store.create(new);
         match work {
@@ -317,6 +327,7 @@ fn first_execution(
         id,
         tenant: request.tenant,
         labels,
+        quotas: Vec::new(),
         schema_id: draft.schema_id,
         schema_version: draft.version,
         status: Status::Queued,

@@ -1,7 +1,8 @@
-//! Liveness as a query: every open execution has a message due, a live lease, a timer, a wait or a hold.
+//! Liveness as a query: every open execution has a message due, a live lease, a timer, a wait, a place in line or a hold.
 
 use pawl_kernel::execution::Hold;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::quotas::Miscount;
 use pawl_kernel::ports::store::{Dispatch, ExecutionView, StoreResult};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
@@ -13,9 +14,14 @@ const PAGE: u32 = 500;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
+    /// Empty if the finding is about a quota.
     pub execution_id: String,
     pub schema: String,
-    /// `wait_without_timer`, `lease_expired`, `stop_not_applied`, `no_message`.
+    /// The quota that the finding is about, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<String>,
+    /// `wait_without_timer`, `lease_expired`, `stop_not_applied`, `no_message`, `not_in_line`, `not_counted`,
+    /// `quota_miscounted`.
     pub problem: &'static str,
     pub detail: String,
     pub fixed: bool,
@@ -38,6 +44,7 @@ pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
     loop {
         let page = parts.store.open_executions(after, PAGE).await?;
         let Some(last) = page.last() else {
+            examine_quotas(parts, fix, &mut report).await?;
             return Ok(report);
         };
         after = Some(last.execution.id);
@@ -84,11 +91,79 @@ async fn examine_page(
             report.findings.push(Finding {
                 execution_id: view.execution.id.to_string(),
                 schema: view.schema_name.clone(),
+                quota: None,
                 problem,
                 detail,
                 fixed,
             });
         }
+    }
+    examine_counting(parts, page, fix, report).await
+}
+
+/// Whoever waits for a quota stands in line, and whoever was admitted is known to its quotas.
+async fn examine_counting(
+    parts: &Parts,
+    page: &[ExecutionView],
+    fix: bool,
+    report: &mut Report,
+) -> StoreResult<()> {
+    let counted = page.iter().filter(|view| !view.execution.quotas.is_empty());
+    let ids: Vec<ExecutionId> = counted.map(|view| view.execution.id).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let wrong = parts.store.check_counted(ids, fix, parts.now()).await?;
+    for (id, miscount) in &wrong {
+        let (problem, detail) = match miscount {
+            Miscount::NotInLine => (
+                "not_in_line",
+                "it waits for a quota and stands in no line; nobody would ever let it in",
+            ),
+            Miscount::NotHolding => (
+                "not_counted",
+                "it was admitted and one of its quotas does not count it",
+            ),
+        };
+        let view = page.iter().find(|view| view.execution.id == *id);
+        report.findings.push(Finding {
+            execution_id: id.to_string(),
+            schema: view
+                .map(|view| view.schema_name.clone())
+                .unwrap_or_default(),
+            quota: None,
+            problem,
+            detail: detail.into(),
+            fixed: fix,
+        });
+    }
+    if fix && !wrong.is_empty() {
+        parts.line_changed();
+    }
+    Ok(())
+}
+
+async fn examine_quotas(parts: &Parts, fix: bool, report: &mut Report) -> StoreResult<()> {
+    let wrong = parts.store.recount(fix, parts.now()).await?;
+    for recount in &wrong {
+        report.findings.push(Finding {
+            execution_id: String::new(),
+            schema: String::new(),
+            quota: Some(recount.name.to_string()),
+            problem: "quota_miscounted",
+            detail: format!(
+                "the quota {} counts {} in use and {} waiting; there are {} and {}",
+                recount.name,
+                recount.used,
+                recount.waiting,
+                recount.really_used,
+                recount.really_waiting
+            ),
+            fixed: fix,
+        });
+    }
+    if fix && !wrong.is_empty() {
+        parts.line_changed();
     }
     Ok(())
 }
@@ -157,7 +232,7 @@ async fn repair(parts: &Parts, view: &ExecutionView, problem: &str) -> StoreResu
                     parts.now(),
                 )
                 .await?;
-            parts.hints.timer(at);
+            parts.timer_set(at);
         }
         _ if view.state.hold == Some(Hold::Pause) => return Ok(false),
         _ => {

@@ -26,7 +26,11 @@ pub struct Surroundings {
     /// The type of the current node, if no worker here knows it.
     pub unknown_type: Option<String>,
     pub sweep_after: Duration,
+    /// Its place in line, if it stands in one.
+    pub line: Option<InLine>,
 }
+
+pub use super::line::{InLine, line_of};
 
 pub fn explain(view: &ExecutionView, around: &Surroundings) -> Explanation {
     let (reason, sentence) = why(view, around);
@@ -154,7 +158,19 @@ fn waiting(view: &ExecutionView, around: &Surroundings) -> Option<(&'static str,
             "scheduled",
             format!("It was created to start at {wakes}{shard}.{late}"),
         ),
+        WaitKind::Admission => in_line(around),
     })
+}
+
+fn in_line(around: &Surroundings) -> (&'static str, String) {
+    let sentence = match &around.line {
+        Some(line) => line.sentence(around.now),
+        None => {
+            "It should stand in line for a quota and does not; `pawl doctor --fix` puts it there."
+                .to_owned()
+        }
+    };
+    ("waiting_for_quota", sentence)
 }
 
 fn idle(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
@@ -207,13 +223,15 @@ fn facts(view: &ExecutionView, around: &Surroundings) -> Map<String, Value> {
         "next_sweep_at": time(state.next_sweep_at),
         "updated_at": state.updated_at.to_string(),
     });
-    match all {
-        Value::Object(fields) => fields
-            .into_iter()
-            .filter(|(_, value)| !value.is_null())
-            .collect(),
+    let mut known = match all {
+        Value::Object(fields) => fields,
         _ => Map::new(),
+    };
+    if let Some(line) = &around.line {
+        known.extend(line.facts(around.now));
     }
+    known.retain(|_, value| !value.is_null());
+    known
 }
 
 /// Tenths of a second are enough for people.

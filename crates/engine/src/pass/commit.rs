@@ -69,13 +69,18 @@ impl Pass {
         let transition = self.transition(next, inbox_seen);
         let (steps, logs) = (transition.steps.clone(), transition.logs.clone());
         let position = transition.next.position().clone();
+        let began = transition.now;
         let verdict = self.deliver(transition).await;
+        if let Verdict::Committed(_) = &verdict {
+            let took = self.parts.now().since(began);
+            self.parts.metrics.committed(&steps, took);
+        }
         if let Verdict::InboxChanged = &verdict {
             self.ledger.steps = Arc::unwrap_or_clone(steps);
             self.ledger.logs = Arc::unwrap_or_clone(logs);
         }
         if let Verdict::Committed(applied) = &verdict {
-            self.parts.announce(self.execution.id, applied);
+            self.parts.announce_commit(self.execution.id, applied);
             self.state.seq = applied.seq;
             self.state.position = position;
             self.ticket.cleared();
@@ -137,9 +142,15 @@ impl Pass {
                     }
                     return Verdict::Committed(applied);
                 }
-                Err(CommitError::Refused(CommitRefusal::Fenced)) => return Verdict::Lost,
-                Err(CommitError::Refused(CommitRefusal::InboxChanged)) => {
-                    return Verdict::InboxChanged;
+                Err(CommitError::Refused(reason)) => {
+                    self.parts.metrics.commits.refused(reason);
+                    return match reason {
+                        CommitRefusal::Fenced => {
+                            tracing::warn!(execution_id = %self.execution.id, "commit refused: the lease is not ours");
+                            Verdict::Lost
+                        }
+                        CommitRefusal::InboxChanged => Verdict::InboxChanged,
+                    };
                 }
                 Err(CommitError::Store(error)) => error,
             };
@@ -148,7 +159,9 @@ impl Pass {
                     return Verdict::Rejected(reason);
                 }
                 StoreError::Unknown(_) => {
-                    if let Some(verdict) = self.look_up(&transition, give_up_at).await {
+                    let found = self.look_up(&transition, give_up_at).await;
+                    self.count_found(found.as_ref());
+                    if let Some(verdict) = found {
                         return verdict;
                     }
                 }
@@ -158,6 +171,7 @@ impl Pass {
             if self.parts.now() >= give_up_at {
                 return Verdict::Lost;
             }
+            self.parts.metrics.commits.retries.increment();
             self.parts
                 .clock
                 .sleep_until(self.parts.now().plus(pause))
@@ -192,9 +206,19 @@ impl Pass {
         }
     }
 
+    fn count_found(&self, found: Option<&Verdict>) {
+        let commits = &self.parts.metrics.commits;
+        match found {
+            Some(Verdict::Committed(_)) => commits.found_committed.increment(),
+            None => commits.found_absent.increment(),
+            Some(_) => commits.found_lost.increment(),
+        }
+    }
+
     /// The store can never take this: the execution fails with the reason instead of being tried for ever.
     async fn end_rejected(&mut self, reason: String) -> Turn {
         tracing::error!(execution_id = %self.execution.id, reason, "the store refused a transition");
+        self.parts.metrics.commits.rejected.increment();
         self.ledger.committed();
         let error = NodeError::new("STORE_REJECTED", reason);
         let ending = visit::failed(&error, &self.position.node_id);

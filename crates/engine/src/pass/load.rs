@@ -131,6 +131,8 @@ async fn end_broken(parts: &Parts, claimed: Claimed, reason: String) -> PassEnd 
     let Some(lease) = &claimed.state.lease else {
         return PassEnd::Abandoned;
     };
+    let id = claimed.execution.id;
+    tracing::error!(execution_id = %id, reason, "what is stored cannot be run; the execution fails");
     let error = NodeError::new("INVALID_SCHEMA", reason);
     let transition = Transition {
         execution_id: claimed.execution.id,

@@ -16,6 +16,9 @@ use serde_json::{Map, Value};
 use super::{Pass, PassEnd, Turn};
 use crate::running::Interruption;
 
+/// A node that may run longer is not waited for by its message: brokers take back what is held for half an hour.
+const LONG_NODE: Duration = Duration::from_secs(5 * 60);
+
 impl Pass {
     /// One try at the position. `Err`: the pass is over.
     pub(super) async fn visit<'g>(
@@ -32,14 +35,18 @@ impl Pass {
                 self.note_interruption();
             }
             if self.state.interrupted && node.definition.on_interrupt == OnInterrupt::Fail {
-                return Ok(visit::give_up(graph, node, &interrupted(node)));
+                let error = interrupted(node);
+                self.count_error(node, &error);
+                return Ok(visit::give_up(graph, node, &error));
             }
         }
         if let Some(until) = self.position.not_before {
             self.wait_under_lease(until).await?;
+            self.at = self.parts.now();
         }
         let started = if node.pure { self.at } else { self.parts.now() };
         let result = self.try_node(node).await?;
+        self.measure(node, started, &result);
         self.note_attempt(node, started, result.as_ref().err());
         let jitter = self.draw();
         Ok(visit::settle(
@@ -108,7 +115,7 @@ impl Pass {
         if node.pure {
             return Ok(work
                 .await
-                .unwrap_or_else(|panic| Err(panicked(node, &panic))));
+                .unwrap_or_else(|panic| Err(panicked(&id, node, &*panic))));
         }
         if now.plus(parts.options.lease_margin) >= self.ticket.lease_until() {
             // The store or this process was stuck: by now the execution may be somebody else's.
@@ -116,10 +123,13 @@ impl Pass {
         }
         let deadline = now.plus(timeout);
         self.ticket.node_entered(deadline);
+        if timeout > LONG_NODE {
+            self.ticket.acknowledge_early().await;
+        }
         tokio::select! {
             biased;
             reason = self.ticket.interrupted() => Err(self.interrupted_turn(reason).await),
-            result = work => Ok(result.unwrap_or_else(|panic| Err(panicked(node, &panic)))),
+            result = work => Ok(result.unwrap_or_else(|panic| Err(panicked(&id, node, &*panic)))),
             () = parts.clock.sleep_until(deadline) => Ok(Err(timed_out(node, timeout))),
         }
     }
@@ -229,15 +239,20 @@ fn timed_out(node: &Node, timeout: Duration) -> NodeError {
     .retryable()
 }
 
-fn panicked(node: &Node, panic: &(dyn std::any::Any + Send)) -> NodeError {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message");
-    tracing::error!(node_id = %node.id, panic = text, "a node handler panicked");
+fn panicked(execution_id: &str, node: &Node, panic: &(dyn std::any::Any + Send)) -> NodeError {
+    let text = panic_text(panic);
+    tracing::error!(execution_id, node_id = %node.id, panic = text, "a node handler panicked");
     NodeError::new(
         "INTERNAL_ERROR",
         format!("the node type `{}` has a bug: {text}", node.node_type),
     )
+}
+
+/// What a panic said, if it was text.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
 }

@@ -129,6 +129,7 @@ impl Pass {
         if std::mem::replace(&mut self.interruption_noted, true) {
             return;
         }
+        self.parts.metrics.executions.interrupted.increment();
         let error = NodeError::new(
             "INTERRUPTED",
             "the worker vanished during this try; its effect may have happened",

@@ -86,7 +86,7 @@ both! {
         world.advance(30);
         let execution = world.until_status(id, Status::FailedStuck).await;
         assert_eq!(code(&execution.error), "STUCK");
-        let letters = world.store.dead_letters(0, 10).await.unwrap();
+        let letters = world.store.dead_letters(false, 0, 10).await.unwrap();
         assert_eq!(letters[0].execution_id, Some(id));
     }
 
@@ -103,7 +103,7 @@ both! {
         let execution = world.until_status(id, Status::FailedStuck).await;
         assert_eq!(code(&execution.error), "STUCK");
         assert_eq!(world.outside.calls().len(), 3);
-        assert_eq!(world.store.dead_letters(0, 10).await.unwrap().len(), 1);
+        assert_eq!(world.store.dead_letters(true, 0, 10).await.unwrap().len(), 1);
         world.assert_alive(&crew.control).await;
     }
 

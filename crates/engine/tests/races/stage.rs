@@ -5,14 +5,24 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Step};
-use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::id::{ExecutionId, KeyId, SchemaId};
 use pawl_kernel::lifecycle::{ClaimRequest, Command};
+use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
+use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
+use pawl_kernel::ports::quotas::{
+    Admitted, Holder, Miscount, PlaceInLine, QuotaStore, Recount, SetQuota,
+};
+use pawl_kernel::ports::retention::{
+    Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
-    DeadLetter, Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired,
-    History, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore, SaveSchema,
-    SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore, VersionRecord,
+    Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
+    LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore, SaveSchema, SchemaRecord,
+    Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore, VersionRecord,
 };
+use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
+use pawl_kernel::quota::{Quota, QuotaName};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition, WaitTimer};
@@ -32,6 +42,7 @@ struct Script {
     commits_seen: usize,
     whisper: Option<(Signal, Timestamp)>,
     beats: Vec<Vec<ExecutionId>>,
+    removal: Option<(&'static str, RemoveRequest)>,
 }
 
 /// What happens to a commit.
@@ -76,6 +87,21 @@ impl Stage {
         self.script.lock().unwrap().beats.clone()
     }
 
+    /// Retention strikes just after the next call of this verb.
+    pub(crate) fn remove_after(&self, verb: &'static str, request: RemoveRequest) {
+        self.script.lock().unwrap().removal = Some((verb, request));
+    }
+
+    async fn interfere(&self, verb: &str) {
+        let removal = {
+            let removal = &mut self.script.lock().unwrap().removal;
+            removal.take_if(|(at, _)| *at == verb)
+        };
+        if let Some((_, request)) = removal {
+            assert_eq!(self.inner.remove(request).await.unwrap().executions, 1);
+        }
+    }
+
     fn next_trick(&self) -> Trick {
         let mut script = self.script.lock().unwrap();
         script.commits_seen += 1;
@@ -107,6 +133,7 @@ macro_rules! forward {
         impl $role for Stage {
             $(async fn $verb(&self, $($name: $kind),*) -> $answer {
                 let answer = self.inner.$verb($($name),*).await;
+                self.interfere(stringify!($verb)).await;
                 self.bell.ring();
                 answer
             })*
@@ -224,8 +251,50 @@ forward!(QueryStore {
     steps(id: ExecutionId, after_seq: u64, limit: u32) -> StoreResult<Vec<(Step, u64)>>;
     logs(id: ExecutionId, after: u64, limit: u32) -> StoreResult<Vec<(u64, LogRecord)>>;
     signals(id: ExecutionId) -> StoreResult<Vec<Signal>>;
-    dead_letters(after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>>;
     open_executions(after: Option<ExecutionId>, limit: u32) -> StoreResult<Vec<ExecutionView>>;
     timer_shards(waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>>;
     about() -> StoreResult<Vec<(String, String)>>;
+});
+
+forward!(KeyStore {
+    add_key(key: NewKey) -> Result<KeyRecord, KeyError>;
+    key_by_hash(hash: KeyHash) -> StoreResult<Option<KeyRecord>>;
+    key(key: &str) -> StoreResult<Option<KeyRecord>>;
+    keys(before: Option<KeyId>, limit: u32) -> StoreResult<Vec<KeyRecord>>;
+    revoke_key(id: KeyId, now: Timestamp) -> StoreResult<Option<KeyRecord>>;
+    touch_key(id: KeyId, now: Timestamp, unless_after: Timestamp) -> StoreResult<bool>;
+});
+
+forward!(LetterStore {
+    add_letter(letter: NewLetter) -> StoreResult<u64>;
+    dead_letters(open_only: bool, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>>;
+    dead_letter(id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>>;
+    mark_requeued(id: u64, requeued_as: Option<ExecutionId>, now: Timestamp) -> StoreResult<bool>;
+});
+
+forward!(WorkerStore {
+    report_worker(report: WorkerRecord, forget_before: Timestamp) -> StoreResult<()>;
+    remove_worker(id: &str) -> StoreResult<()>;
+    workers(since: Timestamp) -> StoreResult<Vec<WorkerRecord>>;
+});
+
+forward!(QuotaStore {
+    set_quota(set: SetQuota, now: Timestamp) -> StoreResult<Quota>;
+    remove_quota(name: QuotaName, now: Timestamp) -> StoreResult<bool>;
+    quotas(set_only: bool, after: Option<QuotaName>, limit: u32) -> StoreResult<Vec<Quota>>;
+    quota(name: QuotaName) -> StoreResult<Option<Quota>>;
+    holders(name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>>;
+    admit(now: Timestamp, max: u32) -> StoreResult<Admitted>;
+    place_in_line(id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
+    count_in(name: QuotaName, ids: Vec<ExecutionId>, now: Timestamp) -> StoreResult<u64>;
+    check_counted(ids: Vec<ExecutionId>, fix: bool, now: Timestamp) -> StoreResult<Vec<(ExecutionId, Miscount)>>;
+    recount(fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>>;
+});
+
+forward!(RetentionStore {
+    latest_versions(after: Option<SchemaId>, limit: u32) -> StoreResult<Vec<(SchemaId, u32)>>;
+    outdated(request: OutdatedRequest) -> StoreResult<Outdated>;
+    remove(request: RemoveRequest) -> StoreResult<Removed>;
+    reclaim(now: Timestamp) -> StoreResult<Reclaimed>;
+    maintain(now: Timestamp) -> StoreResult<()>;
 });

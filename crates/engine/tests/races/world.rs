@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pawl_engine::control::{Control, StartRequest};
 use pawl_engine::reaper::Reaper;
+use pawl_engine::retention::Retention;
 use pawl_engine::worker::Worker;
 use pawl_engine::{Options, Parts};
 use pawl_kernel::execution::{Execution, State, Status, Step, StepStatus};
@@ -101,6 +102,12 @@ impl World {
     pub(crate) fn reaper(&self) -> Reaper {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
         Reaper::new(self.parts(stage, |_| {}, true))
+    }
+
+    /// A collector that does nothing until it is told to.
+    pub(crate) fn collector(&self, keep: Option<Duration>) -> Retention {
+        let stage = Stage::new(self.store.clone(), self.bell.clone());
+        Retention::new(self.parts(stage, |options| options.retention = keep, true))
     }
 
     async fn staff(&self, change: impl FnOnce(&mut Options), with_effect: bool) -> Crew {

@@ -3,13 +3,18 @@
 use serde_json::{Value, json};
 
 pub(crate) const SLEEP_SECONDS: i64 = 20;
+/// Strict chains under way at once; of the loops it is one of each key.
+pub(crate) const STRICT_AT_ONCE: usize = 3;
 
 /// Nine steps: effects, retries, a sleep, an event with a timeout. `strict` hands over after every node.
 pub(crate) fn chain(strict: bool) -> Value {
     let name = if strict { "chain-strict" } else { "chain" };
     json!({
         "name": name,
-        "settings": {"max_nodes_per_message": if strict { 1 } else { 64 }},
+        "settings": match strict {
+            true => json!({"max_nodes_per_message": 1, "concurrency": {"limit": STRICT_AT_ONCE}}),
+            false => json!({"max_nodes_per_message": 64}),
+        },
         "nodes": [
             {"id": "start", "type": "start"},
             {"id": "first", "type": "effect", "config": {"value": "{{input.n}}"}},
@@ -36,6 +41,7 @@ pub(crate) fn chain(strict: bool) -> Value {
 pub(crate) fn looping() -> Value {
     json!({
         "name": "looping",
+        "settings": {"concurrency": {"limit": 1, "key": "{{input.n % 2}}"}},
         "nodes": [
             {"id": "start", "type": "start"},
             {"id": "count", "type": "count"},

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pawl_kernel::execution::{Execution, Status, Step, StepStatus};
 use pawl_kernel::id::ExecutionId;
-use pawl_testkit::model::{Dump, JournalEntry};
+use pawl_testkit::model::{Dump, JournalEntry, Presence};
 use serde_json::{Map, Value, json};
 
 use crate::flows;
@@ -38,6 +38,61 @@ pub(crate) fn judge(
         judge_snapshots(observer, dump, execution, &steps);
     }
     judge_journal(observer, journal);
+    judge_places(observer, dump);
+}
+
+/// Whoever has ended holds no place in a quota.
+fn judge_places(observer: &Observer, dump: &Dump) {
+    let open: BTreeSet<ExecutionId> = dump
+        .executions
+        .iter()
+        .filter(|execution| !execution.status.is_terminal())
+        .map(|execution| execution.id)
+        .collect();
+    for (quota, id) in &dump.holders {
+        if !open.contains(id) {
+            observer.violation(format!("{id} has ended and still holds {quota}"));
+        }
+    }
+}
+
+/// A limit is never exceeded, at no instant: walked over who came and who went, with the limits as they were written.
+pub(crate) fn judge_limits(
+    observer: &Observer,
+    executions: &[Execution],
+    comings_and_goings: &[(ExecutionId, Presence)],
+) {
+    let by_id: BTreeMap<ExecutionId, &Execution> = executions
+        .iter()
+        .map(|execution| (execution.id, execution))
+        .collect();
+    let mut present: BTreeMap<String, BTreeSet<ExecutionId>> = BTreeMap::new();
+    for (id, presence) in comings_and_goings {
+        let Some((quota, limit)) = by_id.get(id).and_then(|execution| limit_of(execution)) else {
+            continue;
+        };
+        let there = present.entry(quota.clone()).or_default();
+        match presence {
+            Presence::Went => drop(there.remove(id)),
+            Presence::Came => drop(there.insert(*id)),
+        }
+        if there.len() > limit {
+            let many = there.len();
+            observer.violation(format!("{many} at once where {quota} allows {limit}"));
+        }
+    }
+}
+
+fn limit_of(execution: &Execution) -> Option<(String, usize)> {
+    match execution.schema_id.0.as_u128() {
+        2 => Some(("strict chains".into(), flows::STRICT_AT_ONCE)),
+        3 => {
+            let initial: Value = serde_json::from_str(&execution.initial).unwrap();
+            let key = initial["input"]["n"].as_i64().unwrap() % 2;
+            Some((format!("loops of {key}"), 1))
+        }
+        _ => None,
+    }
 }
 
 fn judge_execution(execution: &Execution, steps: &[Step]) -> Vec<String> {

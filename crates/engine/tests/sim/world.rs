@@ -134,6 +134,8 @@ impl World {
                 .violation("I2: the work did not finish".into());
         }
         judge::judge(&self.observer, &dump, &self.store.journal(), ids);
+        let presence = self.store.comings_and_goings();
+        judge::judge_limits(&self.observer, &dump.executions, &presence);
         let steps = dump.steps.values().map(|steps| steps.len() as u64).sum();
         let load = |value: &AtomicU64| value.load(Ordering::SeqCst);
         let (kills, clock_steps, purges) = (

@@ -3,6 +3,7 @@
 use super::{derive_status, end, stopped, touched};
 use crate::execution::{Control, DebugMode, Execution, Hold, State};
 use crate::planted::{self, Bug};
+use crate::quota::{self, Movement};
 use crate::time::Timestamp;
 use crate::transition::{Change, Next, Transition, WaitTimer};
 
@@ -36,6 +37,7 @@ pub fn commit(
     change.snapshot = transition.snapshot;
     move_on(&mut change, transition.next, stepped, now);
     store_status(execution, &mut change, now);
+    change.frees_places = quota::movement(execution, state, &change) == Movement::Release;
     Ok(change)
 }
 

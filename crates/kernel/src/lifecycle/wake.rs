@@ -2,8 +2,9 @@
 
 use uuid::Uuid;
 
+use super::admit::in_line;
 use super::{derive_status, touched};
-use crate::execution::{Execution, State};
+use crate::execution::{Execution, State, WaitKind};
 use crate::time::Timestamp;
 use crate::transition::Change;
 
@@ -16,7 +17,15 @@ pub fn fire(execution: &Execution, state: &State, wait_id: Uuid, now: Timestamp)
         return None;
     }
     let mut change = Change::of(touched(state, now));
-    change.state.wait = None;
+    change.state.wait = match wait.kind {
+        // Its time has come; now it stands in line like everybody else.
+        WaitKind::Start if !execution.quotas.is_empty() => Some(in_line(wait.id)),
+        _ => None,
+    };
+    if wait.kind == WaitKind::Start {
+        // The time until its start is not the first node's.
+        change.state.position.entered_at = now;
+    }
     let status = derive_status(&change.state, execution.base_seq, now);
     if status != execution.status {
         change.status = Some(status);

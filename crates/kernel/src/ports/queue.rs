@@ -66,4 +66,9 @@ pub trait Queue: Send + Sync {
 
     /// Gives a message back at once.
     async fn reject(&self, tag: u64) -> Result<(), QueueError>;
+
+    /// `false`: whatever is published now fails. Who can wait with a message does.
+    fn takes_messages(&self) -> bool {
+        true
+    }
 }

@@ -9,6 +9,11 @@ use uuid::Uuid;
 use crate::execution::{DebugMode, Execution, Lease, LogRecord, Signal, State, Status, Step};
 use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, Command, CommitRefusal, Refusal, Skip};
+use crate::ports::keys::KeyStore;
+use crate::ports::letters::LetterStore;
+use crate::ports::quotas::QuotaStore;
+use crate::ports::retention::RetentionStore;
+use crate::ports::workers::WorkerStore;
 use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
 use crate::transition::{Applied, Snapshot, Transition, WaitTimer};
@@ -43,7 +48,12 @@ pub struct NewExecution {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Created {
+    /// No quota concerns it, or none yet.
     New,
+    /// New, and it holds a place in its quotas.
+    Admitted,
+    /// New, and it stands in line for a quota: nobody may run it yet.
+    InLine,
     /// The idempotency key was seen before: this is the execution it made.
     Existing(ExecutionId),
 }
@@ -213,6 +223,8 @@ pub struct SweepRequest {
 #[derive(Clone, Debug, Default)]
 pub struct Sweep {
     pub due: Vec<Dispatch>,
+    /// Executions of a status that can run, due or not.
+    pub looked_at: u32,
     /// Where the next page starts; `None`: the end was reached.
     pub next: Option<ExecutionId>,
 }
@@ -412,8 +424,6 @@ pub trait QueryStore: Send + Sync {
 
     async fn signals(&self, id: ExecutionId) -> StoreResult<Vec<Signal>>;
 
-    async fn dead_letters(&self, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>>;
-
     /// Open executions in id order, for the doctor.
     async fn open_executions(
         &self,
@@ -446,18 +456,34 @@ pub struct ExecutionFilter {
     pub text: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct DeadLetter {
-    pub id: u64,
-    pub execution_id: Option<ExecutionId>,
-    pub reason: String,
-    pub created_at: Timestamp,
+/// All roles together.
+pub trait Store:
+    ExecutionStore
+    + RecoveryStore
+    + TimerStore
+    + CatalogStore
+    + QueryStore
+    + KeyStore
+    + LetterStore
+    + WorkerStore
+    + QuotaStore
+    + RetentionStore
+{
 }
 
-/// All roles together.
-pub trait Store: ExecutionStore + RecoveryStore + TimerStore + CatalogStore + QueryStore {}
-
-impl<T: ExecutionStore + RecoveryStore + TimerStore + CatalogStore + QueryStore> Store for T {}
+impl<T> Store for T where
+    T: ExecutionStore
+        + RecoveryStore
+        + TimerStore
+        + CatalogStore
+        + QueryStore
+        + KeyStore
+        + LetterStore
+        + WorkerStore
+        + QuotaStore
+        + RetentionStore
+{
+}
 
 /// A lease as a worker asks for it.
 pub fn lease(owner: &str, token: Uuid, until: Timestamp) -> Lease {

@@ -46,8 +46,12 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    /// A duration, or [`FOREVER`].
     pub retention: Option<String>,
 }
+
+/// A retention that never ends, whatever the configuration says.
+pub const FOREVER: &str = "forever";
 
 impl Default for Settings {
     fn default() -> Self {
@@ -63,6 +67,19 @@ impl Default for Settings {
             tenant: None,
             retention: None,
         }
+    }
+}
+
+impl Settings {
+    /// `concurrency.limit`: executions at once, of the schema or of each key.
+    pub fn concurrency_limit(&self) -> Option<u32> {
+        let limit = self.concurrency.as_ref()?.get("limit")?.as_u64()?;
+        Some(u32::try_from(limit).unwrap_or(u32::MAX))
+    }
+
+    /// `concurrency.key`: a template.
+    pub fn concurrency_key(&self) -> Option<&str> {
+        self.concurrency.as_ref()?.get("key")?.as_str()
     }
 }
 

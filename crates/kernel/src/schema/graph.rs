@@ -28,6 +28,33 @@ pub struct Graph {
     nodes: Vec<Node>,
     by_id: HashMap<Arc<str>, usize>,
     start: usize,
+    admission: AdmissionTexts,
+}
+
+/// The templates that decide which quotas an execution counts against.
+#[derive(Default)]
+struct AdmissionTexts {
+    tenant: Option<Compiled>,
+    key: Option<Compiled>,
+}
+
+impl AdmissionTexts {
+    fn compile(definition: &Definition, findings: &mut Findings) -> Self {
+        let mut compile = |text: Option<&str>, pointer: &str| {
+            let compiled = config::compile_text(text?);
+            compiled
+                .map_err(|error| {
+                    let pointer = pointer.to_owned();
+                    findings.add(bad_text("", None, BadText { pointer, error }));
+                })
+                .ok()
+        };
+        let settings = &definition.settings;
+        Self {
+            tenant: compile(settings.tenant.as_deref(), "/settings/tenant"),
+            key: compile(settings.concurrency_key(), "/settings/concurrency/key"),
+        }
+    }
 }
 
 pub struct Node {
@@ -70,6 +97,7 @@ impl Graph {
                 message,
             ));
         }
+        let admission = AdmissionTexts::compile(&definition, &mut findings);
         let start = only_start(&nodes, &mut findings);
         match start {
             Some(start) if findings.errors() == 0 => Ok(Self {
@@ -77,6 +105,7 @@ impl Graph {
                 nodes,
                 by_id,
                 start,
+                admission,
             }),
             _ => Err(findings.into_diagnostics()),
         }
@@ -106,6 +135,29 @@ impl Graph {
     /// In the order of the definition.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// Do the settings say which tenant an execution belongs to, or which concurrency key it has?
+    pub fn has_admission_texts(&self) -> bool {
+        self.admission.tenant.is_some() || self.admission.key.is_some()
+    }
+
+    /// `settings.tenant`, read before the first step.
+    pub fn render_tenant(
+        &self,
+        scope: &Scope<'_>,
+        meter: &mut Meter,
+    ) -> Option<Result<Value, RenderError>> {
+        Some(self.admission.tenant.as_ref()?.render(scope, meter))
+    }
+
+    /// `settings.concurrency.key`, read before the first step.
+    pub fn render_concurrency_key(
+        &self,
+        scope: &Scope<'_>,
+        meter: &mut Meter,
+    ) -> Option<Result<Value, RenderError>> {
+        Some(self.admission.key.as_ref()?.render(scope, meter))
     }
 }
 

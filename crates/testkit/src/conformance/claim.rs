@@ -169,7 +169,7 @@ async fn too_many_recoveries_end_as_stuck(scene: Scene) {
     assert_eq!(execution.status, Status::FailedStuck);
     assert_eq!(execution.finished_at, Some(at(900)));
     assert!(execution.error.unwrap().contains("STUCK"));
-    let letters = scene.store.dead_letters(0, 10).await.unwrap();
+    let letters = scene.store.dead_letters(true, 0, 10).await.unwrap();
     assert_eq!(letters.len(), 1);
     assert_eq!(letters[0].execution_id, Some(id));
     assert_eq!(letters[0].created_at, at(900));

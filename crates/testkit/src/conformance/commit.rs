@@ -316,17 +316,17 @@ async fn probe_of_a_running_execution_names_its_holder(scene: Scene) {
 
 async fn history_starts_at_the_newest_snapshot_before(scene: Scene) {
     let id = scene.create(1).await;
-    for (n, context) in [(1, "at two"), (2, "at four"), (3, "at six")] {
+    for (n, context) in [(1, "[2]"), (2, "[4]"), (3, "[6]")] {
         let claimed = scene.claim(id, 10 + n, at(n as i64)).await;
         let base = commit(&claimed.state, at(n as i64)).steps(2);
         scene.commit(base.snapshot(context).build()).await;
     }
     for (seq, context, steps) in [
         (1, None, vec![1]),
-        (2, Some("at two"), vec![]),
-        (5, Some("at four"), vec![5]),
-        (6, Some("at six"), vec![]),
-        (99, Some("at six"), vec![]),
+        (2, Some("[2]"), vec![]),
+        (5, Some("[4]"), vec![5]),
+        (6, Some("[6]"), vec![]),
+        (99, Some("[6]"), vec![]),
     ] {
         let history = scene.store.history(id, seq).await.unwrap();
         let found = history.snapshot.as_ref().map(|s| s.context.as_str());

@@ -21,7 +21,6 @@ pub(super) const CASES: &[StoreCase] = cases!["query":
     counts_what_it_would_list,
     steps_page_by_page,
     logs_page_by_page,
-    dead_letters_page_by_page,
     open_executions_in_order,
     tells_about_itself,
 ];
@@ -208,21 +207,6 @@ async fn logs_page_by_page(scene: Scene) {
     let lines: Vec<&str> = rest.iter().map(|(_, log)| log.message.as_str()).collect();
     assert_eq!(lines, ["line 2.4"]);
     assert_eq!(scene.store.logs(id, rest[0].0, 3).await.unwrap(), []);
-}
-
-async fn dead_letters_page_by_page(scene: Scene) {
-    for n in 1..=3 {
-        let id = scene.create(n).await;
-        scene.claim(id, n, at(5)).await;
-        let fail = pawl_kernel::schema::definition::OnStuck::Fail;
-        scene.store.reap(id, fail, at(50 + n as i64)).await.unwrap();
-    }
-    let first = scene.store.dead_letters(0, 2).await.unwrap();
-    let rest = scene.store.dead_letters(first[1].id, 2).await.unwrap();
-    let ids: Vec<_> = first.iter().chain(&rest).map(|l| l.execution_id).collect();
-    assert_eq!(ids, [1, 2, 3].map(|n| Some(execution_id(n))));
-    assert_eq!(rest[0].created_at, at(53));
-    assert_eq!(scene.store.dead_letters(rest[0].id, 2).await.unwrap(), []);
 }
 
 async fn open_executions_in_order(scene: Scene) {

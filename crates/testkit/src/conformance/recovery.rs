@@ -103,7 +103,7 @@ async fn reap_fails_when_the_schema_says_so(scene: Scene) {
     let execution = scene.execution(id).await;
     assert_eq!(execution.status, Status::FailedStuck);
     assert_eq!(execution.finished_at, Some(at(40)));
-    let letters = scene.store.dead_letters(0, 10).await.unwrap();
+    let letters = scene.store.dead_letters(true, 0, 10).await.unwrap();
     assert_eq!((letters.len(), letters[0].execution_id), (1, Some(id)));
 }
 

@@ -88,7 +88,7 @@ async fn pages_of_executions(store: Arc<dyn Store>) -> Vec<ExecutionView> {
 }
 
 async fn dead_letters(store: Arc<dyn Store>) -> Vec<String> {
-    let letters = store.dead_letters(0, 1000).await.unwrap();
+    let letters = store.dead_letters(false, 0, 1000).await.unwrap();
     letters
         .iter()
         .map(|letter| {

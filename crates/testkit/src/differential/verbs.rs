@@ -10,19 +10,22 @@ use pawl_kernel::execution::{DebugMode, State, Status, Wait, WaitKind};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode};
 use pawl_kernel::ports::store::{
-    Claim, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store, StoreResult,
+    Claim, Created, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store, StoreResult,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Transition;
 
-use super::{EXECUTIONS, Story, in_order, told};
+use super::{Story, in_order, told};
 use crate::fixture;
 
 impl Story {
     pub(super) async fn verb(&mut self) {
         if self.rng.chance(400) {
             self.now = self.later(20);
+        }
+        if self.quotas && self.rng.chance(300) {
+            return self.quota_verb().await;
         }
         match self.rng.below(100) {
             0..12 => self.create().await,
@@ -46,14 +49,23 @@ impl Story {
         let answer = self
             .both(async |store| told(store.create(new.clone()).await))
             .await;
-        if answer == Ok(pawl_kernel::ports::store::Created::New) {
-            self.created = self.created.max(number(&new));
+        if matches!(
+            answer,
+            Ok(Created::New | Created::Admitted | Created::InLine)
+        ) {
+            self.created = self.created.max(self.number(&new));
         }
+    }
+
+    fn number(&self, new: &NewExecution) -> u64 {
+        let id = new.execution.id;
+        let mut numbers = 1..=self.executions;
+        numbers.find(|n| fixture::execution_id(*n) == id).unwrap()
     }
 
     fn new_execution(&mut self) -> NewExecution {
         // Once all are made, the last one's number comes again: refused, or found by its key.
-        let n = (self.created + 1).min(EXECUTIONS);
+        let n = (self.created + 1).min(self.executions);
         let mut new = fixture::new_execution(n);
         new.execution.created_at = self.now;
         new.execution.idempotency_key = match self.rng.below(3) {
@@ -68,6 +80,9 @@ impl Story {
         if self.rng.chance(150) {
             new.execution.status = Status::Pending;
             new.state.wait = Some(self.wait(WaitKind::Start));
+        }
+        if self.quotas {
+            self.claims(&mut new);
         }
         new
     }
@@ -156,7 +171,7 @@ impl Story {
         let steps = self.rng.below(3);
         let mut commit = fixture::commit(state, self.now).steps(steps);
         if self.rng.chance(200) {
-            commit = commit.snapshot(&format!("context after {}", state.seq + steps));
+            commit = commit.snapshot(&format!("{{\"after\":{}}}", state.seq + steps));
         }
         if self.rng.chance(200) {
             commit = commit.log("a line").log("another");
@@ -354,12 +369,6 @@ impl Story {
         self.same(async |store| told(store.steps(id, seq, 3).await))
             .await;
     }
-}
-
-fn number(new: &NewExecution) -> u64 {
-    let id = new.execution.id;
-    let mut numbers = 1..=EXECUTIONS;
-    numbers.find(|n| fixture::execution_id(*n) == id).unwrap()
 }
 
 fn lease_of(state: &State) -> Option<(ExecutionId, Uuid)> {

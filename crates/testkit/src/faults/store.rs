@@ -10,9 +10,9 @@ use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle::{ClaimRequest, Command};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
-    DeadLetter, Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired,
-    History, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore, SaveSchema,
-    SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore, VersionRecord,
+    Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
+    LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore, SaveSchema, SchemaRecord,
+    Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore, VersionRecord,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -21,12 +21,12 @@ use pawl_kernel::transition::{Applied, Transition, WaitTimer};
 use super::{Fault, Faults};
 
 pub struct FaultyStore {
-    inner: Arc<dyn Store>,
+    pub(super) inner: Arc<dyn Store>,
     faults: Arc<Faults>,
 }
 
-const READ: &[Fault] = &[Fault::ErrorBefore, Fault::Delay, Fault::CrashBefore];
-const WRITE: &[Fault] = &[
+pub(super) const READ: &[Fault] = &[Fault::ErrorBefore, Fault::Delay, Fault::CrashBefore];
+pub(super) const WRITE: &[Fault] = &[
     Fault::ErrorBefore,
     Fault::ErrorAfter,
     Fault::Delay,
@@ -40,7 +40,7 @@ impl FaultyStore {
     }
 
     /// The call is a future that has not begun, so that "before" is before.
-    async fn pass<T, E>(
+    pub(super) async fn pass<T, E>(
         &self,
         possible: &[Fault],
         call: impl Future<Output = Result<T, E>> + Send,
@@ -282,10 +282,6 @@ impl QueryStore for FaultyStore {
 
     async fn signals(&self, id: ExecutionId) -> StoreResult<Vec<Signal>> {
         self.pass(READ, self.inner.signals(id)).await
-    }
-
-    async fn dead_letters(&self, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>> {
-        self.pass(READ, self.inner.dead_letters(after, limit)).await
     }
 
     async fn open_executions(

@@ -31,6 +31,12 @@ impl Catalog {
         schema.map_or_else(String::new, |schema| schema.record.name.clone())
     }
 
+    /// Of all schemas, also deleted ones, in order of id.
+    pub(super) fn latest_versions(&self) -> impl Iterator<Item = (SchemaId, u32)> {
+        let all = self.schemas.iter();
+        all.map(|(id, schema)| (*id, schema.record.latest_version))
+    }
+
     fn visible(&self) -> impl Iterator<Item = &Schema> {
         self.schemas.values().filter(|schema| !schema.deleted)
     }

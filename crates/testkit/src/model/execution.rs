@@ -12,11 +12,12 @@ use pawl_kernel::ports::store::{
     Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
     ExecutionStore, History, NewExecution, Probe, StoreError, StoreResult,
 };
+use pawl_kernel::quota::Place;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition};
 
-use super::tables::{Row, Tables};
-use super::{JournalEntry, ModelStore};
+use super::tables::{Row, Tables, was_kept_out};
+use super::{JournalEntry, ModelStore, Presence};
 
 #[async_trait]
 impl ExecutionStore for ModelStore {
@@ -93,7 +94,7 @@ impl ExecutionStore for ModelStore {
 }
 
 impl Tables {
-    fn create(&mut self, new: NewExecution) -> StoreResult<Created> {
+    fn create(&mut self, mut new: NewExecution) -> StoreResult<Created> {
         let id = new.execution.id;
         let key = new.execution.idempotency_key.clone();
         if let Some(known) = key.as_ref().and_then(|key| self.keys.get(key)) {
@@ -103,14 +104,22 @@ impl Tables {
             return Err(StoreError::Rejected(format!("{id} exists already")));
         }
         self.keys.extend(key.map(|key| (key, id)));
+        let place = self.enter(&mut new);
         self.add_start_timer(&new.state, new.execution.created_at);
+        if !was_kept_out(&new.state) {
+            self.presence.push((id, Presence::Came));
+        }
         let mut row = Row::new(new.execution, new.state);
         if let Some(snapshot) = new.snapshot {
             row.snapshots.insert(snapshot.seq, snapshot);
         }
         self.rows.insert(id, row);
         self.open.insert(id);
-        Ok(Created::New)
+        Ok(match place {
+            Place::InLine => Created::InLine,
+            Place::Holds => Created::Admitted,
+            Place::Free | Place::Later => Created::New,
+        })
     }
 
     fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Claim {

@@ -7,9 +7,7 @@ use uuid::Uuid;
 
 use pawl_kernel::execution::{Execution, LogRecord, Signal, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{
-    DeadLetter, ExecutionFilter, ExecutionView, QueryStore, StoreResult,
-};
+use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
 
 use super::ModelStore;
 use super::tables::{Row, Tables};
@@ -72,15 +70,6 @@ impl QueryStore for ModelStore {
         Ok(tables
             .row(id)
             .map_or_else(Vec::new, |row| row.signals.clone()))
-    }
-
-    async fn dead_letters(&self, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>> {
-        let tables = self.lock();
-        let later = tables
-            .dead_letters
-            .iter()
-            .filter(|letter| letter.id > after);
-        Ok(later.take(limit as usize).cloned().collect())
     }
 
     async fn open_executions(

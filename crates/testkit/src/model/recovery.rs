@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 
-use pawl_kernel::execution::State;
+use pawl_kernel::execution::{State, Status};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
@@ -73,11 +73,17 @@ impl Tables {
         let page: Vec<ExecutionId> = page.take(request.limit as usize).copied().collect();
         let full = page.len() == request.limit as usize;
         let next = page.last().copied().filter(|_| full);
+        let can_run = |id: &&ExecutionId| {
+            let status = self.rows.get(id).map(|row| row.execution.status);
+            matches!(status, Some(Status::Running | Status::Queued))
+        };
+        let looked_at = page.iter().filter(can_run).count() as u32;
         let due = page
             .into_iter()
             .filter_map(|id| self.sweep_one(id, request));
         Sweep {
             due: due.collect(),
+            looked_at,
             next,
         }
     }

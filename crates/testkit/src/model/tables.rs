@@ -2,15 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pawl_kernel::execution::{Execution, LogRecord, Signal, State, Step};
+use pawl_kernel::execution::{Execution, LogRecord, Signal, State, Step, WaitKind};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{DeadLetter, Dispatch};
+use pawl_kernel::ports::letters::NewLetter;
+use pawl_kernel::ports::store::Dispatch;
+use pawl_kernel::quota;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Change, Snapshot, WaitTimer};
 
 use super::catalog::Catalog;
+use super::keys::Keys;
+use super::letters::Letters;
+use super::quota::Quotas;
 use super::timer::Timers;
-use super::{Dump, JournalEntry};
+use super::workers::Workers;
+use super::{Dump, JournalEntry, Presence};
 
 #[derive(Default)]
 pub(super) struct Tables {
@@ -18,11 +24,15 @@ pub(super) struct Tables {
     /// Ids of the executions that have not ended: what the reaper and the sweeper read.
     pub(super) open: BTreeSet<ExecutionId>,
     pub(super) keys: BTreeMap<String, ExecutionId>,
-    pub(super) dead_letters: Vec<DeadLetter>,
+    pub(super) letters: Letters,
+    pub(super) workers: Workers,
+    pub(super) api_keys: Keys,
     pub(super) timers: Timers,
+    pub(super) quotas: Quotas,
     pub(super) catalog: Catalog,
     pub(super) journal: Vec<JournalEntry>,
     pub(super) fenced: u64,
+    pub(super) presence: Vec<(ExecutionId, Presence)>,
 }
 
 /// One execution with all that belongs to it.
@@ -71,6 +81,9 @@ impl Row {
         if let Some(status) = change.status {
             self.execution.status = status;
         }
+        if change.queued_at.is_some() {
+            self.execution.queued_at = change.queued_at;
+        }
         if change.started_at.is_some() {
             self.execution.started_at = change.started_at;
         }
@@ -99,6 +112,12 @@ impl Row {
     }
 }
 
+/// Before its first node: not yet due, or in line.
+pub(super) fn was_kept_out(state: &State) -> bool {
+    let kind = state.wait.as_ref().map(|wait| wait.kind);
+    matches!(kind, Some(WaitKind::Start | WaitKind::Admission))
+}
+
 impl Tables {
     pub(super) fn row(&self, id: ExecutionId) -> Option<&Row> {
         self.rows.get(&id)
@@ -112,12 +131,26 @@ impl Tables {
             self.timers.add(timer, now);
         }
         if let Some(reason) = &change.dead_letter {
-            self.bury(id, reason.clone(), now);
+            self.letters.add(NewLetter {
+                execution_id: Some(id),
+                reason: reason.clone(),
+                message: None,
+                now,
+            });
         }
         if change.ending.is_some() {
             self.open.remove(&id);
         }
-        self.rows.get_mut(&id).unwrap().apply(change);
+        let row = self.rows.get_mut(&id).unwrap();
+        let movement = quota::movement(&row.execution, &row.state, &change);
+        let came = was_kept_out(&row.state) && !was_kept_out(&change.state);
+        if change.ending.is_some() {
+            self.presence.push((id, Presence::Went));
+        } else if came {
+            self.presence.push((id, Presence::Came));
+        }
+        row.apply(change);
+        self.move_quotas(id, movement, now);
         applied
     }
 
@@ -142,20 +175,12 @@ impl Tables {
         }
     }
 
-    fn bury(&mut self, id: ExecutionId, reason: String, now: Timestamp) {
-        self.dead_letters.push(DeadLetter {
-            id: self.dead_letters.len() as u64 + 1,
-            execution_id: Some(id),
-            reason,
-            created_at: now,
-        });
-    }
-
     pub(super) fn dump(&self) -> Dump {
         let mut dump = Dump {
-            dead_letters: self.dead_letters.clone(),
+            dead_letters: self.letters.all(),
             incoming: self.timers.incoming(),
             processing: self.timers.processing(),
+            holders: self.quotas.holders(),
             fenced: self.fenced,
             ..Dump::default()
         };

@@ -177,6 +177,7 @@ fn waiting(view: &ExecutionView, wait: &Wait, now: Timestamp) -> String {
         ),
         WaitKind::Children => format!("{node} waits for its children"),
         WaitKind::Start => format!("starts{until}"),
+        WaitKind::Admission => "waits for a quota".to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::fields::{self, Fields};
 use super::nodes::TIMEOUTS;
 use crate::schema::codes;
-use crate::schema::definition::{OnStuck, Priority, Settings};
+use crate::schema::definition::{FOREVER, OnStuck, Priority, Settings};
 use crate::schema::findings::Findings;
 use crate::time::format_duration;
 
@@ -89,7 +89,11 @@ fn concurrency(settings: &Fields<'_>, findings: &mut Findings) -> Option<Value> 
 }
 
 fn retention(settings: &Fields<'_>, findings: &mut Findings) -> Option<String> {
-    match fields::duration(settings.get("retention")?) {
+    let value = settings.get("retention")?;
+    if value.as_str() == Some(FOREVER) {
+        return Some(FOREVER.to_owned());
+    }
+    match fields::duration(value) {
         Ok(duration) => Some(format_duration(duration)),
         Err(message) => {
             findings.add(settings.error(codes::BAD_DURATION, "retention", message));

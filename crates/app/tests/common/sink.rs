@@ -11,8 +11,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::http::header;
 use crate::now;
+use crate::wire::header;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Request {

@@ -1,0 +1,208 @@
+//! Who asks, and what they may do.
+//!
+//! Every route says in the table of [`routes`](super::routes) what it needs; [`enforce`] stands before its handler
+//! and lets nobody else through. In `dev`, which only this machine can reach, everybody is the developer.
+
+pub(super) mod key_text;
+mod ring;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use pawl_kernel::id::KeyId;
+use pawl_kernel::ports::keys::{KeyRecord, Role};
+use serde_json::{Value, json};
+
+use super::ApiState;
+use super::error::{ApiError, ApiResult};
+
+pub use ring::BadAdminKey;
+pub(super) use ring::{ADMIN_NAME, KeyRing};
+
+/// Lines that an auditor wants to see.
+pub(super) const AUDIT: &str = "pawl::audit";
+
+/// What a route asks of its callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Nothing: for probes that have no key, and for callers that prove themselves in another way.
+    Nothing,
+    Role(Role),
+}
+
+pub(super) const ANYBODY: Needs = Needs::Nothing;
+pub(super) const VIEWER: Needs = Needs::Role(Role::Viewer);
+pub(super) const OPERATOR: Needs = Needs::Role(Role::Operator);
+pub(super) const EDITOR: Needs = Needs::Role(Role::Editor);
+pub(super) const ADMIN: Needs = Needs::Role(Role::Admin);
+
+/// Who asks: what goes into `created_by` and into the context as `user`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Identity {
+    pub(super) created_by: String,
+    pub(super) user: Value,
+    role: Role,
+}
+
+impl Identity {
+    /// Everybody on loopback.
+    fn developer() -> Self {
+        Self {
+            created_by: "dev".into(),
+            user: json!({"id": 1, "email": "dev@localhost"}),
+            role: Role::Admin,
+        }
+    }
+
+    /// `user` has the fields that people's workflows expect; a key has no address.
+    fn key(id: &str, name: &str, role: Role) -> Self {
+        Self {
+            created_by: format!("key:{name}"),
+            user: json!({"id": id, "name": name, "email": null}),
+            role,
+        }
+    }
+}
+
+impl From<&KeyRecord> for Identity {
+    fn from(key: &KeyRecord) -> Self {
+        Self::key(&key.id.to_string(), &key.name, key.role)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Identity {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        let found = parts.extensions.get::<Self>().cloned();
+        found.ok_or_else(|| ApiError::internal("a route that needs nobody asks who it is"))
+    }
+}
+
+#[derive(Clone)]
+pub(super) enum Access {
+    /// No login: only for a server that nobody but this machine can reach.
+    Open,
+    Keys(std::sync::Arc<KeyRing>),
+}
+
+impl Access {
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Open)
+    }
+
+    /// A revoked key is forgotten here at once, elsewhere within seconds.
+    pub(super) fn forget(&self, id: KeyId) {
+        if let Self::Keys(ring) = self {
+            ring.forget(id);
+        }
+    }
+}
+
+/// Says who asks, whatever they may do.
+pub(super) async fn identify(state: &ApiState, headers: &HeaderMap) -> ApiResult<Identity> {
+    match &state.access {
+        Access::Open => Ok(Identity::developer()),
+        Access::Keys(ring) => ring.identify(state, bearer(headers)?).await,
+    }
+}
+
+/// A route as its guard sees it.
+#[derive(Clone)]
+pub(super) struct Door {
+    pub(super) state: ApiState,
+    pub(super) needs: Needs,
+    pub(super) path: &'static str,
+}
+
+/// Lets those in who may come in.
+pub(super) async fn enforce(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let Needs::Role(needed) = door.needs else {
+        return next.run(request).await;
+    };
+    let identity = match identify(&door.state, request.headers()).await {
+        Ok(identity) => identity,
+        Err(refused) => return refused.into_response(),
+    };
+    let method = request.method().clone();
+    let response = match check(&identity, needed) {
+        Ok(()) => admitted(&door.state, identity.clone(), request, next).await,
+        Err(refused) => refused.into_response(),
+    };
+    if !door.state.access.is_open() && (needed == Role::Admin || response.status() == 403) {
+        let status = response.status().as_u16();
+        let Identity {
+            created_by, role, ..
+        } = &identity;
+        tracing::info!(target: AUDIT, by = %created_by, role = role.name(), %method, path = door.path, status, "asked");
+    }
+    response
+}
+
+fn check(identity: &Identity, needed: Role) -> ApiResult<()> {
+    if identity.role.includes(needed) {
+        return Ok(());
+    }
+    let (needed, role) = (needed.name(), identity.role.name());
+    let message = format!("this needs the role `{needed}`, and the key has the role `{role}`");
+    let refusal = ApiError::new(StatusCode::FORBIDDEN, "FORBIDDEN", message);
+    Err(refusal.details(json!({"needed": needed, "role": role})))
+}
+
+async fn admitted(
+    state: &ApiState,
+    identity: Identity,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let text = match &state.access {
+        Access::Keys(_) => bearer(request.headers()).map(str::to_owned).ok(),
+        Access::Open => None,
+    };
+    request.extensions_mut().insert(identity);
+    let response = next.run(request).await;
+    match (&state.access, text) {
+        (Access::Keys(ring), Some(text)) if is_stream(&response) => {
+            let good = ring.clone().until_refused(state.clone(), text);
+            response
+                .map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(good))))
+        }
+        _ => response,
+    }
+}
+
+/// An answer that may go on for longer than its key is good.
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind == Some(&HeaderValue::from_static("text/event-stream"))
+}
+
+/// The key of a request: one header, one scheme, one word.
+fn bearer(headers: &HeaderMap) -> ApiResult<&str> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (all.next(), all.next()) else {
+        return Err(unauthorized(
+            "this needs an API key: send one header `Authorization: Bearer KEY`",
+        ));
+    };
+    let text = value.to_str().unwrap_or_default();
+    let (scheme, key) = text.split_once(' ').unwrap_or_default();
+    let key = key.trim_matches(' ');
+    let is_word = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
+    match scheme.eq_ignore_ascii_case("bearer") && is_word {
+        true => Ok(key),
+        false => Err(unauthorized(
+            "the header Authorization must be `Bearer KEY`, and nothing else",
+        )),
+    }
+}
+
+/// Never says what was sent.
+fn unauthorized(message: &str) -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
+        .header(header::WWW_AUTHENTICATE, "Bearer")
+}

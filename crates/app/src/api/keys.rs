@@ -1,0 +1,169 @@
+//! Handing out keys, and taking them back. A key is in the answer to its creation and nowhere else, ever.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use pawl_kernel::id::{self, KeyId};
+use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, NewKey, Role};
+use pawl_kernel::time::Timestamp;
+use serde::Serialize;
+
+use super::ApiState;
+use super::access::{ADMIN_NAME, AUDIT, key_text};
+use super::body::JsonBody;
+use super::control::duration;
+use super::cursor::{self, Kind};
+use super::error::{ApiError, ApiResult};
+use super::fields::Fields;
+use super::guard::Identity;
+use super::path::PathParts;
+use super::query::RawQuery;
+use super::wire::{self, Page, Time};
+
+const NAME_MAX: usize = 64;
+
+#[derive(Serialize)]
+struct KeyJson<'a> {
+    id: String,
+    name: &'a str,
+    role: &'static str,
+    /// The whole key, once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    /// To find the row of a key that turned up somewhere.
+    starts_with: String,
+    created_by: &'a str,
+    created_at: Time,
+    expires_at: Option<Time>,
+    last_used_at: Option<Time>,
+    revoked_at: Option<Time>,
+}
+
+impl<'a> From<&'a KeyRecord> for KeyJson<'a> {
+    fn from(record: &'a KeyRecord) -> Self {
+        Self {
+            id: record.id.to_string(),
+            name: &record.name,
+            role: record.role.name(),
+            key: None,
+            starts_with: key_text::beginning(record.id),
+            created_by: &record.created_by,
+            created_at: Time(record.created_at),
+            expires_at: record.expires_at.map(Time),
+            last_used_at: record.last_used_at.map(Time),
+            revoked_at: record.revoked_at.map(Time),
+        }
+    }
+}
+
+pub(super) async fn create(
+    State(state): State<ApiState>,
+    identity: Identity,
+    JsonBody(body): JsonBody,
+) -> ApiResult {
+    let mut fields = Fields::of(body, &["name", "role", "expires_in"])?;
+    let now = state.now();
+    let entropy = &*state.parts().entropy;
+    let id = KeyId(id::time_ordered(now, entropy));
+    let text = key_text::draw(id, entropy);
+    let new = NewKey {
+        id,
+        name: name(&mut fields)?,
+        role: role(&mut fields)?,
+        hash: KeyHash::of(&text),
+        created_by: identity.created_by,
+        created_at: now,
+        expires_at: expires_at(&mut fields, now)?,
+    };
+    let record = state.store().add_key(new).await.map_err(ApiError::from)?;
+    let role = record.role.name();
+    tracing::info!(target: AUDIT, by = %record.created_by, key_id = %id, key = %record.name, role, "a key was made");
+    let shown = KeyJson {
+        key: Some(&text),
+        ..KeyJson::from(&record)
+    };
+    Ok(wire::json(StatusCode::CREATED, &shown))
+}
+
+/// It stands in `created_by` and in logs: plain, short, and not to be mistaken for another.
+fn name(fields: &mut Fields) -> ApiResult<String> {
+    let name = fields
+        .text("name")?
+        .ok_or_else(|| ApiError::invalid_request("`name` is missing: what the key is for"))?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
+    let begins_well = name
+        .as_bytes()
+        .first()
+        .is_some_and(u8::is_ascii_alphanumeric);
+    if name.len() > NAME_MAX || !begins_well || !name.bytes().all(plain) {
+        return Err(ApiError::invalid_request(format!(
+            "`name` must have 1 to {NAME_MAX} letters, digits, `-`, `_`, `.` or `@`, and begin with a letter or digit"
+        )));
+    }
+    if name.eq_ignore_ascii_case(ADMIN_NAME) || name.parse::<KeyId>().is_ok() {
+        return Err(ApiError::invalid_request(
+            "`name` looks like something that Pawl itself gives out; choose another",
+        ));
+    }
+    Ok(name)
+}
+
+/// No default: whoever hands out rights says which.
+fn role(fields: &mut Fields) -> ApiResult<Role> {
+    let name = fields.text("role")?.unwrap_or_default();
+    Role::from_name(&name).ok_or_else(|| {
+        let known: Vec<&str> = Role::ALL.iter().map(|role| role.name()).collect();
+        // What was sent is not repeated: around here it may be a key in the wrong place.
+        ApiError::invalid_request(format!("`role` must be one of {}", known.join(", ")))
+    })
+}
+
+fn expires_at(fields: &mut Fields, now: Timestamp) -> ApiResult<Option<Timestamp>> {
+    match duration(fields, "expires_in")? {
+        None => Ok(None),
+        Some(life) if life.is_zero() => Err(ApiError::invalid_request(
+            "`expires_in` must be longer than nothing",
+        )),
+        Some(life) => Ok(Some(now.plus(life))),
+    }
+}
+
+pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
+    let query = raw.with(&[&["limit", "cursor"]])?;
+    let limit = query.limit()?;
+    let before: Option<KeyId> = cursor::from_query(Kind::Key, &query)?;
+    let mut records = state.store().keys(before, limit + 1).await?;
+    let more = records.len() > limit as usize;
+    records.truncate(limit as usize);
+    let last = records.last().filter(|_| more);
+    let next = last.map(|record| cursor::write(Kind::Key, record.id));
+    Ok(wire::ok(&Page {
+        items: records.iter().map(KeyJson::from).collect(),
+        next,
+    }))
+}
+
+/// Any number of times: the first one counts.
+pub(super) async fn revoke(
+    State(state): State<ApiState>,
+    identity: Identity,
+    path: PathParts,
+) -> ApiResult<Response> {
+    let unknown = || ApiError::not_found("there is no such key");
+    let found = state.store().key(path.get("id")).await?;
+    let id = found.ok_or_else(unknown)?.id;
+    let revoked = state.store().revoke_key(id, state.now()).await?;
+    let record = revoked.ok_or_else(unknown)?;
+    state.access.forget(id);
+    tracing::info!(target: AUDIT, by = %identity.created_by, key_id = %id, key = %record.name, "a key was revoked");
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+impl From<KeyError> for ApiError {
+    fn from(error: KeyError) -> Self {
+        match error {
+            KeyError::NameTaken(_) => Self::conflict(error.to_string()),
+            KeyError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Dead letters: what nobody could handle, and how it goes on.
+//!
+//! A requeue may be repeated: an open execution gets one message more, and a failed one has a single retry,
+//! however often it is asked for.
+
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use pawl_engine::control::Requeued;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::letters::DeadLetter;
+use pawl_kernel::ports::store::ExecutionView;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::ApiState;
+use super::body::OptionalJson;
+use super::cursor::{self, Kind};
+use super::error::{ApiError, ApiResult};
+use super::fields::Fields;
+use super::guard::Identity;
+use super::path::PathParts;
+use super::query::RawQuery;
+use super::wire::{self, ExecutionJson, Page, Time};
+
+#[derive(Serialize)]
+struct LetterJson<'a> {
+    id: u64,
+    execution_id: Option<String>,
+    reason: &'a str,
+    message_bytes: Option<u64>,
+    created_at: Time,
+    requeued_at: Option<Time>,
+    requeued_as: Option<String>,
+}
+
+impl<'a> From<&'a DeadLetter> for LetterJson<'a> {
+    fn from(letter: &'a DeadLetter) -> Self {
+        Self {
+            id: letter.id,
+            execution_id: letter.execution_id.map(|id| id.to_string()),
+            reason: &letter.reason,
+            message_bytes: letter.message_bytes,
+            created_at: Time(letter.created_at),
+            requeued_at: letter.requeued_at.map(Time),
+            requeued_as: letter.requeued_as.map(|id| id.to_string()),
+        }
+    }
+}
+
+/// Only one at a time: messages can be large.
+#[derive(Serialize)]
+struct WholeLetter<'a> {
+    #[serde(flatten)]
+    letter: LetterJson<'a>,
+    message: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct RequeuedJson<'a> {
+    action: &'static str,
+    letter: LetterJson<'a>,
+    execution: ExecutionJson<'a>,
+}
+
+pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
+    let query = raw.with(&[&["open", "limit", "cursor"]])?;
+    let (open_only, limit) = (query.flag("open")?, query.limit()?);
+    let after = cursor::from_query(Kind::DeadLetter, &query)?.unwrap_or(0);
+    let mut letters = state
+        .store()
+        .dead_letters(open_only, after, limit + 1)
+        .await?;
+    let more = letters.len() > limit as usize;
+    letters.truncate(limit as usize);
+    let next = letters
+        .last()
+        .filter(|_| more)
+        .map(|letter| cursor::write(Kind::DeadLetter, letter.id));
+    Ok(wire::ok(&Page {
+        items: letters.iter().map(LetterJson::from).collect(),
+        next,
+    }))
+}
+
+pub(super) async fn show(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    let (letter, message) = find(&state, &path).await?;
+    Ok(wire::ok(&WholeLetter {
+        letter: LetterJson::from(&letter),
+        message: message.as_deref(),
+    }))
+}
+
+pub(super) async fn requeue(
+    State(state): State<ApiState>,
+    identity: Identity,
+    path: PathParts,
+    OptionalJson(body): OptionalJson,
+) -> ApiResult {
+    Fields::of_optional(body, &[])?;
+    let (letter, message) = find(&state, &path).await?;
+    match letter.execution_id {
+        Some(id) => bring_back(&state, &letter, id, identity).await,
+        None => send_again(&letter, message.as_deref()),
+    }
+}
+
+async fn find(state: &ApiState, path: &PathParts) -> ApiResult<(DeadLetter, Option<String>)> {
+    let text = path.get("id");
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let id = text.parse().ok().filter(|id: &u64| digits && *id > 0);
+    let found = match id {
+        Some(id) => state.store().dead_letter(id).await?,
+        None => None,
+    };
+    found.ok_or_else(|| ApiError::not_found("there is no such dead letter"))
+}
+
+/// First it goes on, then the letter says so: a crash in between leaves a letter that can be requeued again.
+async fn bring_back(
+    state: &ApiState,
+    letter: &DeadLetter,
+    id: ExecutionId,
+    identity: Identity,
+) -> ApiResult {
+    if state.store().execution(id).await?.is_none() {
+        return Err(ApiError::conflict(format!(
+            "execution {id} is gone; there is nothing left to go on with"
+        )));
+    }
+    let requeued = state.control.requeue(id, identity.created_by).await?;
+    let (action, status, new) = match &requeued {
+        Requeued::Looked => ("look", StatusCode::OK, None),
+        Requeued::Nothing => ("none", StatusCode::OK, None),
+        Requeued::Retried(started) if started.created => {
+            ("retry", StatusCode::CREATED, Some(started.id))
+        }
+        Requeued::Retried(started) => ("retry", StatusCode::OK, Some(started.id)),
+    };
+    let store = state.store();
+    store.mark_requeued(letter.id, new, state.now()).await?;
+    let view = state.control.view(new.unwrap_or(id)).await?;
+    answer(state, letter.id, action, status, &view).await
+}
+
+async fn answer(
+    state: &ApiState,
+    letter_id: u64,
+    action: &'static str,
+    status: StatusCode,
+    view: &ExecutionView,
+) -> ApiResult {
+    let found = state.store().dead_letter(letter_id).await?;
+    let (letter, _) = found.ok_or_else(|| ApiError::not_found("the dead letter is gone"))?;
+    let body = RequeuedJson {
+        action,
+        letter: LetterJson::from(&letter),
+        execution: ExecutionJson::from(view),
+    };
+    let mut response = wire::json(status, &body);
+    let place = format!("/api/executions/{}", view.execution.id);
+    if let Ok(place) = HeaderValue::from_str(&place) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+/// A message that names no execution of ours.
+fn send_again(letter: &DeadLetter, message: Option<&str>) -> ApiResult {
+    match message.and_then(external_start) {
+        Some(request) => start_anew(letter, &request),
+        None => Err(ApiError::conflict(
+            "this message cannot be read, so it cannot be handled the second time either; \
+             mend the program that sent it, or start the execution with POST /api/executions",
+        )),
+    }
+}
+
+/// `{"action": "start", …}` from another program.
+fn external_start(message: &str) -> Option<Value> {
+    let value = super::read_json(message.as_bytes()).ok()?;
+    (value["action"] == "start").then_some(value)
+}
+
+/// Starts of other programs come with a broker; without one there is nobody to start for.
+fn start_anew(letter: &DeadLetter, _request: &Value) -> ApiResult {
+    Err(ApiError::conflict(format!(
+        "dead letter {} is a start from another program, which this server does not take; \
+         start the execution with POST /api/executions",
+        letter.id
+    )))
+}

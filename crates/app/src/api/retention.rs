@@ -1,0 +1,110 @@
+//! Removing what is past its retention now, instead of within the hour.
+
+use axum::extract::State;
+use pawl_engine::retention::{Collected, Collection, Place, Retention};
+use pawl_kernel::time::format_duration;
+use serde_json::{Value, json};
+
+use super::ApiState;
+use super::body::OptionalJson;
+use super::error::{ApiError, ApiResult};
+use super::fields::Fields;
+use super::wire;
+
+/// One call does a bounded part of the work; `next` of its answer is `after` of the next.
+pub(super) async fn collect(
+    State(state): State<ApiState>,
+    OptionalJson(body): OptionalJson,
+) -> ApiResult {
+    let mut fields = Fields::of_optional(body, &["dry_run", "after"])?;
+    let dry_run = fields.flag("dry_run")?.unwrap_or(false);
+    let after = fields
+        .text("after")?
+        .map(|text| read_place(&text))
+        .transpose()?;
+    let mut retention = Retention::from(state.parts().clone(), after);
+    let collected = match dry_run {
+        true => retention.preview().await?,
+        false => retention.tick().await?,
+    };
+    let mut schemas = Vec::with_capacity(collected.schemas.len());
+    for collection in &collected.schemas {
+        schemas.push(schema(&state, collection).await?);
+    }
+    Ok(wire::ok(&answer(&collected, dry_run, schemas)))
+}
+
+fn answer(collected: &Collected, dry_run: bool, schemas: Vec<Value>) -> Value {
+    let (removed, reclaimed) = (&collected.removed, &collected.reclaimed);
+    json!({
+        "dry_run": dry_run,
+        "executions": removed.executions,
+        "history_rows": removed.history,
+        "signals": removed.signals,
+        "dead_letters": removed.dead_letters,
+        "dropped_tables": reclaimed.tables,
+        "bytes": reclaimed.bytes,
+        "schemas": schemas,
+        "more": collected.has_more(),
+        "next": collected.next.as_ref().map(write_place),
+    })
+}
+
+/// A deleted schema has no name any more.
+async fn schema(state: &ApiState, collection: &Collection) -> ApiResult<Value> {
+    let id = collection.schema_id.to_string();
+    let record = state.store().schema(&id).await?;
+    Ok(json!({
+        "schema_id": id,
+        "schema": record.map(|record| record.name),
+        "retention": format_duration(collection.keep),
+        "executions": collection.executions,
+    }))
+}
+
+fn write_place(place: &Place) -> String {
+    match place.after {
+        Some(after) => format!("{}:{after}", place.schema_id),
+        None => place.schema_id.to_string(),
+    }
+}
+
+fn read_place(text: &str) -> ApiResult<Place> {
+    let (schema_id, after) = match text.split_once(':') {
+        Some((schema_id, after)) => (schema_id, Some(after)),
+        None => (text, None),
+    };
+    let place = || {
+        Some(Place {
+            schema_id: schema_id.parse().ok()?,
+            after: after.map(str::parse).transpose().ok()?,
+        })
+    };
+    place().ok_or_else(|| {
+        ApiError::invalid_request("`after` must be `next` of an earlier answer".to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_comes_back() {
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+        for text in [id.to_owned(), format!("{id}:{id}")] {
+            let place = read_place(&text).ok().unwrap();
+            assert_eq!(write_place(&place), text);
+        }
+        for text in [
+            "",
+            "x",
+            ":",
+            "x:y",
+            &format!("{id}:"),
+            &format!("{id}:{id}:{id}"),
+        ] {
+            assert!(read_place(text).is_err(), "{text}");
+        }
+    }
+}

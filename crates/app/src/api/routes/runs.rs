@@ -1,0 +1,264 @@
+//! The routes of executions.
+
+use super::super::access::{OPERATOR, VIEWER};
+use super::super::openapi::Param;
+use super::super::{bulk, control, events, executions, history, insight};
+use super::table::PAGE;
+use super::{Route, get, post};
+
+const WAIT: &[Param] = &[Param::text(
+    "wait",
+    "Wait up to this long for the end, at most 60s: `30s`.",
+)];
+const FILTER: &[Param] = &[
+    Param::text("status", "Status names, separated by commas."),
+    Param::text("schema", "Name or id of a schema."),
+    Param::text("schema_id", "The same as `schema`."),
+    Param::text("since", "Created at or after this time (RFC 3339)."),
+    Param::text("until", "Created before this time (RFC 3339)."),
+    Param::text(
+        "text",
+        "Found in id, correlation id, idempotency key, creator, labels or error.",
+    ),
+    Param::text("tenant", "The tenant."),
+];
+
+pub(super) fn all() -> Vec<Route> {
+    [
+        execution_routes(),
+        history_routes(),
+        insight_routes(),
+        control_routes(),
+        branch_routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn execution_routes() -> Vec<Route> {
+    let tag = "executions";
+    vec![
+        post(
+            "/api/executions",
+            OPERATOR,
+            tag,
+            "Start an execution",
+            executions::start,
+        )
+        .query(WAIT)
+        .header(Param::text(
+            "Idempotency-Key",
+            "The same as `idempotency_key` in the body.",
+        ))
+        .header(Param::text(
+            "X-Correlation-Id",
+            "Passed on to everything the execution calls.",
+        ))
+        .json("StartRequest")
+        .answer(201, "Execution")
+        .answer(200, "Execution")
+        .answer(404, "Error")
+        .answer(409, "Error")
+        .answer(422, "Error"),
+        get(
+            "/api/executions",
+            VIEWER,
+            tag,
+            "List executions, newest first",
+            executions::list,
+        )
+        .query(FILTER)
+        .query(PAGE)
+        .answer(200, "ExecutionPage"),
+        post(
+            "/api/executions/bulk",
+            OPERATOR,
+            tag,
+            "Pause, resume, stop or retry all that a filter finds",
+            bulk::act,
+        )
+        .json("BulkRequest")
+        .answer(200, "BulkResult"),
+        get(
+            "/api/executions/{id}",
+            VIEWER,
+            tag,
+            "Show an execution",
+            executions::get,
+        )
+        .query(WAIT)
+        .answer(200, "Execution")
+        .answer(404, "Error"),
+    ]
+}
+
+fn history_routes() -> Vec<Route> {
+    let tag = "history";
+    vec![
+        get(
+            "/api/executions/{id}/steps",
+            VIEWER,
+            tag,
+            "The steps, in order",
+            history::steps,
+        )
+        .query(PAGE)
+        .answer(200, "StepPage"),
+        get(
+            "/api/executions/{id}/steps/{seq}/context",
+            VIEWER,
+            tag,
+            "The context before and after a step",
+            history::step_context,
+        )
+        .answer(200, "StepContext")
+        .answer(404, "Error"),
+        get(
+            "/api/executions/{id}/context",
+            VIEWER,
+            tag,
+            "The context as it is now",
+            history::context,
+        )
+        .answer(200, "CurrentContext"),
+        get(
+            "/api/executions/{id}/logs",
+            VIEWER,
+            tag,
+            "What log nodes wrote",
+            history::logs,
+        )
+        .query(PAGE)
+        .answer(200, "LogPage"),
+        get(
+            "/api/executions/{id}/events",
+            VIEWER,
+            tag,
+            "Server-sent events: step, status, end",
+            events::events,
+        )
+        .query(&[Param::integer(
+            "after",
+            "Only what is newer than this version.",
+        )])
+        .header(Param::text(
+            "Last-Event-ID",
+            "The id of the last event seen.",
+        ))
+        .answer(200, "EventStream")
+        .answer(204, ""),
+    ]
+}
+
+fn insight_routes() -> Vec<Route> {
+    let tag = "history";
+    vec![
+        get(
+            "/api/executions/{id}/explain",
+            VIEWER,
+            tag,
+            "Why it is where it is",
+            insight::why,
+        )
+        .answer(200, "Explanation"),
+        get(
+            "/api/executions/{id}/diff",
+            VIEWER,
+            tag,
+            "Compare two runs",
+            insight::compare,
+        )
+        .query(&[Param::text(
+            "with",
+            "The other execution; for a failed one the last good run if left out.",
+        )])
+        .answer(200, "Difference")
+        .answer(404, "Error"),
+    ]
+}
+
+fn control_routes() -> Vec<Route> {
+    let tag = "control";
+    vec![
+        post(
+            "/api/executions/{id}/pause",
+            OPERATOR,
+            tag,
+            "Start nothing new",
+            control::pause,
+        )
+        .answer(200, "Execution")
+        .answer(409, "Error"),
+        post(
+            "/api/executions/{id}/resume",
+            OPERATOR,
+            tag,
+            "Go on after a pause",
+            control::resume,
+        )
+        .answer(200, "Execution")
+        .answer(409, "Error"),
+        post(
+            "/api/executions/{id}/stop",
+            OPERATOR,
+            tag,
+            "End it",
+            control::stop,
+        )
+        .answer(200, "Execution")
+        .answer(409, "Error"),
+        post(
+            "/api/executions/{id}/continue",
+            OPERATOR,
+            tag,
+            "Go on in debug mode",
+            control::go_on,
+        )
+        .optional("ContinueRequest")
+        .answer(200, "Execution")
+        .answer(409, "Error"),
+    ]
+}
+
+fn branch_routes() -> Vec<Route> {
+    let tag = "control";
+    vec![
+        post(
+            "/api/executions/{id}/retry",
+            OPERATOR,
+            tag,
+            "A new execution from the failed step",
+            control::retry,
+        )
+        .query(WAIT)
+        .optional("RetryRequest")
+        .answer(201, "Execution")
+        .answer(409, "Error"),
+        post(
+            "/api/executions/{id}/fork",
+            OPERATOR,
+            tag,
+            "A new execution from any step",
+            control::fork,
+        )
+        .query(WAIT)
+        .json("ForkRequest")
+        .answer(201, "Execution")
+        .answer(404, "Error")
+        .answer(409, "Error"),
+        post(
+            "/api/executions/{id}/signals/{name}",
+            OPERATOR,
+            tag,
+            "Send an event; the body is its payload",
+            control::signal,
+        )
+        .query(&[Param::text("id", "An id makes the signal count once.")])
+        .header(Param::text("Idempotency-Key", "The same as `id`."))
+        .optional("Any")
+        .answer(202, "Execution")
+        .answer(200, "Execution")
+        .answer(409, "Error"),
+    ]
+}

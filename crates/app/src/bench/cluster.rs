@@ -1,0 +1,445 @@
+//! The engine on PostgreSQL and RabbitMQ, against pgbench on the same server in the same run.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use pawl_engine::Options;
+use pawl_engine::control::Control;
+use pawl_engine::worker::Roles;
+use pawl_kernel::execution::Status;
+use pawl_kernel::id::SchemaId;
+use pawl_kernel::ports::store::ExecutionFilter;
+use pawl_postgres::baseline::{Counters, Measure, PGBENCH_SCRIPT};
+use serde_json::{Value, json};
+
+use super::load::{run_one, save};
+use super::{BenchError, Row, flows, median, percentile};
+use crate::config::Config;
+use crate::wiring::{Cluster, Membership};
+
+mod crew;
+
+pub(super) use crew::{CHILD, child};
+
+/// Where the measurement takes place.
+#[derive(Clone, Debug)]
+pub struct Places {
+    pub database_url: String,
+    pub broker_url: String,
+}
+
+const CLIENTS: u32 = 32;
+
+/// An installation of its own in the database and on the broker, gone afterwards.
+struct Site {
+    places: Places,
+    config: Config,
+    measure: Measure,
+}
+
+impl Site {
+    async fn open(places: &Places) -> Result<Self, BenchError> {
+        let mut config = Config::default();
+        config.database.schema = format!("pawl_bench_{}", std::process::id());
+        config.broker.prefix = format!("bench-{}.", std::process::id());
+        let options = config
+            .database
+            .options(&places.database_url, &Options::default());
+        let measure = Measure::open(&options).await.map_err(BenchError::of)?;
+        Ok(Self {
+            places: places.clone(),
+            config,
+            measure,
+        })
+    }
+
+    fn membership(&self, roles: Roles, slots: usize) -> Membership {
+        Membership {
+            database_url: self.places.database_url.clone(),
+            broker_url: self.places.broker_url.clone(),
+            roles,
+            slots: Some(slots),
+        }
+    }
+
+    async fn join(&self, roles: Roles, slots: usize) -> Result<Cluster, BenchError> {
+        let options = Options {
+            worker_id: format!("bench/{}", std::process::id()),
+            slots,
+            ..Options::default()
+        };
+        let registry = Arc::new(flows::registry()?);
+        let member = self.membership(roles, slots);
+        Cluster::join_with(&member, &self.config, registry, options)
+            .await
+            .map_err(BenchError::of)
+    }
+
+    async fn counters(&self) -> Result<Counters, BenchError> {
+        self.measure.counters().await.map_err(BenchError::Failed)
+    }
+}
+
+pub(super) async fn measure(places: &Places, quick: bool) -> Result<Vec<Row>, BenchError> {
+    let site = Site::open(places).await?;
+    let rows = measure_at(&site, quick).await;
+    if let Err(error) = site.measure.drop_namespace().await {
+        eprintln!("bench: the tables of the benchmark stay behind: {error}");
+    }
+    rows
+}
+
+async fn measure_at(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
+    refuse_weak_durability(site).await?;
+    site.measure
+        .prepare_pgbench()
+        .await
+        .map_err(BenchError::Failed)?;
+    let mut rows = throughput(site, quick).await?;
+    rows.extend(crew::measure(site, quick).await?);
+    rows.push(long_history(site, quick).await?);
+    Ok(rows)
+}
+
+/// A figure without durability is no figure.
+async fn refuse_weak_durability(site: &Site) -> Result<(), BenchError> {
+    let cluster = site.join(Roles::NONE, 1).await?;
+    let facts = cluster.control.parts().store.about().await;
+    cluster.shutdown().await;
+    let facts = facts.map_err(BenchError::of)?;
+    for name in ["fsync", "synchronous_commit", "full_page_writes"] {
+        let value = facts
+            .iter()
+            .find(|(fact, _)| fact == name)
+            .map_or("unknown", |(_, value)| value.as_str());
+        eprintln!("{name} = {value} (for Pawl and for pgbench: both take the server's default)");
+        if value != "on" {
+            return Err(BenchError::Failed(format!(
+                "the server runs with {name} = {value}; figures of weakened durability are worth nothing"
+            )));
+        }
+    }
+    Ok(())
+}
+
+struct Plan {
+    rounds: usize,
+    pure: u64,
+    effect: u64,
+    strict: u64,
+    alone: u64,
+    pgbench: Duration,
+}
+
+impl Plan {
+    fn new(quick: bool) -> Self {
+        let seconds = Duration::from_secs;
+        match quick {
+            true => Self {
+                rounds: 1,
+                pure: 4_000,
+                effect: 1_500,
+                strict: 600,
+                alone: 40,
+                pgbench: seconds(3),
+            },
+            false => Self {
+                rounds: 3,
+                pure: 20_000,
+                effect: 8_000,
+                strict: 3_000,
+                alone: 100,
+                pgbench: seconds(8),
+            },
+        }
+    }
+}
+
+#[derive(Default)]
+struct Samples {
+    pgbench: Vec<f64>,
+    pure: [Vec<f64>; 2],
+    effect: [Vec<f64>; 2],
+    strict: [Vec<f64>; 2],
+    per_pure_step: Vec<(f64, f64)>,
+    per_effect_step: Vec<(f64, f64)>,
+    pure_alone: Vec<f64>,
+    effect_alone: Vec<f64>,
+    strict_alone: Vec<f64>,
+}
+
+const IN_FLIGHT: [usize; 2] = [64, 512];
+
+async fn throughput(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
+    let plan = Plan::new(quick);
+    let cluster = site.join(Roles::ALL, 1_024).await?;
+    let control = &cluster.control;
+    let pure = save(control, &flows::pure_ten()).await?;
+    let effect = save(control, &flows::effect_ten()).await?;
+    let strict = save(control, &flows::strict_ten()).await?;
+    for schema in [pure, effect, strict] {
+        run_many(control, schema, 200, 64).await?;
+    }
+    let mut samples = Samples::default();
+    for _ in 0..plan.rounds {
+        samples.pgbench.push(pgbench(site, plan.pgbench)?);
+        for (place, in_flight) in IN_FLIGHT.into_iter().enumerate() {
+            let before = site.counters().await?;
+            samples.pure[place].push(rate(control, pure, plan.pure, in_flight).await?);
+            let after = settled(site).await?;
+            samples
+                .per_pure_step
+                .push(per_step(before, after, plan.pure * 10));
+            samples.effect[place].push(rate(control, effect, plan.effect, in_flight).await?);
+            samples
+                .per_effect_step
+                .push(per_step(after, settled(site).await?, plan.effect * 12));
+            samples.strict[place].push(rate(control, strict, plan.strict, in_flight).await?);
+        }
+        for (schema, times) in [
+            (pure, &mut samples.pure_alone),
+            (effect, &mut samples.effect_alone),
+            (strict, &mut samples.strict_alone),
+        ] {
+            alone(control, schema, plan.alone, times).await?;
+        }
+    }
+    verify(
+        control,
+        pure,
+        plan.rounds as u64 * (2 * plan.pure + plan.alone) + 200,
+    )
+    .await?;
+    let rows = samples.rows();
+    cluster.shutdown().await;
+    Ok(rows)
+}
+
+fn per_step(before: Counters, after: Counters, steps: u64) -> (f64, f64) {
+    let steps = steps as f64;
+    (
+        (after.transactions - before.transactions) / steps,
+        (after.wal_bytes - before.wal_bytes) / steps,
+    )
+}
+
+/// The server's statistics come a second late.
+async fn settled(site: &Site) -> Result<Counters, BenchError> {
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    site.counters().await
+}
+
+/// Steps per second: ten a run.
+async fn rate(
+    control: &Control,
+    schema: SchemaId,
+    count: u64,
+    in_flight: usize,
+) -> Result<f64, BenchError> {
+    Ok(count as f64 * 10.0 / run_many(control, schema, count, in_flight).await?)
+}
+
+async fn alone(
+    control: &Control,
+    schema: SchemaId,
+    count: u64,
+    times: &mut Vec<f64>,
+) -> Result<(), BenchError> {
+    for _ in 0..count {
+        let start = Instant::now();
+        run_one(control, schema, input()).await?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(())
+}
+
+fn input() -> Value {
+    json!({"n": 5, "name": "known"})
+}
+
+/// Runs `count` executions, `in_flight` at a time; returns seconds.
+async fn run_many(
+    control: &Control,
+    schema: SchemaId,
+    count: u64,
+    in_flight: usize,
+) -> Result<f64, BenchError> {
+    let left = Arc::new(AtomicU64::new(count));
+    let start = Instant::now();
+    let mut clients = Vec::new();
+    for _ in 0..in_flight {
+        let (control, left) = (control.clone(), left.clone());
+        clients.push(tokio::spawn(async move {
+            while left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
+                .is_ok()
+            {
+                run_one(&control, schema, input()).await?;
+            }
+            Ok::<(), BenchError>(())
+        }));
+    }
+    for client in clients {
+        client.await.map_err(BenchError::of)??;
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// The figures claim so many executions: they must be in the database.
+async fn verify(control: &Control, schema: SchemaId, executions: u64) -> Result<(), BenchError> {
+    let filter = ExecutionFilter {
+        schema_id: Some(schema),
+        statuses: vec![Status::Completed],
+        ..ExecutionFilter::default()
+    };
+    let found = control
+        .parts()
+        .store
+        .count_executions(filter)
+        .await
+        .map_err(BenchError::of)?;
+    match found == executions {
+        true => Ok(()),
+        false => Err(BenchError::Failed(format!(
+            "{executions} executions were claimed, {found} are in the database"
+        ))),
+    }
+}
+
+impl Samples {
+    fn rows(mut self) -> Vec<Row> {
+        let p = median(&mut self.pgbench);
+        let [mut pure_64, mut pure_512] = self.pure;
+        let [mut effect_64, mut effect_512] = self.effect;
+        let [mut strict_64, mut strict_512] = self.strict;
+        let against = |name, samples: &mut Vec<f64>, goal| {
+            Row::against(name, median(samples), "steps/s", p, goal)
+        };
+        let mut rows = vec![
+            Row::plain("pgbench_P", p, "steps/s", "14 000 on the reference machine"),
+            against("pure_10_in_flight_64", &mut pure_64, ">= 2 P, aim 4 P"),
+            against("pure_10_in_flight_512", &mut pure_512, ">= 2 P, aim 4 P"),
+            against("effect_10_in_flight_64", &mut effect_64, ">= 0.8 P"),
+            against("effect_10_in_flight_512", &mut effect_512, ">= 1.0 P"),
+            against(
+                "strict_10_in_flight_64",
+                &mut strict_64,
+                ">= 0.25 P, aim 0.4 P",
+            ),
+            against(
+                "strict_10_in_flight_512",
+                &mut strict_512,
+                ">= 0.25 P, aim 0.4 P",
+            ),
+        ];
+        rows.extend(cost_rows("pure", self.per_pure_step, "< 0.5"));
+        rows.extend(cost_rows("effect", self.per_effect_step, "printed"));
+        rows.extend(latency_rows("pure", self.pure_alone));
+        rows.extend(latency_rows("effect", self.effect_alone));
+        rows.extend(latency_rows("strict", self.strict_alone));
+        rows
+    }
+}
+
+fn cost_rows(what: &str, costs: Vec<(f64, f64)>, goal: &'static str) -> [Row; 2] {
+    let (mut transactions, mut bytes): (Vec<f64>, Vec<f64>) = costs.into_iter().unzip();
+    let (per_step, wal) = match what {
+        "pure" => ("transactions_per_pure_node", "wal_per_pure_node"),
+        _ => ("transactions_per_effect_node", "wal_per_effect_node"),
+    };
+    [
+        Row::plain(per_step, median(&mut transactions), "each", goal),
+        Row::plain(wal, median(&mut bytes), "bytes", "printed"),
+    ]
+}
+
+fn latency_rows(what: &str, mut times: Vec<f64>) -> [Row; 2] {
+    let (p50, p99) = match what {
+        "pure" => ("pure_10_alone_p50", "pure_10_alone_p99"),
+        "effect" => ("effect_10_alone_p50", "effect_10_alone_p99"),
+        _ => ("strict_10_alone_p50", "strict_10_alone_p99"),
+    };
+    [
+        Row::plain(p50, percentile(&mut times, 0.5), "ms", "printed"),
+        Row::plain(p99, percentile(&mut times, 0.99), "ms", "printed"),
+    ]
+}
+
+/// Transactions per second of the baseline, as pgbench counts them.
+fn pgbench(site: &Site, duration: Duration) -> Result<f64, BenchError> {
+    let script = std::env::temp_dir().join(format!("pawl-pgbench-{}.sql", std::process::id()));
+    std::fs::write(&script, PGBENCH_SCRIPT).map_err(BenchError::of)?;
+    let options = format!("-c search_path={}", site.config.database.schema);
+    let output = Command::new(pgbench_program()?)
+        .args(["-n", "-M", "prepared", "-j", "2"])
+        .args(["-c", &CLIENTS.to_string()])
+        .args(["-T", &duration.as_secs().to_string()])
+        .arg("-f")
+        .arg(&script)
+        .arg(&site.places.database_url)
+        .env("PGOPTIONS", options)
+        .output()
+        .map_err(BenchError::of)?;
+    let _ = std::fs::remove_file(&script);
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .find_map(|line| line.strip_prefix("tps = "))
+        .and_then(|rest| rest.split_whitespace().next())
+        .and_then(|number| number.parse().ok())
+        .ok_or_else(|| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            BenchError::Failed(format!("pgbench gave no figure: {said}"))
+        })
+}
+
+fn pgbench_program() -> Result<PathBuf, BenchError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    if let Ok(versions) = std::fs::read_dir("/usr/lib/postgresql") {
+        places.extend(versions.flatten().map(|entry| entry.path().join("bin")));
+    }
+    places
+        .into_iter()
+        .map(|place| place.join("pgbench"))
+        .find(|program| program.is_file())
+        .ok_or_else(|| {
+            BenchError::Failed(
+                "pgbench, the baseline, is not installed; it is part of Debian's package postgresql-contrib or postgresql-15".into(),
+            )
+        })
+}
+
+/// The cost of a step must not grow with what lies in the tables.
+async fn long_history(site: &Site, quick: bool) -> Result<Row, BenchError> {
+    let (finished, queued, count, rounds) = match quick {
+        true => (50_000, 5_000, 3_000, 1),
+        false => (1_000_000, 100_000, 10_000, 3),
+    };
+    let cluster = site.join(Roles::ALL, 1_024).await?;
+    let control = &cluster.control;
+    let schema = save(control, &flows::pure_ten()).await?;
+    let mut without = Vec::new();
+    for _ in 0..rounds {
+        without.push(rate(control, schema, count, 64).await?);
+    }
+    let parked = save(control, &flows::sleeper()).await?;
+    site.measure
+        .fill(&parked.to_string(), finished, queued)
+        .await
+        .map_err(BenchError::Failed)?;
+    let mut with = Vec::new();
+    for _ in 0..rounds {
+        with.push(rate(control, schema, count, 64).await?);
+    }
+    cluster.shutdown().await;
+    Ok(Row::against(
+        "pure_10_with_long_history",
+        median(&mut with),
+        "steps/s",
+        median(&mut without),
+        ">= 0.8x of empty",
+    ))
+}

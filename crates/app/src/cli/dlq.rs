@@ -1,0 +1,120 @@
+//! `pawl dlq …`: what nobody could handle.
+
+use serde_json::Value;
+
+use super::client::{Client, Content, Server};
+use super::failure::Done;
+use super::schemas::{field, items, pair};
+use super::table::Table;
+use super::{Common, terminal, text};
+
+#[derive(clap::Subcommand)]
+pub(super) enum LetterCommand {
+    /// Dead letters, oldest first.
+    List {
+        /// Only those that were not requeued yet.
+        #[arg(long)]
+        open: bool,
+        /// At most so many, up to 500.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+        /// `next` of the page before, as `--json` shows it.
+        #[arg(long)]
+        cursor: Option<String>,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// One dead letter, with the message if it could not be read.
+    Show(Which),
+    /// Let it go on: a new message, or a retry of the execution that failed. May be repeated.
+    Requeue(Which),
+}
+
+#[derive(clap::Args)]
+pub(super) struct Which {
+    /// Its number.
+    id: u64,
+    #[command(flatten)]
+    server: Server,
+}
+
+pub(super) async fn letter(command: LetterCommand, common: &Common) -> Done {
+    let json = common.json;
+    match command {
+        LetterCommand::List {
+            open,
+            limit,
+            cursor,
+            server,
+        } => list(&Client::new(&server)?, open, limit, cursor, json).await,
+        LetterCommand::Show(which) => show(which, json).await,
+        LetterCommand::Requeue(which) => requeue(which, json).await,
+    }
+}
+
+async fn list(client: &Client, open: bool, limit: u32, cursor: Option<String>, json: bool) -> Done {
+    let mut url = client.at(&["dead-letters"]);
+    url.query_pairs_mut()
+        .append_pair("limit", &limit.to_string())
+        .extend_pairs(open.then_some(("open", "true")))
+        .extend_pairs(cursor.map(|cursor| ("cursor", cursor)));
+    let answer = client.get_url(url).await?;
+    if json {
+        return terminal::print_json(&answer);
+    }
+    let mut table = Table::new(["ID", "CREATED", "EXECUTION", "REQUEUED", "REASON"]);
+    for item in items(&answer) {
+        table.row([
+            field(item, "id").into(),
+            text::api_time(&item["created_at"]).into(),
+            field(item, "execution_id").into(),
+            text::api_time(&item["requeued_at"]).into(),
+            field(item, "reason").into(),
+        ]);
+    }
+    table.print()?;
+    match answer["next"].as_str() {
+        Some(next) => terminal::say(&format!("more: --cursor {}", text::clean(next))),
+        None => Ok(()),
+    }
+}
+
+async fn show(which: Which, json: bool) -> Done {
+    let client = Client::new(&which.server)?;
+    let letter = client.get(&["dead-letters", &which.id.to_string()]).await?;
+    if json {
+        return terminal::print_json(&letter);
+    }
+    describe(&letter)?;
+    match letter["message"].as_str() {
+        Some(message) => terminal::say(&format!("\n{}", text::clean(message))),
+        None => Ok(()),
+    }
+}
+
+fn describe(letter: &Value) -> Done {
+    for name in ["id", "execution_id", "reason", "message_bytes"] {
+        pair(name, &field(letter, name))?;
+    }
+    pair("created", &text::api_time(&letter["created_at"]))?;
+    pair("requeued", &text::api_time(&letter["requeued_at"]))?;
+    pair("requeued_as", &field(letter, "requeued_as"))
+}
+
+async fn requeue(which: Which, json: bool) -> Done {
+    let client = Client::new(&which.server)?;
+    let id = which.id.to_string();
+    let answer = client
+        .post(&["dead-letters", &id, "requeue"], Content::None)
+        .await?;
+    if json {
+        return terminal::print_json(&answer);
+    }
+    let execution = &answer["execution"];
+    let (id, status) = (field(execution, "id"), field(execution, "status"));
+    terminal::say(&match answer["action"].as_str() {
+        Some("retry") => format!("goes on as execution {id}, which is {status}"),
+        Some("look") => format!("execution {id} was sent to a worker again; it is {status}"),
+        _ => format!("nothing to do: execution {id} has {status}"),
+    })
+}

@@ -1,0 +1,66 @@
+//! Bringing back an execution that a dead letter is about.
+
+use pawl_kernel::execution::Status;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{Dispatch, ExecutionView};
+
+use super::{Control, ControlError, RetryRequest, Started};
+
+/// What became of it.
+pub enum Requeued {
+    /// It is open: a new message says so.
+    Looked,
+    /// It had failed: another execution goes on from there.
+    Retried(Started),
+    /// It has completed meanwhile.
+    Nothing,
+}
+
+impl Control {
+    /// May be asked any number of times: one message more does nothing, and all retries are the same execution.
+    pub async fn requeue(
+        &self,
+        id: ExecutionId,
+        created_by: String,
+    ) -> Result<Requeued, ControlError> {
+        let view = self.view(id).await?;
+        match view.execution.status {
+            Status::Completed => Ok(Requeued::Nothing),
+            Status::Failed | Status::FailedStuck => self.retry_once(id, created_by).await,
+            Status::Stopped => Err(ControlError::Conflict(format!(
+                "execution {id} was stopped by a person; retry it if it is to go on after all"
+            ))),
+            _ => {
+                self.look(&view).await;
+                Ok(Requeued::Looked)
+            }
+        }
+    }
+
+    /// Wakes nothing that waits or is held: the row says what may be done.
+    async fn look(&self, view: &ExecutionView) {
+        let dispatch = Dispatch::of(&view.execution, &view.state);
+        self.parts.publish(dispatch).await;
+    }
+
+    async fn retry_once(
+        &self,
+        id: ExecutionId,
+        created_by: String,
+    ) -> Result<Requeued, ControlError> {
+        let request = RetryRequest {
+            idempotency_key: Some(format!("requeue:{id}")),
+            created_by,
+            ..RetryRequest::default()
+        };
+        let started = self.retry(id, request).await?;
+        // Anybody may have used the key for a start of their own.
+        if !started.created && self.view(started.id).await?.execution.retry_of != Some(id) {
+            return Err(ControlError::Conflict(format!(
+                "the idempotency key `requeue:{id}` belongs to execution {}; retry {id} itself",
+                started.id
+            )));
+        }
+        Ok(Requeued::Retried(started))
+    }
+}

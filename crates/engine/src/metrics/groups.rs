@@ -1,0 +1,332 @@
+//! The metrics of the engine by what they are about, each with the one line that others call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pawl_kernel::execution::{PriorityClass, State, Status, Step, StepStatus};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle::{CommitRefusal, Skip};
+use pawl_kernel::ports::queue::{Delivery, QueueError};
+use pawl_kernel::ports::store::{Claim, DueTimer};
+use pawl_kernel::time::Timestamp;
+
+use super::catalogue as all;
+use super::registry::SeriesRegistry;
+use super::series::{Counter, Gauge, Histogram, Raised};
+
+pub struct ExecutionMetrics {
+    pub started: Arc<Counter>,
+    pub interrupted: Arc<Counter>,
+    ended: Vec<(Status, Arc<Counter>, Arc<Histogram>)>,
+    steps: [Arc<Counter>; 3],
+}
+
+impl ExecutionMetrics {
+    pub(super) fn new(series: &SeriesRegistry) -> Self {
+        let terminal = Status::ALL.iter().filter(|status| status.is_terminal());
+        let step = |status: StepStatus| series.counter(&all::STEPS_COMMITTED, &[status.name()]);
+        Self {
+            started: series.counter(&all::EXECUTIONS_STARTED, &[]),
+            interrupted: series.counter(&all::EFFECTS_INTERRUPTED, &[]),
+            ended: terminal
+                .map(|status| {
+                    let label = [status.name()];
+                    let count = series.counter(&all::EXECUTIONS_ENDED, &label);
+                    let duration = series.histogram(&all::EXECUTION_DURATION, &label);
+                    (*status, count, duration)
+                })
+                .collect(),
+            steps: STEP_STATUSES.map(step),
+        }
+    }
+
+    pub(crate) fn ended(&self, id: ExecutionId, status: Status, now: Timestamp) {
+        let found = self.ended.iter().find(|(known, _, _)| *known == status);
+        let Some((_, count, duration)) = found else {
+            return;
+        };
+        count.increment();
+        if let Some(created) = created_at(id) {
+            duration.record_time(now.since(created));
+        }
+    }
+
+    pub(super) fn steps(&self, steps: &[Step]) {
+        for (status, counter) in STEP_STATUSES.iter().zip(&self.steps) {
+            let count = steps.iter().filter(|step| step.status == *status).count();
+            if count > 0 {
+                counter.add(count as u64);
+            }
+        }
+    }
+}
+
+const STEP_STATUSES: [StepStatus; 3] =
+    [StepStatus::Success, StepStatus::Failed, StepStatus::Skipped];
+
+/// Whoever ends an execution need not have its row at hand: its id says when it was made.
+fn created_at(id: ExecutionId) -> Option<Timestamp> {
+    if id.0.get_version_num() != 7 {
+        return None;
+    }
+    let (high, _) = id.0.as_u64_pair();
+    // Milliseconds in the first 48 bits; the 12 after the version divide one of them (see `time_ordered`).
+    let micros = (high >> 16) * 1_000 + (high & 0xfff) * 1_000 / 4_096;
+    Some(Timestamp::from_micros(i64::try_from(micros).ok()?))
+}
+
+pub struct CommitMetrics {
+    duration: Arc<Histogram>,
+    steps: Arc<Histogram>,
+    pub retries: Arc<Counter>,
+    pub rejected: Arc<Counter>,
+    fenced: Arc<Counter>,
+    inbox: Arc<Counter>,
+    pub found_committed: Arc<Counter>,
+    pub found_absent: Arc<Counter>,
+    pub found_lost: Arc<Counter>,
+}
+
+impl CommitMetrics {
+    pub(super) fn new(series: &SeriesRegistry) -> Self {
+        let refused = |reason| series.counter(&all::COMMITS_REFUSED, &[reason]);
+        let unknown = |found| series.counter(&all::COMMITS_UNKNOWN, &[found]);
+        Self {
+            duration: series.histogram(&all::COMMIT_DURATION, &[]),
+            steps: series.histogram(&all::COMMIT_STEPS, &[]),
+            retries: series.counter(&all::COMMIT_RETRIES, &[]),
+            rejected: refused("rejected"),
+            fenced: refused("fenced"),
+            inbox: refused("inbox"),
+            found_committed: unknown("committed"),
+            found_absent: unknown("absent"),
+            found_lost: unknown("lost"),
+        }
+    }
+
+    pub(super) fn done(&self, steps: usize, took: Duration) {
+        self.duration.record_time(took);
+        self.steps.record(steps as u64);
+    }
+
+    pub(crate) fn refused(&self, reason: CommitRefusal) {
+        match reason {
+            CommitRefusal::Fenced => self.fenced.increment(),
+            CommitRefusal::InboxChanged => self.inbox.increment(),
+        }
+    }
+}
+
+pub struct QueueMetrics {
+    received: Arc<Counter>,
+    age: Arc<Histogram>,
+    skipped: Vec<(Skip, Arc<Counter>)>,
+    published: Arc<Counter>,
+    full: Arc<Counter>,
+    unavailable: Arc<Counter>,
+    closed: Arc<Counter>,
+    up: Arc<Gauge>,
+}
+
+/// Suspects are not skipped but put aside, and counted as such.
+const SKIPS: [(Skip, &str); 6] = [
+    (Skip::Duplicate, "duplicate"),
+    (Skip::Leased, "leased"),
+    (Skip::Ended, "ended"),
+    (Skip::Waiting, "waiting"),
+    (Skip::Held, "held"),
+    (Skip::Unknown, "unknown"),
+];
+
+impl QueueMetrics {
+    pub(super) fn new(series: &SeriesRegistry) -> Self {
+        let failed = |reason| series.counter(&all::PUBLISH_FAILURES, &[reason]);
+        let skip = |(skip, reason)| (skip, series.counter(&all::MESSAGES_SKIPPED, &[reason]));
+        let up = series.gauge(&all::BROKER_UP, &[]);
+        up.set(1);
+        Self {
+            received: series.counter(&all::MESSAGES_RECEIVED, &[]),
+            age: series.histogram(&all::MESSAGE_AGE, &[]),
+            skipped: SKIPS.map(skip).into(),
+            published: series.counter(&all::MESSAGES_PUBLISHED, &[]),
+            full: failed("full"),
+            unavailable: failed("unavailable"),
+            closed: failed("closed"),
+            up,
+        }
+    }
+
+    pub(crate) fn received(&self, deliveries: &[Delivery], now: Timestamp) {
+        self.up.set(1);
+        self.received.add(deliveries.len() as u64);
+        for delivery in deliveries {
+            self.age
+                .record_time(now.since(delivery.message.published_at));
+        }
+    }
+
+    fn skipped(&self, reason: Skip) {
+        let known = self.skipped.iter().find(|(known, _)| *known == reason);
+        if let Some((_, counter)) = known {
+            counter.increment();
+        }
+    }
+
+    pub(crate) fn published(&self, result: &Result<(), QueueError>) {
+        match result {
+            Ok(()) => {
+                self.published.increment();
+                self.up.set(1);
+            }
+            Err(error) => self.publish_failed(error),
+        }
+    }
+
+    fn publish_failed(&self, error: &QueueError) {
+        match error {
+            QueueError::Full => self.full.increment(),
+            QueueError::Unavailable(_) => {
+                self.unavailable.increment();
+                self.up.set(0);
+            }
+            QueueError::Closed => self.closed.increment(),
+        }
+    }
+
+    /// Nothing could be received.
+    pub(crate) fn silent(&self) {
+        self.up.set(0);
+    }
+
+    /// Did the queue answer when it was last used?
+    pub fn is_up(&self) -> bool {
+        self.up.get() == 1
+    }
+
+    /// For whoever knows better than by using it.
+    pub fn set_up(&self, up: bool) {
+        self.up.set(i64::from(up));
+    }
+}
+
+impl super::Metrics {
+    /// What became of the messages that were claimed together.
+    pub(crate) fn claimed(&self, claims: &[Claim]) {
+        for claim in claims {
+            match claim {
+                Claim::Skipped(Skip::Suspect) => self.workers.suspects.increment(),
+                Claim::Skipped(reason) => self.queue.skipped(*reason),
+                Claim::Taken(_) | Claim::Ended(_) => {}
+            }
+        }
+    }
+
+    /// Who is asked how many messages of a class wait.
+    pub fn observe_queue_depth(
+        &self,
+        class: PriorityClass,
+        depth: impl Fn() -> f64 + Send + Sync + 'static,
+    ) {
+        self.series
+            .observe(&all::QUEUE_DEPTH, &[class.name()], depth);
+    }
+
+    /// The gauge itself, for whoever sets it from time to time.
+    pub fn queue_depth(&self, class: PriorityClass) -> Arc<Gauge> {
+        self.series.gauge(&all::QUEUE_DEPTH, &[class.name()])
+    }
+}
+
+pub struct WorkerMetrics {
+    workers: Arc<Gauge>,
+    slots: Arc<Gauge>,
+    busy: Arc<Gauge>,
+    pub heartbeats: Arc<Counter>,
+    pub heartbeat_failures: Arc<Counter>,
+    pub leases_lost: Arc<Counter>,
+    pub leases_reaped: Arc<Counter>,
+    recoveries: Arc<Counter>,
+    suspects: Arc<Counter>,
+    pub messages_swept: Arc<Counter>,
+}
+
+impl WorkerMetrics {
+    pub(super) fn new(series: &SeriesRegistry) -> Self {
+        Self {
+            workers: series.gauge(&all::WORKERS, &[]),
+            slots: series.gauge(&all::WORKER_SLOTS, &[]),
+            busy: series.gauge(&all::WORKER_SLOTS_BUSY, &[]),
+            heartbeats: series.counter(&all::HEARTBEATS, &[]),
+            heartbeat_failures: series.counter(&all::HEARTBEAT_FAILURES, &[]),
+            leases_lost: series.counter(&all::LEASES_LOST, &[]),
+            leases_reaped: series.counter(&all::LEASES_REAPED, &[]),
+            recoveries: series.counter(&all::RECOVERIES, &[]),
+            suspects: series.counter(&all::SUSPECTS, &[]),
+            messages_swept: series.counter(&all::MESSAGES_SWEPT, &[]),
+        }
+    }
+
+    /// A worker takes messages for as long as the answer lives.
+    pub(crate) fn worker_here(&self, slots: usize) -> [Raised; 2] {
+        let slots = i64::try_from(slots).unwrap_or(i64::MAX);
+        [self.workers.raised(1), self.slots.raised(slots)]
+    }
+
+    /// A pass runs for as long as the answer lives.
+    pub(crate) fn pass_here(&self, claimed: &State) -> Raised {
+        // Claims are counted from the last commit on, this one included.
+        if claimed.recoveries > 1 || claimed.interrupted {
+            self.recoveries.increment();
+        }
+        self.busy.raised(1)
+    }
+}
+
+pub struct TimerMetrics {
+    fired: Arc<Counter>,
+    lateness: Arc<Histogram>,
+    shards_held: Arc<Gauge>,
+}
+
+impl TimerMetrics {
+    pub(super) fn new(series: &SeriesRegistry) -> Self {
+        Self {
+            fired: series.counter(&all::TIMERS_FIRED, &[]),
+            lateness: series.histogram(&all::TIMER_LATENESS, &[]),
+            shards_held: series.gauge(&all::TIMER_SHARDS_HELD, &[]),
+        }
+    }
+
+    pub(crate) fn fired(&self, timers: &[DueTimer], now: Timestamp) {
+        self.fired.add(timers.len() as u64);
+        for timer in timers {
+            self.lateness.record_time(now.since(timer.at));
+        }
+    }
+
+    pub(crate) fn shards_held(&self, shards: &[u32]) {
+        self.shards_held.set(shards.len() as i64);
+    }
+}
+
+pub struct SchedulerMetrics {
+    pub lined_up: Arc<Counter>,
+    admitted: Arc<Counter>,
+    waiting: Arc<Gauge>,
+}
+
+impl SchedulerMetrics {
+    pub(super) fn new(series: &SeriesRegistry) -> Self {
+        Self {
+            lined_up: series.counter(&all::SCHEDULER_LINED_UP, &[]),
+            admitted: series.counter(&all::SCHEDULER_ADMITTED, &[]),
+            waiting: series.gauge(&all::SCHEDULER_WAITING, &[]),
+        }
+    }
+
+    /// A look at the line let so many in, and perhaps somebody still waits.
+    pub(crate) fn looked(&self, admitted: usize, waiting: bool) {
+        self.admitted.add(admitted as u64);
+        self.waiting.set(i64::from(waiting));
+    }
+}

@@ -1,0 +1,367 @@
+//! Removes finished executions whose time is over, a few at a time, and has the store keep its tables in order.
+//!
+//! How long an execution is kept after its end says the latest version of its schema (`settings.retention`), else the
+//! configuration, else it is kept for ever. Whether one may go is looked at again in the transaction that removes it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::ports::retention::{
+    Cutoff, KEY_KEPT, OutdatedRequest, Reclaimed, RemoveRequest, Removed,
+};
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::schema::definition::FOREVER;
+use pawl_kernel::time::{Timestamp, parse_duration};
+use serde::Deserialize;
+
+use crate::parts::Parts;
+
+/// Rows read at once.
+const PAGE: u32 = 500;
+/// Executions removed in one transaction: everybody else's writes go in between.
+const AT_ONCE: usize = 100;
+/// Most executions that one tick removes, and the longest it goes on.
+const PER_TICK: u64 = 10_000;
+const TICK_TIME: Duration = Duration::from_secs(20);
+/// A process that has just started has better things to do.
+const FIRST_AFTER: Duration = Duration::from_secs(60);
+const EVERY: Duration = Duration::from_secs(3_600);
+/// There was more to do than one tick does.
+const AGAIN_AFTER: Duration = Duration::from_secs(10);
+
+pub struct Retention {
+    parts: Parts,
+    /// What the latest versions of schemas say. A version never changes.
+    wishes: HashMap<(SchemaId, u32), Wish>,
+    /// Where the last tick had to stop.
+    place: Option<Place>,
+}
+
+/// Where a tick goes on: at this schema, after this execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub schema_id: SchemaId,
+    pub after: Option<ExecutionId>,
+}
+
+/// What a schema says about its executions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Usual,
+    ForEver,
+    For(Duration),
+}
+
+/// What a tick did, or would do.
+#[derive(Clone, Debug, Default)]
+pub struct Collected {
+    pub removed: Removed,
+    pub reclaimed: Reclaimed,
+    /// Schemas of which something went, with how long their executions are kept.
+    pub schemas: Vec<Collection>,
+    /// It had to stop before the end; another tick goes on from here.
+    pub next: Option<Place>,
+}
+
+impl Collected {
+    /// Another tick would do more.
+    pub fn has_more(&self) -> bool {
+        self.next.is_some() || self.reclaimed.more
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collection {
+    pub schema_id: SchemaId,
+    pub keep: Duration,
+    pub executions: u64,
+}
+
+/// How long the executions of one schema are kept; `None`: for ever.
+type Policy = (SchemaId, Option<Duration>);
+
+/// One run over the schemas.
+struct Round {
+    now: Timestamp,
+    until: Timestamp,
+    /// Executions created before this are past every retention.
+    all_gone_before: Option<Timestamp>,
+    dry: bool,
+    pages: u64,
+    collected: Collected,
+}
+
+impl Retention {
+    pub fn new(parts: Parts) -> Self {
+        Self::from(parts, None)
+    }
+
+    /// Goes on where another one had to stop.
+    pub fn from(parts: Parts, place: Option<Place>) -> Self {
+        Self {
+            parts,
+            wishes: HashMap::new(),
+            place,
+        }
+    }
+
+    pub(crate) async fn run(mut self) {
+        let mut wait = FIRST_AFTER;
+        loop {
+            let next = self.parts.now().plus(wait);
+            self.parts.clock.sleep_until(next).await;
+            if let Err(error) = self.parts.store.maintain(self.parts.now()).await {
+                tracing::warn!(%error, "upkeep of the store");
+            }
+            wait = EVERY;
+            match self.tick().await {
+                Ok(collected) => {
+                    report(&collected);
+                    if collected.has_more() {
+                        wait = AGAIN_AFTER;
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "retention"),
+            }
+        }
+    }
+
+    /// Removes some of what may go, and gives some space back.
+    pub async fn tick(&mut self) -> StoreResult<Collected> {
+        self.round(false).await
+    }
+
+    /// What would go, and nothing does.
+    pub async fn preview(&mut self) -> StoreResult<Collected> {
+        self.round(true).await
+    }
+
+    async fn round(&mut self, dry: bool) -> StoreResult<Collected> {
+        let now = self.parts.now();
+        let policies = self.policies().await?;
+        let mut round = Round {
+            now,
+            until: now.plus(TICK_TIME),
+            all_gone_before: all_gone_before(&policies, now),
+            dry,
+            pages: 0,
+            collected: Collected::default(),
+        };
+        let place = self.place.take();
+        let is_ahead = |schema_id: &SchemaId| place.is_none_or(|at| *schema_id >= at.schema_id);
+        for (schema_id, keep) in policies.iter().filter(|(schema_id, _)| is_ahead(schema_id)) {
+            let Some(keep) = keep else { continue };
+            let here = place.filter(|place| place.schema_id == *schema_id);
+            let here = here.unwrap_or(Place {
+                schema_id: *schema_id,
+                after: None,
+            });
+            round.collected.next = self.collect(&mut round, here, *keep).await?;
+            if round.collected.next.is_some() {
+                break;
+            }
+        }
+        self.place = round.collected.next;
+        let mut collected = round.collected;
+        if !dry && policies.iter().any(|(_, keep)| keep.is_some()) {
+            collected.reclaimed = self.parts.store.reclaim(now).await?;
+        }
+        Ok(collected)
+    }
+
+    /// One schema. `Some`: it is not done, and goes on there.
+    async fn collect(
+        &self,
+        round: &mut Round,
+        mut place: Place,
+        keep: Duration,
+    ) -> StoreResult<Option<Place>> {
+        let cutoff = Cutoff::new(round.now, keep);
+        let mut executions = 0;
+        let stopped = loop {
+            if round.is_over(self.parts.now()) {
+                break Some(place);
+            }
+            let request = OutdatedRequest {
+                schema_id: place.schema_id,
+                cutoff,
+                after: place.after,
+                limit: PAGE,
+            };
+            let page = self.parts.store.outdated(request).await?;
+            round.pages += 1;
+            executions += self.remove(round, page.ids, cutoff).await?;
+            place.after = page.next;
+            if place.after.is_none() {
+                break None;
+            }
+        };
+        round.note(place.schema_id, keep, executions);
+        Ok(stopped)
+    }
+
+    async fn remove(
+        &self,
+        round: &mut Round,
+        ids: Vec<ExecutionId>,
+        cutoff: Cutoff,
+    ) -> StoreResult<u64> {
+        if round.dry {
+            let count = ids.len() as u64;
+            round.collected.removed.executions += count;
+            return Ok(count);
+        }
+        let mut count = 0;
+        for ids in ids.chunks(AT_ONCE) {
+            let request = RemoveRequest {
+                ids: ids.to_vec(),
+                cutoff,
+                all_gone_before: round.all_gone_before,
+            };
+            let removed = self.parts.store.remove(request).await?;
+            count += removed.executions;
+            round.collected.removed += removed;
+            tokio::task::yield_now().await;
+        }
+        Ok(count)
+    }
+
+    /// Of every schema there ever was, in order of id.
+    async fn policies(&mut self) -> StoreResult<Vec<Policy>> {
+        let mut latest = Vec::new();
+        loop {
+            let after = latest.last().map(|(schema_id, _)| *schema_id);
+            let page = self.parts.store.latest_versions(after, PAGE).await?;
+            let full = page.len() == PAGE as usize;
+            latest.extend(page);
+            if !full {
+                break;
+            }
+        }
+        let mut known = HashMap::with_capacity(latest.len());
+        let mut policies = Vec::with_capacity(latest.len());
+        for (schema_id, version) in latest {
+            let wish = self.wish(schema_id, version).await?;
+            known.insert((schema_id, version), wish);
+            policies.push((schema_id, self.keep(wish)));
+        }
+        self.wishes = known;
+        Ok(policies)
+    }
+
+    fn keep(&self, wish: Wish) -> Option<Duration> {
+        match wish {
+            Wish::Usual => self.parts.options.retention,
+            Wish::ForEver => None,
+            Wish::For(keep) => Some(keep),
+        }
+    }
+
+    async fn wish(&self, schema_id: SchemaId, version: u32) -> StoreResult<Wish> {
+        if let Some(wish) = self.wishes.get(&(schema_id, version)) {
+            return Ok(*wish);
+        }
+        let record = self.parts.store.version(schema_id, version).await?;
+        let wish = record.as_ref().and_then(|record| read(&record.definition));
+        if wish.is_none() {
+            tracing::warn!(%schema_id, version, "its retention cannot be read; its executions are kept");
+        }
+        Ok(wish.unwrap_or(Wish::ForEver))
+    }
+}
+
+impl Round {
+    /// Not before it has got on a little.
+    fn is_over(&self, now: Timestamp) -> bool {
+        let enough = !self.dry && self.collected.removed.executions >= PER_TICK;
+        self.pages > 0 && (enough || now >= self.until)
+    }
+
+    fn note(&mut self, schema_id: SchemaId, keep: Duration, executions: u64) {
+        if executions > 0 {
+            self.collected.schemas.push(Collection {
+                schema_id,
+                keep,
+                executions,
+            });
+        }
+    }
+}
+
+/// Of a definition, the one line that matters here.
+#[derive(Deserialize)]
+struct Slim {
+    #[serde(default)]
+    settings: SlimSettings,
+}
+
+#[derive(Deserialize, Default)]
+struct SlimSettings {
+    retention: Option<String>,
+}
+
+fn read(definition: &str) -> Option<Wish> {
+    let slim: Slim = serde_json::from_str(definition).ok()?;
+    match slim.settings.retention.as_deref() {
+        None => Some(Wish::Usual),
+        Some(FOREVER) => Some(Wish::ForEver),
+        Some(text) => parse_duration(text).ok().map(Wish::For),
+    }
+}
+
+/// If every schema's executions go some day: those created before this have all gone, or are about to.
+fn all_gone_before(policies: &[Policy], now: Timestamp) -> Option<Timestamp> {
+    let mut longest = KEY_KEPT;
+    for (_, keep) in policies {
+        longest = longest.max((*keep)?);
+    }
+    Some(now.minus(longest))
+}
+
+fn report(collected: &Collected) {
+    let Collected {
+        removed, reclaimed, ..
+    } = collected;
+    if removed.executions > 0 || !reclaimed.tables.is_empty() {
+        tracing::info!(?removed, ?reclaimed, "removed what was past its retention");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_says_how_long() {
+        let days = |days: u64| Wish::For(Duration::from_secs(days * 86_400));
+        for (text, wish) in [
+            (r#"{"language":1}"#, Some(Wish::Usual)),
+            (r#"{"settings":{"max_steps":3}}"#, Some(Wish::Usual)),
+            (r#"{"settings":{"retention":"30d"}}"#, Some(days(30))),
+            (r#"{"settings":{"retention":"0s"}}"#, Some(days(0))),
+            (
+                r#"{"settings":{"retention":"forever"}}"#,
+                Some(Wish::ForEver),
+            ),
+            (r#"{"settings":{"retention":"soon"}}"#, None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(read(text), wish, "{text}");
+        }
+    }
+
+    #[test]
+    fn whole_tables_go_only_if_nothing_is_kept_for_ever() {
+        let now = Timestamp::from_micros(1_000 * 86_400_000_000);
+        let schema = |n| SchemaId(uuid::Uuid::from_u128(n));
+        let days = |days: u64| Some(Duration::from_secs(days * 86_400));
+        let of = |keeps: &[Option<Duration>]| {
+            let policies: Vec<Policy> = (1..).map(schema).zip(keeps.iter().copied()).collect();
+            all_gone_before(&policies, now)
+        };
+        assert_eq!(of(&[days(3), days(30)]), Some(now.minus(days(30).unwrap())));
+        assert_eq!(of(&[days(3), None]), None);
+        assert_eq!(of(&[Some(Duration::ZERO)]), Some(now.minus(KEY_KEPT)));
+    }
+}

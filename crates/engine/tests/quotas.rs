@@ -1,0 +1,322 @@
+//! Three schedulers, three workers and impatient people on one store, in real time and on real threads. Afterwards the
+//! recorded steps tell how many executions were under way at each instant.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use pawl_engine::control::{Control, StartRequest};
+use pawl_engine::scheduler::Scheduler;
+use pawl_engine::worker::Worker;
+use pawl_engine::{Options, Parts};
+use pawl_kernel::execution::Step;
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry};
+use pawl_kernel::ports::quotas::SetQuota;
+use pawl_kernel::ports::store::{SaveMode, SaveSchema, Store};
+use pawl_kernel::quota::Source;
+use pawl_kernel::schema;
+use pawl_kernel::time::{Clock, Timestamp};
+use pawl_sqlite::{EmbeddedQueue, SqliteStore};
+use pawl_testkit::clock::SeededEntropy;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+struct RealClock;
+
+#[async_trait]
+impl Clock for RealClock {
+    #[allow(clippy::disallowed_methods)] // Real threads race in real time here.
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        Timestamp::from_micros(since.as_micros() as i64)
+    }
+
+    async fn sleep_until(&self, until: Timestamp) {
+        tokio::time::sleep(until.since(self.now())).await;
+    }
+}
+
+struct Plain {
+    spec: &'static NodeSpec,
+    takes: Duration,
+    ends: bool,
+}
+
+#[async_trait]
+impl NodeHandler for Plain {
+    fn spec(&self) -> &'static NodeSpec {
+        self.spec
+    }
+
+    async fn run(&self, _call: NodeCall<'_>) -> Result<Outcome, NodeError> {
+        if !self.takes.is_zero() {
+            tokio::time::sleep(self.takes).await;
+        }
+        Ok(match self.ends {
+            true => Outcome::End {
+                success: true,
+                output: Value::Null,
+                message: None,
+            },
+            false => Outcome::done(json!({})),
+        })
+    }
+}
+
+const fn spec(node_type: &'static str, pure: bool) -> NodeSpec {
+    NodeSpec {
+        node_type,
+        title: node_type,
+        category: "test",
+        doc: "A node.",
+        pure,
+        handles: &[],
+        fields: &[],
+        output: "nothing",
+        example: "",
+    }
+}
+
+static START: NodeSpec = spec("start", true);
+static WORK: NodeSpec = spec("work", false);
+static FINISH: NodeSpec = spec("finish", true);
+
+fn registry() -> Registry {
+    let node = |spec, takes, ends| -> Arc<dyn NodeHandler> {
+        let takes = Duration::from_millis(takes);
+        Arc::new(Plain { spec, takes, ends })
+    };
+    Registry::new(vec![
+        node(&START, 0, false),
+        node(&WORK, 2, false),
+        node(&FINISH, 0, true),
+    ])
+}
+
+fn parts(store: &Arc<dyn Store>, queue: &Arc<EmbeddedQueue>, number: u64) -> Parts {
+    Parts::new(
+        store.clone(),
+        queue.clone(),
+        Arc::new(RealClock),
+        Arc::new(SeededEntropy::new(number)),
+        Arc::new(registry()),
+        Options {
+            worker_id: format!("worker-{number}"),
+            slots: 8,
+            ..Options::default()
+        },
+    )
+}
+
+async fn save(store: &Arc<dyn Store>, number: u128, settings: Value) -> SchemaId {
+    let flow = json!({
+        "name": format!("flow-{number}"),
+        "settings": settings,
+        "nodes": [
+            {"id": "start", "type": "start"},
+            {"id": "first", "type": "work"},
+            {"id": "second", "type": "work"},
+            {"id": "end", "type": "finish"},
+        ],
+        "edges": [
+            {"source": "start", "target": "first"},
+            {"source": "first", "target": "second"},
+            {"source": "second", "target": "end"},
+        ],
+    });
+    let loaded = schema::load(None, &flow.to_string(), &registry());
+    let definition = loaded
+        .definition
+        .unwrap_or_else(|| panic!("{:#?}", loaded.diagnostics));
+    let id = SchemaId(uuid::Uuid::from_u128(number));
+    let save = SaveSchema {
+        id,
+        name: definition.name.clone(),
+        description: None,
+        definition: schema::to_stored_json(&definition),
+        hash: schema::content_hash(&definition),
+        created_by: "test".into(),
+        now: RealClock.now(),
+        mode: SaveMode::Create,
+    };
+    store.save_schema(save).await.unwrap();
+    id
+}
+
+/// What an execution counts against, by the test's own reckoning, with the limits.
+type Limits = Vec<(String, usize)>;
+
+const EACH: usize = 200;
+
+/// Starts its share of the executions, and stops some of them at once.
+async fn client(
+    control: Control,
+    schemas: [SchemaId; 2],
+    number: usize,
+) -> Vec<(ExecutionId, Limits)> {
+    let mut started = Vec::new();
+    for n in 0..EACH {
+        let (customer, tenant) = (n % 5, if n % 3 == 0 { "acme" } else { "other" });
+        let which = (n + number) % 2;
+        let request = StartRequest {
+            input: Some(json!({"customer": customer})),
+            tenant: Some(tenant.into()),
+            created_by: "test".into(),
+            ..StartRequest::default()
+        };
+        let start = control
+            .start_version(schemas[which], 1, request)
+            .await
+            .unwrap();
+        if n % 10 == 9 {
+            let _ = control.stop(start.id).await;
+        }
+        let mut limits = match which {
+            0 => vec![("flow-1".to_owned(), 3)],
+            _ => vec![(format!("flow-2/{customer}"), 1)],
+        };
+        limits.extend((tenant == "acme").then(|| ("acme".to_owned(), 2)));
+        started.push((start.id, limits));
+    }
+    started
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn three_schedulers_never_exceed_a_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path(), pawl_sqlite::Options::default()).unwrap();
+    let store: Arc<dyn Store> = Arc::new(store);
+    let queue = Arc::new(EmbeddedQueue::default());
+    let schemas = [
+        save(&store, 1, json!({"concurrency": {"limit": 3}})).await,
+        save(
+            &store,
+            2,
+            json!({"concurrency": {"limit": 1, "key": "{{input.customer}}"}}),
+        )
+        .await,
+    ];
+    let stop = CancellationToken::new();
+    let mut controls = Vec::new();
+    let mut workers = Vec::new();
+    for number in 1..=3 {
+        let worker = Worker::new(parts(&store, &queue, number));
+        controls.push(Control::new(
+            parts(&store, &queue, 10 + number),
+            Some(worker.handle()),
+        ));
+        workers.push(tokio::spawn(worker.run(stop.clone())));
+    }
+    let set = SetQuota {
+        name: "tenant:acme".parse().unwrap(),
+        limit: 2,
+        rate: None,
+        source: Source::Api,
+    };
+    controls[0].set_quota(set).await.unwrap();
+    let done = Arc::new(AtomicBool::new(false));
+    let hammers: Vec<_> = (1..=3)
+        .map(|number| tokio::spawn(hammer(parts(&store, &queue, 20 + number), done.clone())))
+        .collect();
+    let clients: Vec<_> = controls
+        .into_iter()
+        .enumerate()
+        .map(|(number, control)| tokio::spawn(client(control, schemas, number)))
+        .collect();
+    let mut started = Vec::new();
+    for client in clients {
+        started.extend(client.await.unwrap());
+    }
+    assert_eq!(started.len(), 3 * EACH);
+    tokio::time::timeout(Duration::from_secs(120), all_ended(&store, &started))
+        .await
+        .expect("everything comes through");
+    done.store(true, Ordering::SeqCst);
+    for hammer in hammers {
+        assert!(hammer.await.unwrap() > 0, "a scheduler never looked");
+    }
+    stop.cancel();
+    for worker in workers {
+        worker.await.unwrap();
+    }
+    judge(&store, &started).await;
+}
+
+/// A scheduler that never waits to be told.
+async fn hammer(parts: Parts, done: Arc<AtomicBool>) -> u64 {
+    let mut scheduler = Scheduler::new(parts);
+    let mut looks = 0;
+    while !done.load(Ordering::SeqCst) {
+        scheduler.tick().await.unwrap();
+        looks += 1;
+        tokio::task::yield_now().await;
+    }
+    looks
+}
+
+async fn all_ended(store: &Arc<dyn Store>, started: &[(ExecutionId, Limits)]) {
+    for (id, _) in started {
+        loop {
+            let view = store.execution(*id).await.unwrap().unwrap();
+            if view.execution.status.is_terminal() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+async fn judge(store: &Arc<dyn Store>, started: &[(ExecutionId, Limits)]) {
+    // Ends before starts at the same microsecond: the end was on disk before the next one was admitted.
+    let mut edges: BTreeMap<String, Vec<(Timestamp, i32)>> = BTreeMap::new();
+    let mut limits: BTreeMap<String, usize> = BTreeMap::new();
+    for (id, counted) in started {
+        let steps: Vec<Step> = store
+            .steps(*id, 0, 100)
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|(step, _)| step)
+            .collect();
+        let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+            continue;
+        };
+        for (quota, limit) in counted {
+            limits.insert(quota.clone(), *limit);
+            let edges = edges.entry(quota.clone()).or_default();
+            edges.extend([(first.started_at, 1), (last.finished_at, -1)]);
+        }
+    }
+    assert_eq!(limits.len(), 7);
+    for (quota, mut edges) in edges {
+        edges.sort_by_key(|(at, step)| (*at, *step));
+        let (mut now, mut most) = (0, 0);
+        for (_, step) in edges {
+            now += step;
+            most = most.max(now);
+        }
+        let limit = limits[&quota];
+        assert!(
+            most as usize <= limit,
+            "{quota}: {most} at once, {limit} allowed"
+        );
+        let vacuous = quota != "acme" && (most as usize) < limit;
+        assert!(
+            !vacuous,
+            "{quota}: never more than {most} at once, {limit} allowed"
+        );
+    }
+    let now = RealClock.now();
+    assert_eq!(store.recount(false, now).await.unwrap(), []);
+    let left = store.quotas(false, None, 100).await.unwrap();
+    let left: Vec<_> = left
+        .iter()
+        .map(|quota| (quota.name.as_str(), quota.used))
+        .collect();
+    assert_eq!(left, [("tenant:acme", 0)]);
+}

@@ -1,0 +1,31 @@
+//! Hints between processes: "look now". They make things fast; nothing breaks when one is lost, late or doubled.
+
+use crate::execution::Status;
+use crate::id::ExecutionId;
+use crate::time::Timestamp;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// A timer that is due soon was committed.
+    Timer { at: Timestamp },
+    /// A person stopped an execution that some worker is running.
+    Stop { execution_id: ExecutionId },
+    /// Somebody watches this execution and wants to hear of its changes.
+    Watch { execution_id: ExecutionId },
+    /// A watched execution has changed.
+    Changed {
+        execution_id: ExecutionId,
+        version: u64,
+        ended: Option<Status>,
+    },
+    /// A quota may have room, or somebody new stands in line.
+    Admission,
+}
+
+pub trait HintBus: Send + Sync {
+    /// To all other processes, as soon as may be. Never waits and never fails.
+    fn send(&self, hint: Hint);
+
+    /// Do hints of others arrive here just now?
+    fn is_connected(&self) -> bool;
+}

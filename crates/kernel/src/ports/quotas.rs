@@ -1,0 +1,119 @@
+//! Quotas as the store keeps them. Every verb is one transaction; what happens in it is decided by
+//! [`crate::quota`]. Creating, ending, pausing and resuming an execution move its quotas by themselves, in the
+//! transaction that does it.
+
+use async_trait::async_trait;
+
+use super::store::{Dispatch, StoreResult};
+use crate::execution::PriorityClass;
+use crate::id::ExecutionId;
+use crate::quota::{Quota, QuotaName, Rate, Source};
+use crate::time::Timestamp;
+
+/// What an operator wants of a quota.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetQuota {
+    pub name: QuotaName,
+    pub limit: u32,
+    pub rate: Option<Rate>,
+    pub source: Source,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub execution_id: ExecutionId,
+    /// When it was admitted.
+    pub since: Timestamp,
+}
+
+/// What one look of the scheduler came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Admitted {
+    /// In the order of admission.
+    pub dispatches: Vec<Dispatch>,
+    /// Somebody still stands in line.
+    pub waiting: bool,
+    /// When a rate will let the next one in, if nobody ends before.
+    pub look_again_at: Option<Timestamp>,
+}
+
+/// Where an execution stands in line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlaceInLine {
+    pub priority: PriorityClass,
+    /// All its quotas, in the order of their names.
+    pub quotas: Vec<Quota>,
+    /// How many older ones stand in the same lane, counted up to [`BEFORE_MAX`].
+    pub before: u64,
+}
+
+/// Counting goes no further.
+pub const BEFORE_MAX: u64 = 10_000;
+
+/// What is wrong with how an open execution is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Miscount {
+    /// It waits for a quota and stands in no line: nobody will ever admit it.
+    NotInLine,
+    /// It was admitted, and a quota does not know it.
+    NotHolding,
+}
+
+/// A quota whose counters are not what its rows add up to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recount {
+    pub name: QuotaName,
+    pub used: u64,
+    pub really_used: u64,
+    pub waiting: u64,
+    pub really_waiting: u64,
+}
+
+#[async_trait]
+pub trait QuotaStore: Send + Sync {
+    async fn set_quota(&self, set: SetQuota, now: Timestamp) -> StoreResult<Quota>;
+
+    /// Takes back what an operator set; what the settings of a schema ask for stays. `false`: nothing was set.
+    async fn remove_quota(&self, name: QuotaName, now: Timestamp) -> StoreResult<bool>;
+
+    /// Those that limit somebody, in the order of their names, after `after`; only what operators have set, if
+    /// `set_only`.
+    async fn quotas(
+        &self,
+        set_only: bool,
+        after: Option<QuotaName>,
+        limit: u32,
+    ) -> StoreResult<Vec<Quota>>;
+
+    /// One that limits somebody.
+    async fn quota(&self, name: QuotaName) -> StoreResult<Option<Quota>>;
+
+    /// Who holds a place in it, longest first.
+    async fn holders(&self, name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>>;
+
+    /// Lets in whoever may come in, at most `max`.
+    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<Admitted>;
+
+    /// `None`: it does not stand in line.
+    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
+
+    /// Makes open executions count against a quota that was set after they were created. Returns how many did not
+    /// before.
+    async fn count_in(
+        &self,
+        name: QuotaName,
+        ids: Vec<ExecutionId>,
+        now: Timestamp,
+    ) -> StoreResult<u64>;
+
+    /// Those of these executions that are counted wrongly; with `fix` they are counted right afterwards.
+    async fn check_counted(
+        &self,
+        ids: Vec<ExecutionId>,
+        fix: bool,
+        now: Timestamp,
+    ) -> StoreResult<Vec<(ExecutionId, Miscount)>>;
+
+    /// Quotas whose counters are wrong; with `fix` they are right afterwards.
+    async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>>;
+}

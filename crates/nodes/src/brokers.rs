@@ -1,0 +1,72 @@
+//! The way to message brokers of the user, by the names of connections in the configuration. What is behind it is
+//! chosen by the program; nodes only see this.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+/// One message, ready to be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outgoing {
+    /// Empty: the default exchange, where the routing key is the name of a queue.
+    pub exchange: String,
+    pub routing_key: String,
+    pub body: Vec<u8>,
+    pub content_type: &'static str,
+    pub headers: Map<String, Value>,
+    pub persistent: bool,
+    pub message_id: String,
+    pub correlation_id: String,
+}
+
+/// Why it was not confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotPublished {
+    #[error("{0}")]
+    NoConnection(String),
+    #[error("{0}")]
+    Unroutable(String),
+    /// The broker said no, and will again.
+    #[error("{0}")]
+    Refused(String),
+    /// Try again; it may have arrived.
+    #[error("{0}")]
+    Unconfirmed(String),
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+#[async_trait]
+pub trait Brokers: Send + Sync {
+    /// Is there a broker of this name in the configuration?
+    fn knows(&self, connection: &str) -> bool;
+
+    /// Returns once the broker has confirmed that a queue has the message.
+    async fn publish(
+        &self,
+        connection: &str,
+        message: Outgoing,
+        limit: Duration,
+    ) -> Result<(), NotPublished>;
+}
+
+/// A configuration without any broker.
+pub struct NoBrokers;
+
+#[async_trait]
+impl Brokers for NoBrokers {
+    fn knows(&self, _: &str) -> bool {
+        false
+    }
+
+    async fn publish(&self, name: &str, _: Outgoing, _: Duration) -> Result<(), NotPublished> {
+        Err(no_connection(name))
+    }
+}
+
+pub fn no_connection(name: &str) -> NotPublished {
+    NotPublished::NoConnection(format!(
+        "there is no connection `{name}` to a broker; add [connections.{name}] with url = \"amqp://…\" to pawl.toml"
+    ))
+}

@@ -1,0 +1,338 @@
+//! `rabbitmq_publish`: hands a message to a broker and waits for its confirmation.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pawl_kernel::diagnostic::Diagnostic;
+use pawl_kernel::node::FieldKind::{Any, Boolean, Map as MapOf, Text};
+use pawl_kernel::node::FieldMode::{Raw, Template};
+use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::brokers::{Brokers, NotPublished, Outgoing};
+use crate::field::{defaulted, optional, required};
+use crate::{Environment, parse};
+
+static SPEC: NodeSpec = NodeSpec {
+    node_type: "rabbitmq_publish",
+    title: "Publish to RabbitMQ",
+    category: "effects",
+    doc: "Publishes a message to RabbitMQ. The node is done when the broker has confirmed that a queue has the \
+          message; where no queue would get it, the node fails with `UNROUTABLE`. The broker is named by \
+          `connection`, whose address stands in the configuration (`[connections.NAME] url = \"amqp://…\"`), never \
+          in a schema.\n\nEvery try of a step carries the same `message_id` (the effect key), so a consumer that \
+          remembers ids sees the message once; `correlation_id` is that of the execution.",
+    pure: false,
+    handles: &["success", "error"],
+    fields: &[
+        required(
+            "connection",
+            Text,
+            Raw,
+            "The name of a connection in the configuration.",
+        ),
+        optional(
+            "exchange",
+            Text,
+            Template,
+            "The exchange; left out, the message goes straight to `queue`.",
+        ),
+        optional(
+            "queue",
+            Text,
+            Template,
+            "The queue, for a message that goes through no exchange of yours.",
+        ),
+        optional(
+            "routing_key",
+            Text,
+            Template,
+            "What the exchange routes by.",
+        ),
+        required(
+            "message",
+            Any,
+            Template,
+            "Text is sent as it is, anything else as JSON.",
+        ),
+        optional(
+            "headers",
+            MapOf(&Any),
+            Template,
+            "Headers by name; those that are null are left out.",
+        ),
+        defaulted(
+            "persistent",
+            Boolean,
+            Template,
+            "true",
+            "The broker keeps the message on disk.",
+        ),
+    ],
+    output: "`{message_id, exchange, routing_key, bytes}`.",
+    example: "connection: events\nexchange: orders\nrouting_key: order.paid\nmessage: { order: \"{{input.order_id}}\" }",
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    connection: String,
+    exchange: Option<String>,
+    queue: Option<String>,
+    routing_key: Option<String>,
+    message: Value,
+    headers: Option<Map<String, Value>>,
+    #[serde(default = "yes")]
+    persistent: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+pub(crate) struct RabbitmqPublish {
+    brokers: Arc<dyn Brokers>,
+}
+
+impl RabbitmqPublish {
+    pub(crate) fn new(environment: &Environment) -> Self {
+        Self {
+            brokers: environment.brokers.clone(),
+        }
+    }
+}
+
+#[async_trait]
+impl NodeHandler for RabbitmqPublish {
+    fn spec(&self) -> &'static NodeSpec {
+        &SPEC
+    }
+
+    fn check(&self, config: &Value) -> Vec<Diagnostic> {
+        [check_address(config), self.check_connection(config)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    async fn run(&self, mut call: NodeCall<'_>) -> Result<Outcome, NodeError> {
+        let config: Config = parse::config(&mut call)?;
+        let (exchange, routing_key) = address(&config)?;
+        let (body, content_type) = body(&config.message);
+        let mut headers = config.headers.unwrap_or_default();
+        headers.retain(|_, value| !value.is_null());
+        let message = Outgoing {
+            exchange,
+            routing_key,
+            body,
+            content_type,
+            headers,
+            persistent: config.persistent,
+            message_id: call.effect_key.unwrap_or_default().to_owned(),
+            correlation_id: call.correlation_id.to_owned(),
+        };
+        let output = json!({
+            "message_id": message.message_id,
+            "exchange": message.exchange,
+            "routing_key": message.routing_key,
+            "bytes": message.body.len(),
+        });
+        self.brokers
+            .publish(&config.connection, message, call.timeout)
+            .await
+            .map_err(failed)?;
+        Ok(Outcome::done(output))
+    }
+}
+
+impl RabbitmqPublish {
+    /// A schema may be saved before its connection is set up; it is told apart, not refused.
+    fn check_connection(&self, config: &Value) -> Option<Diagnostic> {
+        let name = config.get("connection")?.as_str()?;
+        if self.brokers.knows(name) {
+            return None;
+        }
+        let message = format!(
+            "there is no connection `{name}` here; running this will fail with NO_CONNECTION"
+        );
+        let hint = format!("add [connections.{name}] with url = \"amqp://…\" to pawl.toml");
+        Some(Diagnostic::warning("NO_CONNECTION", "/connection", message).hint(hint))
+    }
+}
+
+fn check_address(config: &Value) -> Option<Diagnostic> {
+    let has = |name: &str| config.get(name).is_some_and(|value| !value.is_null());
+    let problem = match (has("exchange"), has("queue"), has("routing_key")) {
+        (false, false, false) => "name a `queue`, or an `exchange` and a `routing_key`",
+        (true, true, _) => {
+            "`queue` and `exchange` exclude each other: an exchange finds the queues itself"
+        }
+        (_, true, true) => "`queue` and `routing_key` exclude each other",
+        (false, false, true) => {
+            "a `routing_key` needs an `exchange`; for a queue by its name use `queue`"
+        }
+        _ => return None,
+    };
+    Some(Diagnostic::error("INVALID_FIELD", "", problem))
+}
+
+/// Exchange and routing key.
+fn address(config: &Config) -> Result<(String, String), NodeError> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let address = match (&config.exchange, &config.queue) {
+        (None, Some(queue)) => (String::new(), queue.clone()),
+        (Some(exchange), None) => (exchange.clone(), text(&config.routing_key)),
+        _ => {
+            return Err(parse::type_error(
+                "name either a `queue` or an `exchange`, and not both",
+            ));
+        }
+    };
+    if address.0.is_empty() && address.1.is_empty() {
+        return Err(parse::type_error("the name of the queue is empty"));
+    }
+    Ok(address)
+}
+
+fn body(message: &Value) -> (Vec<u8>, &'static str) {
+    match message {
+        Value::String(text) => (text.clone().into_bytes(), "text/plain; charset=utf-8"),
+        other => (other.to_string().into_bytes(), "application/json"),
+    }
+}
+
+fn failed(error: NotPublished) -> NodeError {
+    let message = error.to_string();
+    match error {
+        NotPublished::NoConnection(_) => NodeError::new("NO_CONNECTION", message),
+        NotPublished::Unroutable(_) => NodeError::new("UNROUTABLE", message),
+        NotPublished::Refused(_) => NodeError::new("BROKER_REFUSED", message),
+        NotPublished::Unconfirmed(_) => NodeError::new("NOT_CONFIRMED", message).retryable(),
+        NotPublished::Unreachable(_) => NodeError::new("CONNECTION_FAILED", message).retryable(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::brokers::no_connection;
+    use crate::testing::{error, output};
+
+    /// A broker that keeps what it gets, or refuses it.
+    #[derive(Default)]
+    struct Kept {
+        sent: Mutex<Vec<Outgoing>>,
+        refusal: Option<NotPublished>,
+    }
+
+    #[async_trait]
+    impl Brokers for Kept {
+        fn knows(&self, name: &str) -> bool {
+            name == "events"
+        }
+
+        async fn publish(
+            &self,
+            name: &str,
+            message: Outgoing,
+            _: Duration,
+        ) -> Result<(), NotPublished> {
+            if !self.knows(name) {
+                return Err(no_connection(name));
+            }
+            self.sent.lock().unwrap().push(message);
+            self.refusal.clone().map_or(Ok(()), Err)
+        }
+    }
+
+    fn node(kept: &Arc<Kept>) -> RabbitmqPublish {
+        RabbitmqPublish {
+            brokers: kept.clone(),
+        }
+    }
+
+    #[tokio::test]
+    async fn json_and_text_are_sent_under_the_effect_key() {
+        let kept = Arc::new(Kept::default());
+        let config = json!({"connection": "events", "queue": "q", "message": {"b": 1, "a": [2]}, "headers": {"x": 1, "y": null}});
+        let answer = output(&node(&kept), config, "success").await;
+        assert_eq!(answer["message_id"], "exe_1:7");
+        let config = json!({"connection": "events", "exchange": "e", "routing_key": "k", "message": "plain", "persistent": false});
+        output(&node(&kept), config, "success").await;
+        let sent = kept.sent.lock().unwrap();
+        assert_eq!(sent[0].body, br#"{"b":1,"a":[2]}"#);
+        assert_eq!(
+            (sent[0].exchange.as_str(), sent[0].routing_key.as_str()),
+            ("", "q")
+        );
+        assert_eq!(Value::Object(sent[0].headers.clone()), json!({"x": 1}));
+        assert!(sent[0].persistent && !sent[1].persistent);
+        assert_eq!(
+            (sent[1].body.as_slice(), sent[1].content_type),
+            (&b"plain"[..], "text/plain; charset=utf-8")
+        );
+        assert_eq!(
+            (sent[1].exchange.as_str(), sent[1].routing_key.as_str()),
+            ("e", "k")
+        );
+        assert_eq!(sent[1].correlation_id, "cor_1");
+    }
+
+    #[tokio::test]
+    async fn every_refusal_has_its_code() {
+        let text = || "why".to_owned();
+        for (refusal, code, retryable) in [
+            (NotPublished::Unroutable(text()), "UNROUTABLE", false),
+            (NotPublished::Refused(text()), "BROKER_REFUSED", false),
+            (NotPublished::Unconfirmed(text()), "NOT_CONFIRMED", true),
+            (NotPublished::Unreachable(text()), "CONNECTION_FAILED", true),
+        ] {
+            let kept = Arc::new(Kept {
+                refusal: Some(refusal),
+                ..Kept::default()
+            });
+            let config = json!({"connection": "events", "queue": "q", "message": 1});
+            assert_eq!(error(&node(&kept), config, code).await.retryable, retryable);
+        }
+        let config = json!({"connection": "none", "queue": "q", "message": 1});
+        error(&node(&Arc::default()), config, "NO_CONNECTION").await;
+    }
+
+    #[tokio::test]
+    async fn nonsense_is_refused() {
+        for config in [
+            json!({"connection": "events", "message": 1}),
+            json!({"connection": "events", "queue": "", "message": 1}),
+            json!({"connection": "events", "queue": "q", "exchange": "e", "message": 1}),
+            json!({"connection": "events", "queue": 7, "message": 1}),
+        ] {
+            error(&node(&Arc::default()), config, "TYPE_ERROR").await;
+        }
+    }
+
+    #[test]
+    fn saving_warns_of_a_missing_connection_and_refuses_a_senseless_address() {
+        let node = node(&Arc::default());
+        let codes = |config: Value| -> Vec<(&'static str, bool)> {
+            let found = node.check(&config);
+            found.iter().map(|one| (one.code, one.is_error())).collect()
+        };
+        assert_eq!(codes(json!({"connection": "events", "queue": "q"})), []);
+        assert_eq!(
+            codes(json!({"connection": "x", "queue": "q"})),
+            [("NO_CONNECTION", false)]
+        );
+        for senseless in [
+            json!({"connection": "events"}),
+            json!({"connection": "events", "queue": "q", "exchange": "e"}),
+            json!({"connection": "events", "queue": "q", "routing_key": "k"}),
+            json!({"connection": "events", "routing_key": "k"}),
+        ] {
+            assert_eq!(codes(senseless), [("INVALID_FIELD", true)]);
+        }
+    }
+}

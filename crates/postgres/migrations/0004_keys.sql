@@ -1,0 +1,25 @@
+-- API keys, and what became of dead letters.
+
+CREATE TABLE api_keys (
+    id uuid NOT NULL PRIMARY KEY,
+    name text NOT NULL,
+    role text NOT NULL,
+    -- SHA-256 of the key, which itself is stored nowhere.
+    hash bytea NOT NULL,
+    created_by text NOT NULL,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    last_used_at timestamptz,
+    revoked_at timestamptz
+);
+
+CREATE UNIQUE INDEX api_keys_by_hash ON api_keys (hash);
+-- The name of a revoked key is free again.
+CREATE UNIQUE INDEX api_keys_by_name ON api_keys (name) WHERE revoked_at IS NULL;
+
+ALTER TABLE dead_letters ADD COLUMN requeued_at timestamptz;
+-- The execution that goes on in its place.
+ALTER TABLE dead_letters ADD COLUMN requeued_as uuid;
+
+-- What nobody has dealt with yet. A statement must say `requeued_at IS NULL` to use it.
+CREATE INDEX dead_letters_open ON dead_letters (id) WHERE requeued_at IS NULL;

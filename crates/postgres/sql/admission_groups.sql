@@ -1,0 +1,1 @@
+SELECT id, priority, quotas FROM admission_groups

@@ -1,0 +1,1 @@
+SELECT turn FROM admission_turn WHERE id = 1

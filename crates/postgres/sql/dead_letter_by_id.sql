@@ -1,0 +1,3 @@
+SELECT id, execution_id, reason, octet_length(replace(replace(message, U&'\+10FFFF0', ' '), U&'\+10FFFF1', 'four'))::bigint, created_at, requeued_at, requeued_as, message
+FROM dead_letters
+WHERE id = $1::bigint

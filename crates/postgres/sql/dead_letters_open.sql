@@ -1,0 +1,5 @@
+SELECT id, execution_id, reason, octet_length(replace(replace(message, U&'\+10FFFF0', ' '), U&'\+10FFFF1', 'four'))::bigint, created_at, requeued_at, requeued_as
+FROM dead_letters
+WHERE id > $1::bigint AND requeued_at IS NULL
+ORDER BY id
+LIMIT $2::bigint

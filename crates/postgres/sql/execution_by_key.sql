@@ -1,0 +1,1 @@
+SELECT id FROM executions WHERE idempotency_key = $1::text

@@ -1,0 +1,1 @@
+SELECT id, idempotency_key FROM executions WHERE idempotency_key = ANY($1::text[])

@@ -1,0 +1,2 @@
+UPDATE schemas SET name = $2::text, description = $3::text, latest_version = $4::integer, updated_at = $5::timestamptz
+WHERE id = $1::uuid

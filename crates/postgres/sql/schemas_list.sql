@@ -1,0 +1,7 @@
+SELECT id, name, description, active, latest_version, created_at, updated_at
+FROM schemas
+WHERE deleted_at IS NULL
+  AND ($1::text IS NULL OR name > $1)
+  AND ($2::text IS NULL OR strpos(lower(name), lower($2)) > 0 OR strpos(lower(description), lower($2)) > 0)
+ORDER BY name
+LIMIT $3::bigint

@@ -1,0 +1,1 @@
+WITH gone AS (DELETE FROM execution_snapshots WHERE execution_id = ANY ($1::uuid[]) RETURNING 1) SELECT count(*) FROM gone

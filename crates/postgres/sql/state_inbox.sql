@@ -1,0 +1,1 @@
+SELECT inbox FROM execution_state WHERE execution_id = $1::uuid

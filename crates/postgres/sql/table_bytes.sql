@@ -1,0 +1,1 @@
+SELECT coalesce(pg_total_relation_size(to_regclass($1::text)), 0)

@@ -1,0 +1,1 @@
+ALTER TABLE {table} DETACH PARTITION {name}

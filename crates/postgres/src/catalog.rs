@@ -1,0 +1,249 @@
+//! Schemas and their versions.
+
+use async_trait::async_trait;
+use pawl_kernel::id::SchemaId;
+use pawl_kernel::ports::store::{
+    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreResult, VersionRecord,
+};
+use pawl_kernel::schema::definition::LANGUAGE;
+use pawl_kernel::time::Timestamp;
+use tokio_postgres::Row;
+
+use crate::error::{Fault, Outcome};
+use crate::rows::Reader;
+use crate::session::Session;
+use crate::value::{Text, Time};
+use crate::{PostgresStore, sql};
+
+#[async_trait]
+impl CatalogStore for PostgresStore {
+    async fn save_schema(&self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
+        let done = self.writers.run(move |session| async move {
+            let saved = match save.mode {
+                SaveMode::Create => create(&session, &save).await?,
+                SaveMode::Update { id, if_version } => {
+                    update(&session, id, if_version, &save).await?
+                }
+            };
+            match saved {
+                Ok(_) => session.commit().await?,
+                Err(_) => session.roll_back().await?,
+            }
+            Ok(saved)
+        });
+        done.await.map_err(|fault| fault.of_write())?
+    }
+
+    async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>> {
+        let key = key.to_owned();
+        let done = self.readers.run(move |session| async move {
+            let rows = match key.parse::<SchemaId>() {
+                Ok(id) => session.alone(&sql::SCHEMA_BY_ID, &[&id.0]).await?,
+                Err(_) => {
+                    let name = Text::new(&key);
+                    session.alone(&sql::SCHEMA_BY_NAME, &[&name]).await?
+                }
+            };
+            rows.first().map(schema_record).transpose()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn schemas(
+        &self,
+        text: Option<String>,
+        after: Option<String>,
+        limit: u32,
+    ) -> StoreResult<Vec<SchemaRecord>> {
+        let done = self.readers.run(move |session| async move {
+            let after = after.as_deref().map(Text::new);
+            let text = text.as_deref().map(Text::new);
+            let rows = session
+                .alone(&sql::SCHEMAS_LIST, &[&after, &text, &i64::from(limit)])
+                .await?;
+            rows.iter().map(schema_record).collect()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn versions(&self, id: SchemaId) -> StoreResult<Vec<VersionRecord>> {
+        let done = self.readers.run(move |session| async move {
+            let rows = session.alone(&sql::VERSIONS_LIST, &[&id.0]).await?;
+            rows.iter().map(version_record).collect()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn version(&self, id: SchemaId, version: u32) -> StoreResult<Option<VersionRecord>> {
+        let done = self.readers.run(move |session| async move {
+            let version = number(version);
+            let rows = session
+                .alone(&sql::VERSION_LOAD, &[&id.0, &version])
+                .await?;
+            rows.first().map(version_record).transpose()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn set_active(&self, id: SchemaId, active: bool, now: Timestamp) -> StoreResult<bool> {
+        let done = self.writers.run(move |session| async move {
+            let rows = session
+                .alone(&sql::SCHEMA_SET_ACTIVE, &[&id.0, &active, &Time(now)])
+                .await?;
+            Ok(!rows.is_empty())
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
+
+    async fn delete_schema(&self, id: SchemaId, now: Timestamp) -> StoreResult<bool> {
+        let done = self.writers.run(move |session| async move {
+            let rows = session
+                .alone(&sql::SCHEMA_DELETE, &[&id.0, &Time(now)])
+                .await?;
+            Ok(!rows.is_empty())
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
+}
+
+type Saved = Result<SchemaRecord, CatalogError>;
+
+/// Inside a transaction that the caller ends.
+async fn create(session: &Session, save: &SaveSchema) -> Outcome<Saved> {
+    let (name, description) = (
+        Text::new(&save.name),
+        save.description.as_deref().map(Text::new),
+    );
+    let rows = session
+        .begin_with(
+            &sql::SCHEMA_INSERT,
+            &[&save.id.0, &name, &description, &Time(save.now)],
+        )
+        .await?;
+    if rows.is_empty() {
+        return Ok(Err(CatalogError::NameTaken(save.name.clone())));
+    }
+    insert_version(session, save.id, 1, save).await?;
+    saved(session, save.id).await
+}
+
+async fn update(
+    session: &Session,
+    id: SchemaId,
+    if_version: Option<u32>,
+    save: &SaveSchema,
+) -> Outcome<Saved> {
+    let locked = session.begin_with(&sql::SCHEMA_LOCK, &[&id.0]).await?;
+    let Some(schema) = locked.first().map(schema_record).transpose()? else {
+        return Ok(Err(CatalogError::NotFound));
+    };
+    let latest = schema.latest_version;
+    if let Some(expected) = if_version.filter(|expected| *expected != latest) {
+        return Ok(Err(CatalogError::VersionConflict { latest, expected }));
+    }
+    if name_taken(session, id, &save.name).await? {
+        return Ok(Err(CatalogError::NameTaken(save.name.clone())));
+    }
+    if hash_of(session, id, latest).await? == save.hash {
+        return Ok(Ok(schema));
+    }
+    insert_version(session, id, latest + 1, save).await?;
+    let (name, description) = (
+        Text::new(&save.name),
+        save.description.as_deref().map(Text::new),
+    );
+    let next = number(latest + 1);
+    session.ready(&[&sql::SCHEMA_UPDATE]).await?;
+    session
+        .rows(
+            &sql::SCHEMA_UPDATE,
+            &[&id.0, &name, &description, &next, &Time(save.now)],
+        )
+        .await?;
+    saved(session, id).await
+}
+
+async fn name_taken(session: &Session, id: SchemaId, name: &str) -> Outcome<bool> {
+    session.ready(&[&sql::SCHEMA_BY_NAME]).await?;
+    let rows = session
+        .rows(&sql::SCHEMA_BY_NAME, &[&Text::new(name)])
+        .await?;
+    match rows.first() {
+        None => Ok(false),
+        Some(row) => Ok(schema_record(row)?.id != id),
+    }
+}
+
+async fn saved(session: &Session, id: SchemaId) -> Outcome<Saved> {
+    session.ready(&[&sql::SCHEMA_BY_ID]).await?;
+    let rows = session.rows(&sql::SCHEMA_BY_ID, &[&id.0]).await?;
+    let found = rows.first().map(schema_record).transpose()?;
+    Ok(found.ok_or(CatalogError::NotFound))
+}
+
+async fn insert_version(
+    session: &Session,
+    id: SchemaId,
+    version: u32,
+    save: &SaveSchema,
+) -> Outcome<()> {
+    session.ready(&[&sql::VERSION_INSERT]).await?;
+    session
+        .rows(
+            &sql::VERSION_INSERT,
+            &[
+                &id.0,
+                &number(version),
+                &number(LANGUAGE),
+                &Text::new(&save.hash),
+                &Text::new(&save.definition),
+                &Text::new(&save.created_by),
+                &Time(save.now),
+            ],
+        )
+        .await?;
+    Ok(())
+}
+
+async fn hash_of(session: &Session, id: SchemaId, version: u32) -> Outcome<String> {
+    session.ready(&[&sql::VERSION_HASH]).await?;
+    let rows = session
+        .rows(&sql::VERSION_HASH, &[&id.0, &number(version)])
+        .await?;
+    match rows.first() {
+        Some(row) => Reader::new(row).text(),
+        None => Err(Fault::Corrupt(format!(
+            "version {version} of schema {id} is missing"
+        ))),
+    }
+}
+
+fn number(value: u32) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}
+
+fn schema_record(row: &Row) -> Outcome<SchemaRecord> {
+    let mut reader = Reader::new(row);
+    Ok(SchemaRecord {
+        id: SchemaId(reader.get()?),
+        name: reader.text()?,
+        description: reader.optional_text()?,
+        active: reader.get()?,
+        latest_version: reader.number()?,
+        created_at: reader.time()?,
+        updated_at: reader.time()?,
+    })
+}
+
+fn version_record(row: &Row) -> Outcome<VersionRecord> {
+    let mut reader = Reader::new(row);
+    Ok(VersionRecord {
+        schema_id: SchemaId(reader.get()?),
+        version: reader.number()?,
+        language: reader.number()?,
+        hash: reader.text()?,
+        definition: reader.text()?,
+        created_by: reader.text()?,
+        created_at: reader.time()?,
+    })
+}

@@ -1,0 +1,377 @@
+//! Opening connections: address, TLS, and the settings each connection begins with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::OpenError;
+use crate::error::{Fault, Outcome, chain};
+use crate::options::Options;
+use crate::session::Session;
+
+/// Point lookups only: plans that are right for any size of the tables, made once. Not compiled: these plans look
+/// expensive to the planner, and compiling one costs a thousand times what running it does.
+pub(crate) const LOOKUPS: &str = "-c enable_seqscan=off -c enable_mergejoin=off -c enable_bitmapscan=off \
+                                  -c plan_cache_mode=force_generic_plan -c jit=off";
+/// Lists and details: whatever the planner thinks best for these very values. A plan for any value would have to lock
+/// every partition of the history.
+pub(crate) const LISTS: &str = "-c plan_cache_mode=force_custom_plan -c jit=off";
+
+/// What a person can do about it, by a part of the reason.
+const HINTS: &[(&str, &str)] = &[
+    (
+        "invalid peer certificate",
+        "; sslmode=verify-ca and verify-full trust the authorities in the file `sslrootcert`, and verify-full wants \
+         the host's name in the certificate",
+    ),
+    (
+        "no encryption",
+        "; this server wants sslmode=require or stricter",
+    ),
+    (
+        "unsupported startup parameter",
+        "; there is a pooler in between, say so with `pooler = true` in [database]",
+    ),
+];
+
+pub(crate) struct Connector {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+    schema: String,
+    pooler: bool,
+    statement_timeout: Duration,
+    lock_timeout: Duration,
+    connect_timeout: Duration,
+}
+
+/// How far the server's certificate is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// Encrypted, whoever it is: what `require` means to PostgreSQL.
+    Anybody,
+    /// A known authority has signed.
+    Authority,
+    /// And the name is right.
+    Name,
+}
+
+impl Connector {
+    pub(crate) fn new(options: &Options) -> Result<Self, OpenError> {
+        let (address, trust, authorities) = read_url(&options.url)?;
+        let mut config: Config = address
+            .parse()
+            .map_err(|error| OpenError::Address(chain(&error)))?;
+        if config.get_application_name().is_none() {
+            config.application_name("pawl");
+        }
+        config.connect_timeout(options.connect_timeout);
+        // A server that has vanished is noticed within half a minute, even by a connection that only waits.
+        config.keepalives_idle(Duration::from_secs(10));
+        config.keepalives_interval(Duration::from_secs(5));
+        config.keepalives_retries(3);
+        config.tcp_user_timeout(Duration::from_secs(20));
+        let tls = match config.get_ssl_mode() {
+            SslMode::Disable => None,
+            _ => Some(tls(trust, authorities.as_deref())?),
+        };
+        check_schema(&options.schema)?;
+        Ok(Self {
+            config,
+            tls,
+            schema: options.schema.clone(),
+            pooler: options.pooler,
+            statement_timeout: options.statement_timeout,
+            lock_timeout: options.lock_timeout,
+            connect_timeout: options.connect_timeout,
+        })
+    }
+
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Host and database, for people; never the password.
+    pub(crate) fn address(&self) -> String {
+        let host = self
+            .config
+            .get_hosts()
+            .first()
+            .map_or("localhost".into(), |host| match host {
+                tokio_postgres::config::Host::Tcp(name) => name.clone(),
+                tokio_postgres::config::Host::Unix(path) => path.display().to_string(),
+            });
+        let port = self.config.get_ports().first().copied().unwrap_or(5432);
+        format!(
+            "{host}:{port}/{}",
+            self.config.get_dbname().unwrap_or("postgres")
+        )
+    }
+
+    pub(crate) async fn open(&self, settings: &str) -> Outcome<Session> {
+        let mut config = self.config.clone();
+        if !self.pooler {
+            config.options(self.startup(settings));
+        }
+        let opening = async {
+            match &self.tls {
+                None => {
+                    let (client, connection) = config.connect(NoTls).await?;
+                    drive(connection);
+                    Ok(client)
+                }
+                Some(tls) => {
+                    let (client, connection) = config.connect(tls.clone()).await?;
+                    drive(connection);
+                    Ok(client)
+                }
+            }
+        };
+        let limit = self.connect_timeout * 2;
+        let client = match tokio::time::timeout(limit, opening).await {
+            Ok(Ok(client)) => client,
+            Ok(Err(error)) => return Err(self.unreachable(&chain(&error))),
+            Err(_) => return Err(self.unreachable(&format!("no answer within {limit:?}"))),
+        };
+        Ok(Session::new(
+            client,
+            self.pooler.then(|| self.prelude(settings)),
+        ))
+    }
+
+    fn unreachable(&self, reason: &str) -> Fault {
+        let hint = HINTS.iter().find(|(sign, _)| reason.contains(sign));
+        let hint = hint.map_or("", |(_, hint)| hint);
+        Fault::Unreachable(format!("{reason} at {}{hint}", self.address()))
+    }
+
+    /// Did the connection take the settings it was opened with? Behind a pooler that nobody mentioned it did not,
+    /// and the tables would end up wherever the server's own settings point to.
+    pub(crate) fn check_settings(&self, search_path: &str) -> Result<(), OpenError> {
+        if search_path == self.schema {
+            return Ok(());
+        }
+        Err(OpenError::Address(format!(
+            "the connection to {} did not take its settings: there is a pooler in between; say so with \
+             `pooler = true` in [database]",
+            self.address()
+        )))
+    }
+
+    fn startup(&self, settings: &str) -> String {
+        format!(
+            "-c search_path={} -c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout=10000 \
+             -c default_transaction_isolation=read\\ committed -c timezone=UTC {settings}",
+            self.schema,
+            self.statement_timeout.as_millis(),
+            self.lock_timeout.as_millis(),
+        )
+    }
+
+    /// What a transaction behind a pooler begins with.
+    fn prelude(&self, settings: &str) -> String {
+        let local: String = settings
+            .split("-c ")
+            .map(str::trim)
+            .filter(|setting| !setting.is_empty())
+            .map(|setting| format!("; SET LOCAL {setting}"))
+            .collect();
+        format!(
+            "BEGIN; SET LOCAL search_path = {}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}{local}",
+            self.schema,
+            self.statement_timeout.as_millis(),
+            self.lock_timeout.as_millis(),
+        )
+    }
+}
+
+/// The half of a connection that talks to the socket; it ends with the session.
+fn drive<S, T>(connection: tokio_postgres::Connection<S, T>)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(error = chain(&error), "a connection to the database ended");
+        }
+    });
+}
+
+/// The name becomes part of statements; only plain names need no quoting.
+fn check_schema(name: &str) -> Result<(), OpenError> {
+    let plain =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    let begins = name.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '_');
+    if begins && name.chars().all(plain) && name.len() <= 50 && !name.starts_with("pg_") {
+        return Ok(());
+    }
+    Err(OpenError::Address(format!(
+        "database.schema `{name}` must be a plain name: a-z, 0-9 and _, beginning with a letter, at most 50 letters"
+    )))
+}
+
+/// Takes out of the URL what the driver does not know: the stricter modes of TLS and the file of authorities.
+fn read_url(url: &str) -> Result<(String, Trust, Option<PathBuf>), OpenError> {
+    let known = ["postgres://", "postgresql://"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme));
+    if !known {
+        return Err(OpenError::Address(
+            "the database's address must look like postgres://user:password@host:5432/database"
+                .into(),
+        ));
+    }
+    let Some((base, query)) = url.split_once('?') else {
+        return Ok((url.to_owned(), Trust::Anybody, None));
+    };
+    let mut trust = Trust::Anybody;
+    let mut authorities = None;
+    let mut kept = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("sslmode", "verify-ca")) => {
+                trust = Trust::Authority;
+                kept.push("sslmode=require");
+            }
+            Some(("sslmode", "verify-full")) => {
+                trust = Trust::Name;
+                kept.push("sslmode=require");
+            }
+            Some(("sslrootcert", file)) => authorities = Some(PathBuf::from(unescaped(file))),
+            _ => kept.push(pair),
+        }
+    }
+    Ok((format!("{base}?{}", kept.join("&")), trust, authorities))
+}
+
+/// `%2F` is a slash. What is no escape stays as it is.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%');
+        let code = digits
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn tls(trust: Trust, authorities: Option<&Path>) -> Result<MakeRustlsConnect, OpenError> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| OpenError::Tls(error.to_string()))?;
+    let config = match trust {
+        Trust::Name => builder
+            .with_root_certificates(roots(authorities)?)
+            .with_no_client_auth(),
+        weaker => {
+            let inner = match weaker {
+                Trust::Anybody => None,
+                _ => Some(
+                    WebPkiServerVerifier::builder_with_provider(
+                        Arc::new(roots(authorities)?),
+                        provider.clone(),
+                    )
+                    .build()
+                    .map_err(|error| OpenError::Tls(error.to_string()))?,
+                ),
+            };
+            builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Lenient { inner, provider }))
+                .with_no_client_auth()
+        }
+    };
+    Ok(MakeRustlsConnect::new(config))
+}
+
+fn roots(authorities: Option<&Path>) -> Result<RootCertStore, OpenError> {
+    let mut store = RootCertStore::empty();
+    let Some(file) = authorities else {
+        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return Ok(store);
+    };
+    let unreadable =
+        |reason: String| OpenError::Tls(format!("sslrootcert {}: {reason}", file.display()));
+    let certificates =
+        CertificateDer::pem_file_iter(file).map_err(|error| unreadable(error.to_string()))?;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
+        store
+            .add(certificate)
+            .map_err(|error| unreadable(error.to_string()))?;
+    }
+    if store.is_empty() {
+        return Err(unreadable("there is no certificate in it".into()));
+    }
+    Ok(store)
+}
+
+/// Checks less than a browser would, as `sslmode` asks for: nothing, or all but the name.
+#[derive(Debug)]
+struct Lenient {
+    inner: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        use rustls::CertificateError as E;
+        let Some(inner) = &self.inner else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        match inner.verify_server_cert(certificate, between, name, ocsp, now) {
+            Err(rustls::Error::InvalidCertificate(
+                E::NotValidForName | E::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}

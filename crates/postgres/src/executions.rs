@@ -1,0 +1,372 @@
+//! The step protocol on PostgreSQL: lock, load, ask the lifecycle, write.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use futures_util::future::join3;
+use pawl_kernel::execution::Signal;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle::{self, ClaimDecision, ClaimRequest, Command, Refusal, Skip};
+use pawl_kernel::ports::store::{
+    Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
+    ExecutionStore, History, NewExecution, Probe, StoreResult,
+};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Applied, Change, Snapshot, Transition};
+use uuid::Uuid;
+
+use crate::changes::{self, Decided};
+use crate::commits::{by_id, lock_heads};
+use crate::error::{Fault, Outcome};
+use crate::rows::{self, Loaded, Reader};
+use crate::session::Session;
+use crate::value::{Text, Time};
+use crate::{PostgresStore, sql};
+
+#[async_trait]
+impl ExecutionStore for PostgresStore {
+    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+        self.committers.create(new).await
+    }
+
+    async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>> {
+        let (hot, shards) = (self.hot.clone(), self.shards);
+        let done = self.writers.run(move |session| async move {
+            let (claims, decided) = claim(&session, &requests, now, shards).await?;
+            for one in decided {
+                let after = one.after();
+                hot.remember(&after.execution, &after.state);
+            }
+            Ok(claims)
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
+
+    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+        self.committers.commit(transition).await
+    }
+
+    async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {
+        let done = self.vital.run(move |session| async move {
+            let rows = session.alone(&sql::EXECUTION_LOAD_HEAD, &[&id.0]).await?;
+            rows.first()
+                .map(|row| rows::head(row).map(|loaded| probe(&loaded)))
+                .transpose()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn release(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        begun: bool,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        let tokens: HashMap<ExecutionId, Uuid> = leases.into_iter().collect();
+        let ids = tokens.keys().map(|id| id.0).collect();
+        let decide = move |loaded: &Loaded| {
+            let token = *tokens.get(&loaded.execution.id)?;
+            lifecycle::release(&loaded.execution, &loaded.state, token, begun, now)
+        };
+        let decided = self.decide(ids, decide).await?;
+        Ok(decided.iter().filter_map(Decided::dispatch).collect())
+    }
+
+    async fn heartbeat(
+        &self,
+        leases: Vec<(ExecutionId, Uuid)>,
+        until: Timestamp,
+    ) -> StoreResult<Vec<Beat>> {
+        let done = self
+            .vital
+            .run(move |session| async move { beat(&session, &leases, until).await });
+        done.await.map_err(|fault| fault.of_write())
+    }
+
+    async fn command(
+        &self,
+        id: ExecutionId,
+        command: Command,
+        now: Timestamp,
+    ) -> Result<CommandApplied, CommandError> {
+        let shards = self.shards;
+        let done = self
+            .writers
+            .run(move |session| async move { obey(&session, id, &command, now, shards).await });
+        Ok(done.await.map_err(|fault| fault.of_write())??)
+    }
+
+    async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
+        let done = self
+            .readers
+            .run(move |session| async move { open_signals(&session, id).await });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn history(&self, id: ExecutionId, seq: u64) -> StoreResult<History> {
+        let done = self
+            .readers
+            .run(move |session| async move { history(&session, id, seq).await });
+        done.await.map_err(|fault| fault.of_read())
+    }
+}
+
+impl PostgresStore {
+    /// Lets the lifecycle decide about executions and writes what it says, in one transaction.
+    pub(crate) async fn decide<D>(&self, ids: Vec<Uuid>, decide: D) -> StoreResult<Vec<Decided>>
+    where
+        D: Fn(&Loaded) -> Option<Change> + Send + Sync + 'static,
+    {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shards = self.shards;
+        let done = self.vital.run(move |session| async move {
+            let rows = lock_heads(&session, ids).await?;
+            let decided = decide_all(rows, decide);
+            changes::write_all(&session, &decided, shards).await?;
+            Ok(decided)
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
+}
+
+/// In id order, which is the order of writing.
+pub(crate) fn decide_all(
+    rows: HashMap<ExecutionId, Loaded>,
+    decide: impl Fn(&Loaded) -> Option<Change>,
+) -> Vec<Decided> {
+    let mut decided: Vec<Decided> = rows
+        .into_values()
+        .filter_map(|before| {
+            let change = decide(&before)?;
+            Some(Decided { before, change })
+        })
+        .collect();
+    decided.sort_unstable_by_key(Decided::id);
+    decided
+}
+
+/// One message may be there twice; only the first can take the lease.
+async fn claim(
+    session: &Session,
+    requests: &[ClaimRequest],
+    now: Timestamp,
+    shards: u32,
+) -> Outcome<(Vec<Claim>, Vec<Decided>)> {
+    let mut ids: Vec<Uuid> = requests
+        .iter()
+        .map(|request| request.execution_id.0)
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    session
+        .ready(&[&sql::STATES_LOCK, &sql::EXECUTIONS_LOAD])
+        .await?;
+    let (begun, locked, rows) = join3(
+        session.begin(),
+        session.rows(&sql::STATES_LOCK, &[&ids]),
+        session.rows(&sql::EXECUTIONS_LOAD, &[&ids]),
+    )
+    .await;
+    begun?;
+    locked?;
+    let rows = by_id(rows?.iter().map(rows::loaded))?;
+    let (claims, mut decided) = decide_claims(rows, requests, now);
+    decided.sort_unstable_by_key(Decided::id);
+    changes::write_all(session, &decided, shards).await?;
+    Ok((claims, decided))
+}
+
+fn decide_claims(
+    mut rows: HashMap<ExecutionId, Loaded>,
+    requests: &[ClaimRequest],
+    now: Timestamp,
+) -> (Vec<Claim>, Vec<Decided>) {
+    let mut claims = Vec::with_capacity(requests.len());
+    let mut decided: Vec<Decided> = Vec::new();
+    for request in requests {
+        let Some(before) = rows.remove(&request.execution_id) else {
+            claims.push(Claim::Skipped(Skip::Unknown));
+            continue;
+        };
+        let (claim, change) = match lifecycle::claim(&before.execution, &before.state, request, now)
+        {
+            ClaimDecision::Skip(skip) => (Claim::Skipped(skip), None),
+            ClaimDecision::End(change) => (Claim::Ended(change.outcome()), Some(change)),
+            ClaimDecision::Take(change) => {
+                let taken = Claim::Taken(Box::new(taken(&before, &change)));
+                (taken, Some(change))
+            }
+        };
+        claims.push(claim);
+        // Another message about the same execution is judged by what this one has made of it.
+        let after = match &change {
+            None => before.clone(),
+            Some(change) => {
+                let Claimed { execution, state } = taken(&before, change);
+                Loaded { execution, state }
+            }
+        };
+        rows.insert(request.execution_id, after);
+        decided.extend(change.map(|change| Decided {
+            before,
+            change: *change,
+        }));
+    }
+    (claims, decided)
+}
+
+/// Both rows as they are after the claim.
+fn taken(before: &Loaded, change: &Change) -> Claimed {
+    let mut execution = before.execution.clone();
+    execution.status = change.status.unwrap_or(execution.status);
+    execution.started_at = change.started_at.or(execution.started_at);
+    Claimed {
+        execution,
+        state: change.state.clone(),
+    }
+}
+
+fn probe(loaded: &Loaded) -> Probe {
+    let state = &loaded.state;
+    Probe {
+        seq: state.seq,
+        commit_id: state.commit_id,
+        lease_token: state.lease.as_ref().map(|lease| lease.token),
+        applied: Applied::standing(&loaded.execution, state),
+    }
+}
+
+/// Rows that are locked just now are being committed, which renews them; they only must not be taken for lost.
+async fn beat(
+    session: &Session,
+    leases: &[(ExecutionId, Uuid)],
+    until: Timestamp,
+) -> Outcome<Vec<Beat>> {
+    let mut sorted = leases.to_vec();
+    sorted.sort_unstable();
+    let ids: Vec<Uuid> = sorted.iter().map(|(id, _)| id.0).collect();
+    let tokens: Vec<Uuid> = sorted.iter().map(|(_, token)| *token).collect();
+    let until = Time(until);
+    let rows = session
+        .alone(&sql::STATE_HEARTBEAT, &[&ids, &tokens, &until])
+        .await?;
+    let mut beats = rows.iter().map(read_beat).collect::<Outcome<Vec<Beat>>>()?;
+    if beats.len() < sorted.len() {
+        let held = session.alone(&sql::STATE_HELD, &[&ids, &tokens]).await?;
+        for row in &held {
+            let beat = read_beat(row)?;
+            if !beats.iter().any(|known| known.token == beat.token) {
+                beats.push(beat);
+            }
+        }
+    }
+    // In the order asked.
+    let place: HashMap<Uuid, usize> = leases.iter().map(|(_, token)| *token).zip(0..).collect();
+    beats.sort_unstable_by_key(|beat| place.get(&beat.token).copied());
+    Ok(beats)
+}
+
+fn read_beat(row: &tokio_postgres::Row) -> Outcome<Beat> {
+    let mut reader = Reader::new(row);
+    Ok(Beat {
+        execution_id: ExecutionId(reader.get()?),
+        token: reader.get()?,
+        stop_requested: reader.get()?,
+        held: reader.get()?,
+    })
+}
+
+async fn obey(
+    session: &Session,
+    id: ExecutionId,
+    command: &Command,
+    now: Timestamp,
+    shards: u32,
+) -> Outcome<Result<CommandApplied, Refusal>> {
+    let mut rows = lock_heads(session, vec![id.0]).await?;
+    let Some(before) = rows.remove(&id) else {
+        session.roll_back().await?;
+        return Ok(Err(Refusal::NotFound));
+    };
+    let known = signal_known(session, id, command).await?;
+    let change = match lifecycle::command(&before.execution, &before.state, command, known, now) {
+        Err(refusal) => {
+            session.roll_back().await?;
+            return Ok(Err(refusal));
+        }
+        Ok(None) => {
+            session.roll_back().await?;
+            return Ok(Ok(CommandApplied {
+                applied: None,
+                dispatch: None,
+                status: before.execution.status,
+                leased: before.state.has_live_lease(now),
+            }));
+        }
+        Ok(Some(change)) => change,
+    };
+    let decided = [Decided { before, change }];
+    changes::write_all(session, &decided, shards).await?;
+    let [one] = decided;
+    Ok(Ok(CommandApplied {
+        applied: Some(one.change.outcome()),
+        dispatch: one.dispatch(),
+        status: one.change.status.unwrap_or(one.before.execution.status),
+        leased: one.change.state.has_live_lease(now),
+    }))
+}
+
+async fn signal_known(session: &Session, id: ExecutionId, command: &Command) -> Outcome<bool> {
+    let Command::Signal(signal) = command else {
+        return Ok(false);
+    };
+    session.ready(&[&sql::SIGNAL_KNOWN]).await?;
+    let rows = session
+        .rows(&sql::SIGNAL_KNOWN, &[&id.0, &Text::new(&signal.id)])
+        .await?;
+    match rows.first() {
+        Some(row) => Ok(row.try_get(0)?),
+        None => Err(Fault::Corrupt("EXISTS gave no answer".into())),
+    }
+}
+
+/// The count is read first: a signal that comes in between is one too many, and the commit will say so.
+async fn open_signals(session: &Session, id: ExecutionId) -> Outcome<(u64, Vec<Signal>)> {
+    let rows = session.alone(&sql::STATE_INBOX, &[&id.0]).await?;
+    let inbox = match rows.first() {
+        Some(row) => Reader::new(row).count()?,
+        None => 0,
+    };
+    let rows = session.alone(&sql::SIGNALS_OPEN, &[&id.0]).await?;
+    let signals = rows.iter().map(rows::signal).collect::<Outcome<_>>()?;
+    Ok((inbox, signals))
+}
+
+async fn history(session: &Session, id: ExecutionId, seq: u64) -> Outcome<History> {
+    let up_to = i64::try_from(seq).unwrap_or(i64::MAX);
+    let rows = session
+        .alone(&sql::SNAPSHOT_NEWEST, &[&id.0, &up_to])
+        .await?;
+    let snapshot = match rows.first() {
+        None => None,
+        Some(row) => {
+            let mut reader = Reader::new(row);
+            Some(Snapshot {
+                seq: reader.count()?,
+                context: reader.text()?,
+            })
+        }
+    };
+    let after = snapshot.as_ref().map_or(0, |snapshot| snapshot.seq);
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let rows = session
+        .alone(&sql::STEPS_BETWEEN, &[&id.0, &after, &up_to, &i64::MAX])
+        .await?;
+    let steps = rows
+        .iter()
+        .map(|row| rows::step(row).map(|(step, _)| step))
+        .collect::<Outcome<_>>()?;
+    Ok(History { snapshot, steps })
+}

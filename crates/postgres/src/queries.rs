@@ -1,0 +1,273 @@
+//! Lists and details. A list is a page of ids, found along the index that fits the filter best, and then the rows.
+
+use async_trait::async_trait;
+use pawl_kernel::execution::{LogRecord, Signal, Status, Step};
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::error::{Fault, Outcome};
+use crate::rows::{self, Reader};
+use crate::session::Session;
+use crate::value::{Text, Time};
+use crate::{PostgresStore, migrations, sql};
+
+#[async_trait]
+impl QueryStore for PostgresStore {
+    async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
+        let done = self
+            .readers
+            .run(move |session| async move { Ok(views(&session, vec![id.0]).await?.pop()) });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn executions(
+        &self,
+        filter: ExecutionFilter,
+        before: Option<ExecutionId>,
+        limit: u32,
+    ) -> StoreResult<Vec<ExecutionView>> {
+        let done = self.readers.run(move |session| async move {
+            let ids = list(&session, &filter, before, limit).await?;
+            views(&session, ids).await
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn count_executions(&self, filter: ExecutionFilter) -> StoreResult<u64> {
+        let done = self
+            .readers
+            .run(move |session| async move { count(&session, &filter).await });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn steps(
+        &self,
+        id: ExecutionId,
+        after_seq: u64,
+        limit: u32,
+    ) -> StoreResult<Vec<(Step, u64)>> {
+        let done = self.readers.run(move |session| async move {
+            let (after, limit) = (integer(after_seq), i64::from(limit));
+            let rows = session
+                .alone(&sql::STEPS_BETWEEN, &[&id.0, &after, &i64::MAX, &limit])
+                .await?;
+            rows.iter().map(rows::step).collect()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn logs(
+        &self,
+        id: ExecutionId,
+        after: u64,
+        limit: u32,
+    ) -> StoreResult<Vec<(u64, LogRecord)>> {
+        let done = self.readers.run(move |session| async move {
+            let (after, limit) = (integer(after), i64::from(limit));
+            let rows = session
+                .alone(&sql::LOGS_AFTER, &[&id.0, &after, &limit])
+                .await?;
+            rows.iter().map(rows::log).collect()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn signals(&self, id: ExecutionId) -> StoreResult<Vec<Signal>> {
+        let done = self.readers.run(move |session| async move {
+            let rows = session.alone(&sql::SIGNALS_ALL, &[&id.0]).await?;
+            rows.iter().map(rows::signal).collect()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn open_executions(
+        &self,
+        after: Option<ExecutionId>,
+        limit: u32,
+    ) -> StoreResult<Vec<ExecutionView>> {
+        let done = self.readers.run(move |session| async move {
+            let open: Vec<i16> = Status::ALL
+                .iter()
+                .filter(|status| !status.is_terminal())
+                .map(|status| status.code() as i16)
+                .collect();
+            let after = after.map_or(Uuid::nil(), |id| id.0);
+            let rows = session
+                .alone(
+                    &sql::IDS_BY_STATUS_AFTER,
+                    &[&open, &after, &i64::from(limit)],
+                )
+                .await?;
+            views(&session, ids_of(&rows)?).await
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn timer_shards(&self, waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>> {
+        let done = self.readers.run(move |session| async move {
+            let mut shards = Vec::with_capacity(waits.len());
+            for (id, wait_id) in waits {
+                shards.push(timer_shard(&session, id, wait_id).await?);
+            }
+            Ok(shards)
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn about(&self) -> StoreResult<Vec<(String, String)>> {
+        let (address, schema) = (self.connector.address(), self.connector.schema().to_owned());
+        let done = self.readers.run(move |session| async move {
+            let rows = session.alone(&sql::ABOUT, &[]).await?;
+            about(&rows, address, schema)
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+}
+
+async fn views(session: &Session, ids: Vec<Uuid>) -> Outcome<Vec<ExecutionView>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = session.alone(&sql::EXECUTIONS_VIEW, &[&ids]).await?;
+    rows.iter()
+        .map(|row| {
+            let (loaded, schema_name) = rows::viewed(row)?;
+            Ok(ExecutionView {
+                execution: loaded.execution,
+                state: loaded.state,
+                schema_name,
+            })
+        })
+        .collect()
+}
+
+/// The small index knows every status but completed.
+fn only_unfinished(filter: &ExecutionFilter) -> bool {
+    !filter.statuses.is_empty() && !filter.statuses.contains(&Status::Completed)
+}
+
+/// Newest first.
+async fn list(
+    session: &Session,
+    filter: &ExecutionFilter,
+    before: Option<ExecutionId>,
+    limit: u32,
+) -> Outcome<Vec<Uuid>> {
+    let before = before.map_or(Uuid::max(), |id| id.0);
+    let sql = match only_unfinished(filter) {
+        true => &sql::LIST_BY_STATUS,
+        false => &sql::LIST_ALL,
+    };
+    let values = Values::of(filter);
+    let limit = i64::from(limit);
+    let mut params = values.params(&before);
+    params.push(&limit);
+    ids_of(&session.alone(sql, &params).await?)
+}
+
+async fn count(session: &Session, filter: &ExecutionFilter) -> Outcome<u64> {
+    let sql = match only_unfinished(filter) {
+        true => &sql::COUNT_BY_STATUS,
+        false => &sql::COUNT_ALL,
+    };
+    let values = Values::of(filter);
+    let rows = session.alone(sql, &values.params(&Uuid::nil())).await?;
+    match rows.first() {
+        Some(row) => Reader::new(row).count(),
+        None => Ok(0),
+    }
+}
+
+/// The parameters 2 to 8, which all lists and counts have in common.
+struct Values<'a> {
+    mask: i64,
+    schema_id: Option<Uuid>,
+    tenant: Option<Text<'a>>,
+    after: Option<Time>,
+    before: Option<Time>,
+    text: Option<Text<'a>>,
+    part_of_id: Option<String>,
+}
+
+impl<'a> Values<'a> {
+    fn of(filter: &'a ExecutionFilter) -> Self {
+        let statuses = filter.statuses.iter();
+        Self {
+            mask: statuses.fold(0_i64, |mask, status| mask | 1 << status.code()),
+            schema_id: filter.schema_id.map(|id| id.0),
+            tenant: filter.tenant.as_deref().map(Text::new),
+            after: filter.created_after.map(Time),
+            before: filter.created_before.map(Time),
+            text: filter.text.as_deref().map(Text::new),
+            part_of_id: filter.text.as_deref().and_then(part_of_id),
+        }
+    }
+
+    fn params<'p>(&'p self, first: &'p Uuid) -> Vec<&'p (dyn tokio_postgres::types::ToSql + Sync)> {
+        vec![
+            first,
+            &self.mask,
+            &self.schema_id,
+            &self.tenant,
+            &self.after,
+            &self.before,
+            &self.text,
+            &self.part_of_id,
+        ]
+    }
+}
+
+/// The hexadecimal digits of a text that could be a part of an id.
+fn part_of_id(text: &str) -> Option<String> {
+    let digits = text.replace('-', "").to_lowercase();
+    let is_part = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_hexdigit());
+    is_part.then_some(digits)
+}
+
+fn ids_of(rows: &[Row]) -> Outcome<Vec<Uuid>> {
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+pub(crate) fn integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+pub(crate) async fn timer_shard(
+    session: &Session,
+    id: ExecutionId,
+    wait_id: Uuid,
+) -> Outcome<Option<u32>> {
+    let action_id = id.to_string();
+    let rows = session
+        .alone(&sql::TIMER_SHARD, &[&id.0, &wait_id, &action_id])
+        .await?;
+    rows.first()
+        .map(|row| Reader::new(row).number())
+        .transpose()
+}
+
+fn about(rows: &[Row], address: String, schema: String) -> Outcome<Vec<(String, String)>> {
+    let row = rows
+        .first()
+        .ok_or_else(|| Fault::Corrupt("the server says nothing about itself".into()))?;
+    let mut reader = Reader::new(row);
+    let mut facts = vec![
+        ("store", "postgres".to_owned()),
+        ("server_version", reader.text()?),
+        ("database_bytes", reader.get::<i64>()?.to_string()),
+        ("database", reader.text()?),
+        ("fsync", reader.text()?),
+        ("synchronous_commit", reader.text()?),
+        ("full_page_writes", reader.text()?),
+        ("read_only_standby", reader.get::<bool>()?.to_string()),
+    ];
+    facts.push(("migration", migrations::newest().to_string()));
+    facts.push(("address", address));
+    facts.push(("schema", schema));
+    Ok(facts
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect())
+}

@@ -1,0 +1,225 @@
+//! Quota rows: locked in the order of their names, read, written; and the names that somebody has set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pawl_kernel::ports::store::NewExecution;
+use pawl_kernel::quota::{Quota, QuotaClaim, QuotaKind, QuotaName, Shares, Source};
+use pawl_kernel::time::Timestamp;
+use tokio_postgres::Row;
+
+use crate::error::{Fault, Outcome};
+use crate::rows::Reader;
+use crate::session::Session;
+use crate::sql::{self, Sql};
+use crate::value::{Columns, Text, Time};
+
+/// The statements of this module, to be prepared before anything is sent.
+pub(super) static STATEMENTS: &[&Sql] = &[
+    &sql::QUOTAS_ADD,
+    &sql::QUOTAS_LOCK,
+    &sql::QUOTAS_LOAD,
+    &sql::QUOTAS_PUT,
+    &sql::QUOTAS_DELETE,
+    &sql::ADMISSION_LANES_OF_KEY,
+];
+
+pub(super) fn quota(row: &Row) -> Outcome<Quota> {
+    let mut reader = Reader::new(row);
+    Ok(Quota {
+        name: name(&mut reader)?,
+        source: reader
+            .optional_text()?
+            .as_deref()
+            .and_then(Source::from_name),
+        limit: limit(&mut reader)?,
+        rate: match reader.optional_text()? {
+            None => None,
+            Some(text) => Some(text.parse().map_err(Fault::Corrupt)?),
+        },
+        settings_limit: limit(&mut reader)?,
+        settings_version: limit(&mut reader)?.unwrap_or_default(),
+        used: reader.count()?,
+        waiting: reader.count()?,
+        next_at: reader.optional_time()?,
+        shares: Shares {
+            now: reader.get()?,
+            next: [reader.get()?, reader.get()?, reader.get()?],
+        },
+        updated_at: reader.time()?,
+    })
+}
+
+fn limit(reader: &mut Reader<'_>) -> Outcome<Option<u32>> {
+    let value = reader.optional_count()?;
+    Ok(value.map(|value| u32::try_from(value).unwrap_or(u32::MAX)))
+}
+
+pub(super) fn name(reader: &mut Reader<'_>) -> Outcome<QuotaName> {
+    let text = reader.text()?;
+    text.parse()
+        .map_err(|error| Fault::Corrupt(format!("`{text}`: {error}")))
+}
+
+/// A lane without a concurrency key has the empty one.
+pub(super) fn optional_name(reader: &mut Reader<'_>) -> Outcome<Option<QuotaName>> {
+    let text = reader.text()?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let name = text.parse();
+    name.map(Some)
+        .map_err(|error| Fault::Corrupt(format!("`{text}`: {error}")))
+}
+
+pub(super) fn names_of<'a>(
+    claims: impl Iterator<Item = &'a QuotaClaim>,
+) -> BTreeSet<&'a QuotaName> {
+    claims.map(|claim| &claim.name).collect()
+}
+
+fn texts<'a>(names: &BTreeSet<&'a QuotaName>) -> Vec<Text<'a>> {
+    let names = names.iter();
+    names.map(|name| Text::new(name.as_str())).collect()
+}
+
+/// Locks what is there of these.
+pub(super) async fn lock(session: &Session, names: &BTreeSet<&QuotaName>) -> Outcome<Vec<Quota>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = session.rows(&sql::QUOTAS_LOCK, &[&texts(names)]).await?;
+    rows.iter().map(quota).collect()
+}
+
+/// Locks these, and of those in `needed` also what is not there yet.
+pub(super) async fn lock_with(
+    session: &Session,
+    names: &BTreeSet<&QuotaName>,
+    needed: &BTreeSet<&QuotaName>,
+    now: Timestamp,
+) -> Outcome<Vec<Quota>> {
+    /// A row may vanish between being found and being locked, but not for ever.
+    const TRIES: u32 = 20;
+    for _ in 0..TRIES {
+        if !needed.is_empty() {
+            let added = [&texts(needed) as _, &Time(now) as _];
+            session.rows(&sql::QUOTAS_ADD, &added).await?;
+        }
+        let rows = lock(session, names).await?;
+        let there = |name: &&QuotaName| rows.iter().any(|row| row.name == **name);
+        if needed.iter().all(there) {
+            return Ok(rows);
+        }
+    }
+    Err(Fault::Unreachable("a quota's row is never there".into()))
+}
+
+pub(super) async fn load(
+    session: &Session,
+    names: &BTreeSet<&QuotaName>,
+) -> Outcome<BTreeMap<QuotaName, Quota>> {
+    if names.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    session.ready(&[&sql::QUOTAS_LOAD]).await?;
+    let rows = session.rows(&sql::QUOTAS_LOAD, &[&texts(names)]).await?;
+    let rows = rows.iter().map(quota);
+    rows.map(|row| row.map(|row| (row.name.clone(), row)))
+        .collect()
+}
+
+/// Writes rows, and deletes those that nobody needs any more. Lanes of a key are open as long as it has room.
+pub(super) async fn put(session: &Session, quotas: &[Quota], now: Timestamp) -> Outcome<()> {
+    let mut columns = Columns::new(sql::QUOTAS_PUT.kinds());
+    let mut keys = Columns::new(sql::ADMISSION_LANES_OF_KEY.kinds());
+    let mut gone = BTreeSet::new();
+    for quota in quotas {
+        if !quota.is_needed() {
+            gone.insert(&quota.name);
+            continue;
+        }
+        put_quota(&mut columns, quota);
+        if quota.name.kind() == QuotaKind::Key && quota.waiting > 0 {
+            keys.text(quota.name.as_str());
+            keys.time(quota.opens_at(now));
+        }
+    }
+    if let Some(columns) = columns.non_empty() {
+        session.rows(&sql::QUOTAS_PUT, &columns.params()).await?;
+    }
+    if let Some(keys) = keys.non_empty() {
+        let params = keys.params();
+        session.rows(&sql::ADMISSION_LANES_OF_KEY, &params).await?;
+    }
+    if !gone.is_empty() {
+        session.rows(&sql::QUOTAS_DELETE, &[&texts(&gone)]).await?;
+    }
+    Ok(())
+}
+
+fn put_quota<'a>(columns: &mut Columns<'a>, quota: &'a Quota) {
+    columns.text(quota.name.as_str());
+    columns.text(quota.source.map(Source::name));
+    columns.count(quota.limit.map(u64::from));
+    columns.owned_text(quota.rate.map(|rate| rate.to_string()));
+    columns.count(quota.settings_limit.map(u64::from));
+    columns.count(u64::from(quota.settings_version));
+    columns.count(quota.used);
+    columns.count(quota.waiting);
+    columns.time(quota.next_at);
+    let [high, normal, low] = quota.shares.next;
+    for share in [quota.shares.now, high, normal, low] {
+        columns.count(share.unsigned_abs());
+    }
+    columns.time(quota.updated_at);
+}
+
+/// The quotas that operators have set, as of a count of their changes.
+#[derive(Clone, Default)]
+pub(crate) struct Names {
+    pub(crate) epoch: i64,
+    names: Arc<BTreeSet<QuotaName>>,
+}
+
+impl Names {
+    /// Does a quota concern this execution?
+    pub(crate) fn concern(&self, new: &NewExecution) -> bool {
+        let concerns =
+            |claim: &QuotaClaim| claim.settings.is_some() || self.names.contains(&claim.name);
+        new.execution.quotas.iter().any(concerns)
+    }
+}
+
+/// What this process last heard. The statement that creates executions says if it is old.
+#[derive(Default)]
+pub(crate) struct KnownNames(Mutex<Option<Names>>);
+
+impl KnownNames {
+    pub(crate) async fn get(&self, session: &Session) -> Outcome<Names> {
+        if let Some(known) = &*self.lock() {
+            return Ok(known.clone());
+        }
+        let rows = session.alone(&sql::QUOTAS_SET_NAMES, &[]).await?;
+        let mut fresh = Names::default();
+        let mut names = BTreeSet::new();
+        for row in &rows {
+            let mut reader = Reader::new(row);
+            fresh.epoch = reader.get()?;
+            if let Some(text) = reader.optional_text()? {
+                names.extend(text.parse());
+            }
+        }
+        fresh.names = Arc::new(names);
+        *self.lock() = Some(fresh.clone());
+        Ok(fresh)
+    }
+
+    pub(crate) fn forget(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Names>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,411 @@
+//! Rows to structs and back. Statements list their columns in the order of the functions here.
+
+use std::sync::Arc;
+
+use pawl_kernel::execution::{
+    Control, DebugMode, Execution, Hold, Lease, LogRecord, Position, PriorityClass, Signal, State,
+    Status, Step, StepStatus, Wait, WaitKind,
+};
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::quota::QuotaClaim;
+use pawl_kernel::time::Timestamp;
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+use uuid::Uuid;
+
+use crate::error::{Fault, Outcome};
+use crate::value::{Columns, Plain, Time};
+
+/// Both rows of an execution; texts of the first may have been left out.
+#[derive(Clone)]
+pub(crate) struct Loaded {
+    pub(crate) execution: Execution,
+    pub(crate) state: State,
+}
+
+/// Reads the columns of a row from left to right.
+pub(crate) struct Reader<'a> {
+    row: &'a Row,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(row: &'a Row) -> Self {
+        Self { row, at: 0 }
+    }
+
+    pub(crate) fn get<T: FromSql<'a>>(&mut self) -> Outcome<T> {
+        let value = self.row.try_get(self.at)?;
+        self.at += 1;
+        Ok(value)
+    }
+
+    pub(crate) fn text(&mut self) -> Outcome<String> {
+        Ok(self.get::<Plain>()?.0)
+    }
+
+    pub(crate) fn optional_text(&mut self) -> Outcome<Option<String>> {
+        Ok(self.get::<Option<Plain>>()?.map(|text| text.0))
+    }
+
+    pub(crate) fn time(&mut self) -> Outcome<Timestamp> {
+        Ok(self.get::<Time>()?.0)
+    }
+
+    pub(crate) fn optional_time(&mut self) -> Outcome<Option<Timestamp>> {
+        Ok(self.get::<Option<Time>>()?.map(|time| time.0))
+    }
+
+    /// Counters are never negative; a row that says otherwise is damaged.
+    pub(crate) fn count(&mut self) -> Outcome<u64> {
+        let value: i64 = self.get()?;
+        u64::try_from(value).map_err(|_| damaged(format!("{value} is no count")))
+    }
+
+    pub(crate) fn optional_count(&mut self) -> Outcome<Option<u64>> {
+        match self.get::<Option<i64>>()? {
+            None => Ok(None),
+            Some(value) => u64::try_from(value)
+                .map(Some)
+                .map_err(|_| damaged(format!("{value} is no count"))),
+        }
+    }
+
+    pub(crate) fn number(&mut self) -> Outcome<u32> {
+        let value: i32 = self.get()?;
+        u32::try_from(value).map_err(|_| damaged(format!("{value} is no count")))
+    }
+
+    /// The quotas that an execution counts against.
+    fn claims(&mut self) -> Outcome<Vec<QuotaClaim>> {
+        let text = self.optional_text()?;
+        QuotaClaim::from_column(text.as_deref()).map_err(damaged)
+    }
+
+    fn optional_code<T>(&mut self, decode: fn(i64) -> Option<T>) -> Outcome<Option<T>> {
+        match self.get::<Option<i16>>()? {
+            None => Ok(None),
+            Some(code) => decode(code.into())
+                .map(Some)
+                .ok_or_else(|| damaged(format!("{code} is no code that this program knows"))),
+        }
+    }
+
+    pub(crate) fn code<T>(&mut self, decode: fn(i64) -> Option<T>) -> Outcome<T> {
+        self.optional_code(decode)?
+            .ok_or_else(|| damaged("a code is missing".into()))
+    }
+}
+
+fn damaged(problem: String) -> Fault {
+    Fault::Corrupt(problem)
+}
+
+pub(crate) fn loaded(row: &Row) -> Outcome<Loaded> {
+    let mut reader = Reader::new(row);
+    Ok(Loaded {
+        execution: execution(&mut reader)?,
+        state: state(&mut reader)?,
+    })
+}
+
+/// Both rows and the schema's name.
+pub(crate) fn viewed(row: &Row) -> Outcome<(Loaded, String)> {
+    let mut reader = Reader::new(row);
+    let loaded = Loaded {
+        execution: execution(&mut reader)?,
+        state: state(&mut reader)?,
+    };
+    Ok((loaded, reader.text()?))
+}
+
+/// The state, and of the execution what decisions look at. Texts (the start record may be a megabyte) are left
+/// empty: this is read with every commit.
+pub(crate) fn head(row: &Row) -> Outcome<Loaded> {
+    let mut reader = Reader::new(row);
+    let mut execution = Execution {
+        id: ExecutionId(Uuid::nil()),
+        tenant: None,
+        labels: None,
+        schema_id: SchemaId(reader.get()?),
+        schema_version: reader.number()?,
+        status: reader.code(Status::from_code)?,
+        priority: reader.code(PriorityClass::from_code)?,
+        debug_mode: reader.get()?,
+        created_by: String::new(),
+        correlation_id: String::new(),
+        idempotency_key: None,
+        parent_id: None,
+        parent_seq: None,
+        child_index: None,
+        retry_of: None,
+        forked_from: None,
+        base_seq: reader.count()?,
+        initial: Arc::from(""),
+        output: None,
+        error: None,
+        created_at: reader.time()?,
+        queued_at: reader.optional_time()?,
+        started_at: reader.optional_time()?,
+        finished_at: reader.optional_time()?,
+        quotas: reader.claims()?,
+    };
+    let state = state(&mut reader)?;
+    execution.id = state.execution_id;
+    Ok(Loaded { execution, state })
+}
+
+/// What decisions look at, as [`head`] reads it.
+pub(crate) fn without_texts(execution: &Execution) -> Execution {
+    Execution {
+        tenant: None,
+        labels: None,
+        created_by: String::new(),
+        correlation_id: String::new(),
+        idempotency_key: None,
+        initial: "".into(),
+        output: None,
+        error: None,
+        ..execution.clone()
+    }
+}
+
+fn execution(reader: &mut Reader<'_>) -> Outcome<Execution> {
+    Ok(Execution {
+        id: ExecutionId(reader.get()?),
+        tenant: reader.optional_text()?,
+        labels: reader.optional_text()?,
+        schema_id: SchemaId(reader.get()?),
+        schema_version: reader.number()?,
+        status: reader.code(Status::from_code)?,
+        priority: reader.code(PriorityClass::from_code)?,
+        debug_mode: reader.get()?,
+        created_by: reader.text()?,
+        correlation_id: reader.text()?,
+        idempotency_key: reader.optional_text()?,
+        parent_id: reader.get::<Option<Uuid>>()?.map(ExecutionId),
+        parent_seq: reader.optional_count()?,
+        child_index: reader
+            .optional_count()?
+            .map(|index| u32::try_from(index).unwrap_or(u32::MAX)),
+        retry_of: reader.get::<Option<Uuid>>()?.map(ExecutionId),
+        forked_from: reader.get::<Option<Uuid>>()?.map(ExecutionId),
+        base_seq: reader.count()?,
+        created_at: reader.time()?,
+        queued_at: reader.optional_time()?,
+        started_at: reader.optional_time()?,
+        finished_at: reader.optional_time()?,
+        initial: reader.text()?.into(),
+        output: reader.optional_text()?,
+        error: reader.optional_text()?,
+        quotas: reader.claims()?,
+    })
+}
+
+pub(crate) fn put_execution<'a>(columns: &mut Columns<'a>, execution: &'a Execution) {
+    columns.uuid(execution.id.0);
+    columns.text(execution.tenant.as_deref());
+    columns.text(execution.labels.as_deref());
+    columns.uuid(execution.schema_id.0);
+    columns.int(execution.schema_version);
+    columns.code(execution.status.code());
+    columns.code(execution.priority.code());
+    columns.bool(execution.debug_mode);
+    columns.text(execution.created_by.as_str());
+    columns.text(execution.correlation_id.as_str());
+    columns.text(execution.idempotency_key.as_deref());
+    columns.uuid(execution.parent_id.map(|id| id.0));
+    columns.count(execution.parent_seq);
+    columns.count(execution.child_index.map(u64::from));
+    columns.uuid(execution.retry_of.map(|id| id.0));
+    columns.uuid(execution.forked_from.map(|id| id.0));
+    columns.count(execution.base_seq);
+    columns.time(execution.created_at);
+    columns.time(execution.queued_at);
+    columns.time(execution.started_at);
+    columns.time(execution.finished_at);
+    columns.text(&*execution.initial);
+    columns.text(execution.output.as_deref());
+    columns.text(execution.error.as_deref());
+}
+
+fn state(reader: &mut Reader<'_>) -> Outcome<State> {
+    Ok(State {
+        execution_id: ExecutionId(reader.get()?),
+        seq: reader.count()?,
+        position: position(reader)?,
+        wait: wait(reader)?,
+        hold: reader.optional_code(Hold::from_code)?,
+        control: reader.optional_code(Control::from_code)?,
+        inbox: reader.count()?,
+        lease: lease(reader)?,
+        commit_id: reader.get()?,
+        recoveries: reader.number()?,
+        interrupted: reader.get()?,
+        debug: DebugMode::from_column(reader.optional_text()?.as_deref()),
+        deadline_at: reader.time()?,
+        next_sweep_at: reader.optional_time()?,
+        calls_spent: reader.count()?,
+        bytes_spent: reader.count()?,
+        version: reader.count()?,
+        updated_at: reader.time()?,
+    })
+}
+
+fn position(reader: &mut Reader<'_>) -> Outcome<Position> {
+    Ok(Position {
+        node_id: reader.text()?.into(),
+        prev_node_id: reader.optional_text()?.map(Into::into),
+        entered_at: reader.time()?,
+        attempt: reader.number()?,
+        attempts: reader.optional_text()?,
+        effect_key: reader.optional_text()?,
+        not_before: reader.optional_time()?,
+    })
+}
+
+fn wait(reader: &mut Reader<'_>) -> Outcome<Option<Wait>> {
+    let kind = reader.optional_code(WaitKind::from_code)?;
+    let id: Option<Uuid> = reader.get()?;
+    let wake_at = reader.optional_time()?;
+    let name = reader.optional_text()?;
+    let Some(kind) = kind else { return Ok(None) };
+    let id = id.ok_or_else(|| damaged("a wait has no id".into()))?;
+    Ok(Some(Wait {
+        kind,
+        id,
+        wake_at,
+        name,
+    }))
+}
+
+fn lease(reader: &mut Reader<'_>) -> Outcome<Option<Lease>> {
+    let owner = reader.optional_text()?;
+    let token: Option<Uuid> = reader.get()?;
+    let until = reader.optional_time()?;
+    match (owner, token, until) {
+        (Some(owner), Some(token), Some(until)) => Ok(Some(Lease {
+            owner,
+            token,
+            until,
+        })),
+        (None, None, None) => Ok(None),
+        _ => Err(damaged("a lease is incomplete".into())),
+    }
+}
+
+pub(crate) fn put_state<'a>(columns: &mut Columns<'a>, state: &'a State) {
+    columns.uuid(state.execution_id.0);
+    columns.count(state.seq);
+    put_position(columns, &state.position);
+    put_wait(columns, state.wait.as_ref());
+    columns.code(state.hold.map(Hold::code));
+    columns.code(state.control.map(Control::code));
+    columns.count(state.inbox);
+    let lease = state.lease.as_ref();
+    columns.text(lease.map(|lease| lease.owner.as_str()));
+    columns.uuid(lease.map(|lease| lease.token));
+    columns.time(lease.map(|lease| lease.until));
+    columns.uuid(state.commit_id);
+    columns.int(state.recoveries);
+    columns.bool(state.interrupted);
+    columns.owned_text(state.debug.to_column());
+    columns.time(state.deadline_at);
+    columns.time(state.next_sweep_at);
+    columns.count(state.calls_spent);
+    columns.count(state.bytes_spent);
+    columns.count(state.version);
+    columns.time(state.updated_at);
+}
+
+fn put_position<'a>(columns: &mut Columns<'a>, position: &'a Position) {
+    columns.text(&*position.node_id);
+    columns.text(position.prev_node_id.as_deref());
+    columns.time(position.entered_at);
+    columns.int(position.attempt);
+    columns.text(position.attempts.as_deref());
+    columns.text(position.effect_key.as_deref());
+    columns.time(position.not_before);
+}
+
+fn put_wait<'a>(columns: &mut Columns<'a>, wait: Option<&'a Wait>) {
+    columns.code(wait.map(|wait| wait.kind.code()));
+    columns.uuid(wait.map(|wait| wait.id));
+    columns.time(wait.and_then(|wait| wait.wake_at));
+    columns.text(wait.and_then(|wait| wait.name.as_deref()));
+}
+
+/// A step and the version of the commit that wrote it.
+pub(crate) fn step(row: &Row) -> Outcome<(Step, u64)> {
+    let mut reader = Reader::new(row);
+    let step = Step {
+        seq: reader.count()?,
+        node_id: reader.text()?.into(),
+        node_type: reader.text()?.into(),
+        prev_node_id: reader.optional_text()?.map(Into::into),
+        next_node_id: reader.optional_text()?.map(Into::into),
+        input: reader.optional_text()?,
+        output: reader.optional_text()?,
+        changes: reader.optional_text()?,
+        status: reader.code(StepStatus::from_code)?,
+        error: reader.optional_text()?,
+        attempts: reader.optional_text()?,
+        started_at: reader.time()?,
+        finished_at: reader.time()?,
+    };
+    Ok((step, reader.count()?))
+}
+
+pub(crate) fn put_step<'a>(
+    columns: &mut Columns<'a>,
+    id: ExecutionId,
+    step: &'a Step,
+    version: u64,
+) {
+    columns.uuid(id.0);
+    columns.count(step.seq);
+    columns.text(&*step.node_id);
+    columns.text(&*step.node_type);
+    columns.text(step.prev_node_id.as_deref());
+    columns.text(step.next_node_id.as_deref());
+    columns.text(step.input.as_deref());
+    columns.text(step.output.as_deref());
+    columns.text(step.changes.as_deref());
+    columns.code(step.status.code());
+    columns.text(step.error.as_deref());
+    columns.text(step.attempts.as_deref());
+    columns.time(step.started_at);
+    columns.time(step.finished_at);
+    columns.count(version);
+}
+
+pub(crate) fn log(row: &Row) -> Outcome<(u64, LogRecord)> {
+    let mut reader = Reader::new(row);
+    let number = reader.count()?;
+    let record = LogRecord {
+        seq: reader.count()?,
+        node_id: reader.text()?.into(),
+        level: level(&reader.text()?),
+        message: reader.text()?,
+        at: reader.time()?,
+    };
+    Ok((number, record))
+}
+
+fn level(name: &str) -> &'static str {
+    ["debug", "info", "warn", "error"]
+        .into_iter()
+        .find(|known| *known == name)
+        .unwrap_or("info")
+}
+
+pub(crate) fn signal(row: &Row) -> Outcome<Signal> {
+    let mut reader = Reader::new(row);
+    Ok(Signal {
+        id: reader.text()?,
+        name: reader.text()?,
+        payload: reader.text()?,
+        consumed_seq: reader.optional_count()?,
+        created_at: reader.time()?,
+    })
+}

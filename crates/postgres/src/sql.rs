@@ -1,0 +1,242 @@
+//! The statements: one per file in `sql/`, and no SQL text anywhere else.
+//!
+//! Every parameter is cast where it stands (`$1::uuid[]`): the cast tells the reader what it is, and this program how
+//! to send it, also where nothing can be prepared ahead.
+
+use std::sync::OnceLock;
+
+use tokio_postgres::types::Type;
+
+pub(crate) struct Sql {
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+    kinds: OnceLock<Vec<Type>>,
+}
+
+impl Sql {
+    const fn new(name: &'static str, text: &'static str) -> Self {
+        Self {
+            name,
+            text,
+            kinds: OnceLock::new(),
+        }
+    }
+
+    /// The types of the parameters, in order.
+    pub(crate) fn kinds(&self) -> &[Type] {
+        self.kinds.get_or_init(|| parameter_kinds(self.text))
+    }
+}
+
+fn parameter_kinds(text: &str) -> Vec<Type> {
+    let mut kinds = Vec::new();
+    for piece in text.split('$').skip(1) {
+        let digits = piece.find(|letter: char| !letter.is_ascii_digit());
+        let (number, rest) = piece.split_at(digits.unwrap_or(piece.len()));
+        let (Ok(number), Some(rest)) = (number.parse::<usize>(), rest.strip_prefix("::")) else {
+            continue;
+        };
+        let is_name = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        let end = rest.find(|letter| !is_name(letter)).unwrap_or(rest.len());
+        let is_array = rest[end..].starts_with("[]");
+        if kinds.len() < number {
+            kinds.resize(number, Type::UNKNOWN);
+        }
+        kinds[number - 1] = kind(&rest[..end], is_array);
+    }
+    kinds
+}
+
+fn kind(name: &str, is_array: bool) -> Type {
+    let (single, array) = match name {
+        "uuid" => (Type::UUID, Type::UUID_ARRAY),
+        "timestamptz" => (Type::TIMESTAMPTZ, Type::TIMESTAMPTZ_ARRAY),
+        "smallint" => (Type::INT2, Type::INT2_ARRAY),
+        "integer" => (Type::INT4, Type::INT4_ARRAY),
+        "bigint" => (Type::INT8, Type::INT8_ARRAY),
+        "boolean" => (Type::BOOL, Type::BOOL_ARRAY),
+        "text" => (Type::TEXT, Type::TEXT_ARRAY),
+        "bytea" => (Type::BYTEA, Type::BYTEA_ARRAY),
+        "json" => (Type::JSON, Type::JSON_ARRAY),
+        _ => (Type::UNKNOWN, Type::UNKNOWN),
+    };
+    if is_array { array } else { single }
+}
+
+macro_rules! statements {
+    ($($name:ident = $file:literal),+ $(,)?) => {
+        $(pub(crate) static $name: Sql = Sql::new($file, include_str!(concat!("../sql/", $file, ".sql")));)+
+
+        pub(crate) static ALL: &[&Sql] = &[$(&$name),+];
+    };
+}
+
+statements! {
+    ABOUT = "about",
+    ADMISSION_GROUPS = "admission_groups",
+    ADMISSION_GROUPS_ADD = "admission_groups_add",
+    ADMISSION_GROUPS_FIND = "admission_groups_find",
+    ADMISSION_GROUPS_REMOVE = "admission_groups_remove",
+    ADMISSION_GROUPS_WAITING = "admission_groups_waiting",
+    ADMISSION_LANES_ALL = "admission_lanes_all",
+    ADMISSION_LANES_COUNTED = "admission_lanes_counted",
+    ADMISSION_LANES_JOIN = "admission_lanes_join",
+    ADMISSION_LANES_LEAVE = "admission_lanes_leave",
+    ADMISSION_LANES_NEXT = "admission_lanes_next",
+    ADMISSION_LANES_OF_KEY = "admission_lanes_of_key",
+    ADMISSION_LANES_OPEN = "admission_lanes_open",
+    ADMISSION_LANES_REMOVE = "admission_lanes_remove",
+    ADMISSION_LINE_BEFORE = "admission_line_before",
+    ADMISSION_LINE_DELETE = "admission_line_delete",
+    ADMISSION_LINE_FIRST = "admission_line_first",
+    ADMISSION_LINE_INSERT = "admission_line_insert",
+    ADMISSION_LINE_KNOWN = "admission_line_known",
+    ADMISSION_LOCK = "admission_lock",
+    ADMISSION_TURN_READ = "admission_turn_read",
+    ADMISSION_TURN_WRITE = "admission_turn_write",
+    CLOCK_READ = "clock_read",
+    COUNT_ALL = "count_all",
+    COUNT_BY_STATUS = "count_by_status",
+    DEAD_LETTERS_AFTER = "dead_letters_after",
+    DEAD_LETTERS_OPEN = "dead_letters_open",
+    DEAD_LETTER_BY_ID = "dead_letter_by_id",
+    DEAD_LETTER_INSERT = "dead_letter_insert",
+    DEAD_LETTER_REQUEUED = "dead_letter_requeued",
+    EXECUTIONS_BETWEEN = "executions_between",
+    EXECUTIONS_BY_KEYS = "executions_by_keys",
+    EXECUTIONS_CREATE = "executions_create",
+    EXECUTIONS_LOAD = "executions_load",
+    EXECUTIONS_OPEN_BETWEEN = "executions_open_between",
+    EXECUTIONS_OUTDATED = "executions_outdated",
+    EXECUTIONS_QUEUED = "executions_queued",
+    EXECUTIONS_REMOVE = "executions_remove",
+    EXECUTIONS_SET_QUOTAS = "executions_set_quotas",
+    EXECUTIONS_VIEW = "executions_view",
+    EXECUTION_BY_KEY = "execution_by_key",
+    EXECUTION_HEADS_LOAD = "execution_heads_load",
+    EXECUTION_LOAD_HEAD = "execution_load_head",
+    IDS_BY_STATUS_AFTER = "ids_by_status_after",
+    INCOMING_COLLECT = "incoming_collect",
+    KEYS_BEFORE = "keys_before",
+    KEY_BY_HASH = "key_by_hash",
+    KEY_BY_ID = "key_by_id",
+    KEY_BY_NAME = "key_by_name",
+    KEY_INSERT = "key_insert",
+    KEY_REVOKE = "key_revoke",
+    KEY_TOUCH = "key_touch",
+    LATEST_VERSIONS = "latest_versions",
+    LEASES_EXPIRED = "leases_expired",
+    LEASES_HELD = "leases_held",
+    LIST_ALL = "list_all",
+    LIST_BY_STATUS = "list_by_status",
+    LOGS_AFTER = "logs_after",
+    LOGS_REMOVE = "logs_remove",
+    MIGRATIONS_APPLIED = "migrations_applied",
+    MIGRATIONS_LOCK = "migrations_lock",
+    MIGRATIONS_TABLE = "migrations_table",
+    MIGRATION_RECORD = "migration_record",
+    PARTITIONS_DETACHED = "partitions_detached",
+    PARTITIONS_LOCK = "partitions_lock",
+    PARTITION_BOUNDS = "partition_bounds",
+    PROCESSING_DELETE = "processing_delete",
+    PROCESSING_NEXT = "processing_next",
+    PROCESSING_UPCOMING = "processing_upcoming",
+    QUOTAS_ADD = "quotas_add",
+    QUOTAS_DELETE = "quotas_delete",
+    QUOTAS_LIST = "quotas_list",
+    QUOTAS_LOAD = "quotas_load",
+    QUOTAS_LOCK = "quotas_lock",
+    QUOTAS_LOCK_ALL = "quotas_lock_all",
+    QUOTAS_PUT = "quotas_put",
+    QUOTAS_SET = "quotas_set",
+    QUOTAS_SET_NAMES = "quotas_set_names",
+    QUOTA_EPOCH_NEXT = "quota_epoch_next",
+    QUOTA_EPOCH_SETTLED = "quota_epoch_settled",
+    QUOTA_HOLDERS = "quota_holders",
+    QUOTA_HOLDERS_COUNT = "quota_holders_count",
+    QUOTA_HOLDERS_DELETE = "quota_holders_delete",
+    QUOTA_HOLDERS_INSERT = "quota_holders_insert",
+    QUOTA_HOLDERS_KNOWN = "quota_holders_known",
+    QUOTA_HOLDERS_STRAY = "quota_holders_stray",
+    SCHEMAS_LIST = "schemas_list",
+    SCHEMA_BY_ID = "schema_by_id",
+    SCHEMA_BY_NAME = "schema_by_name",
+    SCHEMA_DELETE = "schema_delete",
+    SCHEMA_INSERT = "schema_insert",
+    SCHEMA_LOCK = "schema_lock",
+    SCHEMA_SET_ACTIVE = "schema_set_active",
+    SCHEMA_UPDATE = "schema_update",
+    SEARCH_PATH = "search_path",
+    SERVER_COUNTERS = "server_counters",
+    SERVER_VERSION = "server_version",
+    SHARDS_KEEP = "shards_keep",
+    SHARDS_LOCK = "shards_lock",
+    SHARDS_OWNED = "shards_owned",
+    SHARDS_UNLOCK = "shards_unlock",
+    SHARD_ADD = "shard_add",
+    SIGNALS_ALL = "signals_all",
+    SIGNALS_OPEN = "signals_open",
+    SIGNAL_CONSUME = "signal_consume",
+    SIGNAL_INSERT = "signal_insert",
+    SIGNAL_KNOWN = "signal_known",
+    SNAPSHOTS_REMOVE = "snapshots_remove",
+    SNAPSHOT_INSERT = "snapshot_insert",
+    SNAPSHOT_NEWEST = "snapshot_newest",
+    STATES_FREE = "states_free",
+    STATES_LOCK = "states_lock",
+    STATES_TOUCH = "states_touch",
+    STATE_HEARTBEAT = "state_heartbeat",
+    STATE_HELD = "state_held",
+    STATE_INBOX = "state_inbox",
+    STEPS_BETWEEN = "steps_between",
+    STEPS_REMOVE = "steps_remove",
+    SWEEPS_OF = "sweeps_of",
+    SWEEPS_PUT_OFF = "sweeps_put_off",
+    SWEEP_PAGE = "sweep_page",
+    TABLE_BYTES = "table_bytes",
+    TIMER_INSERT = "timer_insert",
+    TIMER_SHARD = "timer_shard",
+    TRANSITIONS_WRITE = "transitions_write",
+    VERSIONS_LIST = "versions_list",
+    VERSION_HASH = "version_hash",
+    VERSION_INSERT = "version_insert",
+    VERSION_LOAD = "version_load",
+    WORKERS_SINCE = "workers_since",
+    WORKER_REMOVE = "worker_remove",
+    WORKER_REPORT = "worker_report",
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_is_used() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/sql");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            // Folders hold texts that are no statements of the store.
+            .filter(|entry| entry.file_type().unwrap().is_file())
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        let listed = ALL.iter().map(|sql| format!("{}.sql", sql.name)).collect();
+        assert_eq!(files, listed);
+    }
+
+    #[test]
+    fn every_parameter_is_cast_to_a_known_type() {
+        for sql in ALL {
+            let unknown = sql.kinds().iter().position(|kind| *kind == Type::UNKNOWN);
+            assert_eq!(unknown, None, "{}: a parameter without a cast", sql.name);
+        }
+    }
+
+    #[test]
+    fn kinds_are_read_from_the_casts() {
+        let kinds = parameter_kinds("SELECT $2::text, $1::uuid[], $2, $3::json[]::text[]");
+        assert_eq!(kinds, [Type::UUID_ARRAY, Type::TEXT, Type::JSON_ARRAY]);
+    }
+}

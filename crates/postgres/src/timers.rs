@@ -1,0 +1,235 @@
+//! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle;
+use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, StoreResult, TimerStore};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::WaitTimer;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::changes::{self, Decided};
+use crate::error::Outcome;
+use crate::executions::decide_all;
+use crate::rows::{Loaded, Reader};
+use crate::session::Session;
+use crate::value::{Columns, Text, Time};
+use crate::{PostgresStore, queries, sql};
+
+#[async_trait]
+impl TimerStore for PostgresStore {
+    async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>> {
+        let done = self.vital.run(move |session| async move {
+            let (now, stale) = (Time(request.now), Time(request.stale_before));
+            let max = i64::from(request.max);
+            let owner = Text::new(&request.owner);
+            let rows = session
+                .alone(
+                    &sql::SHARDS_LOCK,
+                    &[&request.guid, &owner, &now, &stale, &max],
+                )
+                .await?;
+            shards_of(&rows)
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
+
+    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>> {
+        let done = self.vital.run(move |session| async move {
+            let rows = session
+                .alone(&sql::SHARDS_KEEP, &[&guid, &Time(now)])
+                .await?;
+            shards_of(&rows)
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
+
+    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()> {
+        let done = self.vital.run(move |session| async move {
+            session.alone(&sql::SHARDS_UNLOCK, &[&guid]).await?;
+            Ok(())
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
+
+    async fn collect(
+        &self,
+        guid: Uuid,
+        shards: &[u32],
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<u32> {
+        let shards = numbers(shards);
+        let done = self.vital.run(move |session| async move {
+            let rows = session
+                .alone(
+                    &sql::INCOMING_COLLECT,
+                    &[&guid, &shards, &Time(now), &i64::from(limit)],
+                )
+                .await?;
+            match rows.first() {
+                Some(row) => Reader::new(row).count(),
+                None => Ok(0),
+            }
+        });
+        let moved = done.await.map_err(|fault| fault.of_write())?;
+        Ok(u32::try_from(moved).unwrap_or(limit))
+    }
+
+    async fn upcoming(
+        &self,
+        shards: &[u32],
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<DueTimer>> {
+        let shards = numbers(shards);
+        let done = self.vital.run(move |session| async move {
+            let rows = session
+                .alone(
+                    &sql::PROCESSING_UPCOMING,
+                    &[&shards, &Time(before), &i64::from(limit)],
+                )
+                .await?;
+            rows.iter().map(due_timer).collect()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn next_due(&self, shards: &[u32]) -> StoreResult<Option<Timestamp>> {
+        let shards = numbers(shards);
+        let done = self.vital.run(move |session| async move {
+            let rows = session.alone(&sql::PROCESSING_NEXT, &[&shards]).await?;
+            match rows.first() {
+                Some(row) => Reader::new(row).optional_time(),
+                None => Ok(None),
+            }
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()> {
+        let shards = self.shards;
+        let done = self.vital.run(move |session| async move {
+            let mut columns = Columns::new(sql::TIMER_INSERT.kinds());
+            for timer in &timers {
+                let known =
+                    queries::timer_shard(&session, timer.execution_id, timer.wait_id).await?;
+                if known.is_none() {
+                    changes::put_timer(&mut columns, timer, now, shards);
+                }
+            }
+            if let Some(columns) = columns.non_empty() {
+                session.alone(&sql::TIMER_INSERT, &columns.params()).await?;
+            }
+            Ok(())
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
+
+    async fn fire(
+        &self,
+        guid: Uuid,
+        timers: Vec<DueTimer>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>> {
+        let shards = self.shards;
+        let done = self
+            .vital
+            .run(move |session| async move { fire(&session, guid, timers, now, shards).await });
+        done.await.map_err(|fault| fault.of_write())
+    }
+}
+
+fn numbers(shards: &[u32]) -> Vec<i32> {
+    shards
+        .iter()
+        .map(|shard| i32::try_from(*shard).unwrap_or(i32::MAX))
+        .collect()
+}
+
+fn shards_of(rows: &[Row]) -> Outcome<Vec<u32>> {
+    let set: BTreeSet<u32> = rows
+        .iter()
+        .map(|row| Reader::new(row).number())
+        .collect::<Outcome<_>>()?;
+    Ok(set.into_iter().collect())
+}
+
+fn due_timer(row: &Row) -> Outcome<DueTimer> {
+    let mut reader = Reader::new(row);
+    Ok(DueTimer {
+        at: reader.time()?,
+        shard_id: reader.number()?,
+        action_id: reader.text()?,
+        guid: reader.get()?,
+    })
+}
+
+async fn fire(
+    session: &Session,
+    guid: Uuid,
+    timers: Vec<DueTimer>,
+    now: Timestamp,
+    shards: u32,
+) -> Outcome<Vec<Dispatch>> {
+    let owned: BTreeSet<u32> = shards_of(&session.begin_with(&sql::SHARDS_OWNED, &[&guid]).await?)?
+        .into_iter()
+        .collect();
+    let due: Vec<DueTimer> = timers
+        .into_iter()
+        .filter(|timer| owned.contains(&timer.shard_id) && timer.at <= now)
+        .collect();
+    let fired = delete(session, &due).await?;
+    let ids: Vec<Uuid> = fired.iter().map(|(id, _)| id.0).collect();
+    let rows = crate::commits::lock_more_heads(session, ids).await?;
+    let fire = |row: &Loaded| {
+        let guids = fired.iter().filter(|(id, _)| *id == row.execution.id);
+        guids
+            .map(|(_, guid)| *guid)
+            .find_map(|guid| lifecycle::fire(&row.execution, &row.state, guid, now))
+    };
+    let decided = decide_all(rows, fire);
+    changes::write_all(session, &decided, shards).await?;
+    let mut dispatches: Vec<Dispatch> = decided.iter().filter_map(Decided::dispatch).collect();
+    // In the order they were due.
+    let place = |id: ExecutionId| fired.iter().position(|(fired, _)| *fired == id);
+    dispatches.sort_by_key(|dispatch| place(dispatch.execution_id));
+    Ok(dispatches)
+}
+
+/// The rows that were really there, in the order asked.
+async fn delete(session: &Session, due: &[DueTimer]) -> Outcome<Vec<(ExecutionId, Uuid)>> {
+    let mut columns = Columns::new(sql::PROCESSING_DELETE.kinds());
+    for timer in due {
+        columns.int(timer.shard_id);
+        columns.time(timer.at);
+        columns.text(timer.action_id.as_str());
+        columns.uuid(timer.guid);
+    }
+    session.ready(&[&sql::PROCESSING_DELETE]).await?;
+    let rows = session
+        .rows(&sql::PROCESSING_DELETE, &columns.params())
+        .await?;
+    let mut deleted = BTreeSet::new();
+    for row in &rows {
+        let mut reader = Reader::new(row);
+        deleted.insert((reader.text()?, reader.get::<Uuid>()?));
+    }
+    let mut fired = Vec::new();
+    for timer in due {
+        if !deleted.remove(&(timer.action_id.clone(), timer.guid)) {
+            continue;
+        }
+        match timer.action_id.parse::<ExecutionId>() {
+            Ok(id) => fired.push((id, timer.guid)),
+            Err(_) => tracing::warn!(
+                action_id = timer.action_id,
+                "dropped a timer of an unknown kind"
+            ),
+        }
+    }
+    Ok(fired)
+}

@@ -1,0 +1,215 @@
+//! How the server does what it is asked: in the page, and never by reading a whole table.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+mod support;
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pawl_kernel::execution::Status;
+use pawl_kernel::lifecycle::Command;
+use pawl_kernel::ports::store::{ExecutionStore, LockRequest, RecoveryStore, TimerStore};
+use pawl_kernel::schema::definition::OnStuck;
+use pawl_postgres::{Options, PostgresStore};
+use pawl_testkit::fixture;
+use support::{Held, database, now, open, own_server, token, until};
+use uuid::Uuid;
+
+/// From birth to end: claimed, four commits under the lease, given up, taken again, ended.
+async fn live(store: &PostgresStore) {
+    let mut held = Held::new(store, now()).await;
+    for _ in 0..4 {
+        held.advance(store).await;
+    }
+    let lease = held.state.lease.as_ref().unwrap().token;
+    store
+        .release(vec![(held.id(), lease)], false, now())
+        .await
+        .unwrap();
+    let held = Held::claim(store, held.id(), now()).await.unwrap();
+    held.finish(store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn updates_of_the_state_stay_in_their_page() {
+    const EXECUTIONS: usize = 2_000;
+    let database = database("hot");
+    let options = Options {
+        committers: 2,
+        ..database.options()
+    };
+    let store = open(options.clone()).await;
+    for _ in 0..EXECUTIONS / 100 {
+        join_all((0..100).map(|_| live(&store))).await;
+    }
+    drop(store);
+    let counts = "SELECT n_tup_upd || ' ' || n_tup_hot_upd || ' ' || round(100.0 * n_tup_hot_upd / greatest(n_tup_upd, 1), 1) \
+                  FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = 'execution_state'";
+    // The server counts a moment later.
+    let counted = until(Duration::from_secs(20), async || {
+        let counted = database.psql(&options.schema, counts);
+        let updates: usize = counted.split(' ').next()?.parse().ok()?;
+        (updates >= EXECUTIONS * 8).then_some(counted)
+    })
+    .await;
+    println!("execution_state: updates, in their page, per cent: {counted}");
+    let share: f64 = counted.split(' ').nth(2).unwrap().parse().unwrap();
+    assert!(share >= 95.0, "{counted}");
+    let indexes = "SELECT string_agg(indexname, ',') FROM pg_indexes WHERE schemaname = current_schema() \
+                   AND tablename = 'execution_state'";
+    assert_eq!(
+        database.psql(&options.schema, indexes),
+        "execution_state_pkey"
+    );
+}
+
+/// One of everything that a cluster does all the time.
+async fn do_everything(store: &PostgresStore) {
+    let mut held = Held::several(store, 3).await;
+    for one in &mut held {
+        one.advance(store).await;
+    }
+    // The slow way: somebody has written to the row since.
+    let id = held[0].id();
+    store.command(id, Command::Pause, now()).await.unwrap();
+    store.command(id, Command::Resume, now()).await.unwrap();
+    let signal = fixture::signal("s1", "news", now());
+    store
+        .command(id, Command::Signal(signal), now())
+        .await
+        .unwrap();
+    held[0].advance(store).await;
+    let logged = fixture::commit(&held[0].state, now())
+        .steps(1)
+        .log("a line")
+        .snapshot("{}")
+        .take("s1");
+    store
+        .commit(
+            logged
+                .with(|transition| transition.inbox_seen = Some(1))
+                .build(),
+        )
+        .await
+        .unwrap();
+    let token_of = |one: &Held| one.state.lease.as_ref().unwrap().token;
+    let leases = held.iter().map(|one| (one.id(), token_of(one))).collect();
+    store
+        .heartbeat(leases, now().plus(Duration::from_secs(60)))
+        .await
+        .unwrap();
+    let wait = fixture::sleep(token(), now());
+    store
+        .commit(fixture::commit(&held[1].state, now()).wait(wait).build())
+        .await
+        .unwrap();
+    fire(store).await;
+    let later = now().plus(Duration::from_secs(2_000));
+    store.expired(later, 100).await.unwrap();
+    store
+        .reap(held[2].id(), OnStuck::Requeue, later)
+        .await
+        .unwrap();
+    store.sweep(fixture::sweep_request(later)).await.unwrap();
+    store.probe(id).await.unwrap();
+    store.open_signals(id).await.unwrap();
+    store.history(id, 1).await.unwrap();
+}
+
+async fn fire(store: &PostgresStore) {
+    let guid = Uuid::from_u128(u128::from(token()));
+    let later = now().plus(Duration::from_secs(60));
+    let request = LockRequest {
+        guid,
+        owner: "me".into(),
+        now: later,
+        stale_before: later,
+        max: 100,
+    };
+    let shards = store.lock_shards(request).await.unwrap();
+    store.collect(guid, &shards, later, 100).await.unwrap();
+    let due = store.upcoming(&shards, later, 100).await.unwrap();
+    assert_eq!(due.len(), 1);
+    store.fire(guid, due, later).await.unwrap();
+    store.keep_shards(guid, later).await.unwrap();
+    store.unlock_shards(guid).await.unwrap();
+}
+
+/// Rows of executions that have ended, without a word to the planner.
+fn fill(database: &support::Database, schema: &str, count: u32) {
+    let executions = format!(
+        "INSERT INTO executions (id, schema_id, schema_version, status, priority, debug_mode, created_by, correlation_id, \
+         base_seq, created_at, initial) \
+         SELECT gen_random_uuid(), gen_random_uuid(), 1, {}, 2, false, 'me', 'x', 0, now(), '{{}}' FROM generate_series(1, {count})",
+        Status::Completed.code()
+    );
+    let states = "INSERT INTO execution_state (execution_id, seq, current_node_id, entered_at, attempt, inbox, recoveries, \
+                  interrupted, deadline_at, calls_spent, bytes_spent, version, updated_at) \
+                  SELECT id, 1, 'end', now(), 0, 0, 0, false, now(), 0, 0, 3, now() FROM executions e \
+                  WHERE NOT EXISTS (SELECT 1 FROM execution_state s WHERE s.execution_id = e.id)";
+    database.psql(schema, &format!("{executions}; {states}"));
+}
+
+/// The plans that the server has logged, each after the text of its statement.
+fn plans(log: &str) -> Vec<(&str, &str)> {
+    let blocks = log.split("Query Text:").skip(1);
+    blocks
+        .map(|block| block.split(" LOG:  ").next().unwrap())
+        .map(|block| block.split_at(block.find("  (cost=").unwrap_or(block.len())))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_plan_reads_a_whole_table_however_it_came_about() {
+    let (server, database) = own_server(&[
+        ("session_preload_libraries", "auto_explain"),
+        ("auto_explain.log_min_duration", "0"),
+        ("autovacuum", "off"),
+    ]);
+    let options = database.options();
+    let store = open(options.clone()).await;
+    // Plans are made here, on empty tables, and kept.
+    do_everything(&store).await;
+    fill(&database, &options.schema, 100_000);
+    do_everything(&store).await;
+    // And by connections that have seen nothing but the full tables.
+    let other = open(options.clone()).await;
+    do_everything(&other).await;
+    let log = server.log();
+    let plans = plans(&log);
+    for file in [
+        "transitions_write",
+        "states_lock",
+        "execution_heads_load",
+        "executions_load",
+        "state_heartbeat",
+    ] {
+        let path = format!("{}/sql/{file}.sql", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let first = text.lines().next().unwrap();
+        let ours = plans.iter().filter(|(query, _)| query.contains(first));
+        let plans: Vec<&str> = ours.map(|(_, plan)| *plan).collect();
+        assert!(plans.len() >= 3, "{file} was planned {} times", plans.len());
+        let by_key = |plan: &&str| plan.contains("Index Scan using execution_state_pkey");
+        assert!(plans.iter().all(by_key), "{file}: {plans:?}");
+    }
+    let whole = [
+        "Seq Scan on execution_state",
+        "Seq Scan on executions",
+        "Seq Scan on execution_steps",
+    ];
+    let mut bad = Vec::new();
+    for (query, plan) in &plans {
+        let ours = !query.contains("generate_series")
+            && !query.contains("NOT EXISTS (SELECT 1 FROM execution_state");
+        if ours && whole.iter().any(|whole| plan.contains(whole)) {
+            bad.push(format!(
+                "{}\n{plan}",
+                query.lines().next().unwrap_or_default()
+            ));
+        }
+    }
+    println!("{} plans looked at", plans.len());
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}

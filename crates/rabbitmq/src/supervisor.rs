@@ -1,0 +1,220 @@
+//! Keeps one connection alive: connects, serves a session on it, and after any end starts anew. lapin's own recovery is
+//! not used: after a failure nothing of the old connection is trusted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pawl_kernel::id::Entropy;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::BrokerError;
+use crate::link::{Dial, Link};
+use crate::options::Start;
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The same failure is told again after this long, so that it is neither silent nor a flood.
+const TELL_AGAIN: Duration = Duration::from_secs(60);
+
+/// How a connection stands, for whoever asks.
+#[derive(Clone, Default)]
+pub(crate) struct Standing {
+    /// Only while the session is usable.
+    pub(crate) link: Option<Arc<Link>>,
+    /// How often it became usable.
+    pub(crate) connections: u64,
+    /// Why it is not usable, or was not before.
+    pub(crate) error: Option<BrokerError>,
+}
+
+/// What is done with a connection.
+#[async_trait]
+pub(crate) trait Session: Send {
+    /// Ends with an error when the connection is to be rebuilt, and with `Ok` when it is no longer needed; then it has
+    /// closed the link itself, before dropping any channel of it (see [`Link::close`]).
+    async fn serve(&mut self, link: &Arc<Link>, ready: &Ready) -> Result<(), BrokerError>;
+
+    /// The connection is gone: nothing of it may be used any more.
+    fn ended(&mut self, why: &str);
+}
+
+/// Lets a session say that it is usable.
+pub(crate) struct Ready(watch::Sender<Standing>);
+
+impl Ready {
+    pub(crate) fn mark(&self, link: &Arc<Link>) {
+        self.0.send_modify(|standing| {
+            standing.link = Some(link.clone());
+            standing.connections += 1;
+            standing.error = None;
+        });
+    }
+}
+
+pub(crate) struct Supervisor<S> {
+    dial: Dial,
+    session: S,
+    ready: Ready,
+    stop: CancellationToken,
+    pause: Pause,
+    told: Option<(Instant, BrokerError)>,
+}
+
+impl<S: Session> Supervisor<S> {
+    pub(crate) fn new(
+        dial: Dial,
+        session: S,
+        stop: CancellationToken,
+        entropy: Arc<dyn Entropy>,
+    ) -> (Self, watch::Receiver<Standing>) {
+        let (standing, watching) = watch::channel(Standing::default());
+        let supervisor = Self {
+            dial,
+            session,
+            ready: Ready(standing),
+            stop,
+            pause: Pause {
+                entropy,
+                next: SHORTEST_PAUSE,
+            },
+            told: None,
+        };
+        (supervisor, watching)
+    }
+
+    pub(crate) async fn run(mut self) {
+        loop {
+            let (begun, connections) = (Instant::now(), self.connections());
+            let Err(error) = self.attempt().await else {
+                self.session.ended("the queue is closed");
+                return;
+            };
+            self.session.ended(&error.to_string());
+            // A connection that lived for a while was a good one: the next attempt need not wait long.
+            if self.connections() > connections && begun.elapsed() > LONGEST_PAUSE {
+                self.pause.reset();
+            }
+            self.tell(&error);
+            self.ready.0.send_modify(|standing| {
+                standing.link = None;
+                standing.error = Some(error);
+            });
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                () = sleep(self.pause.next()) => {}
+            }
+        }
+    }
+
+    fn connections(&self) -> u64 {
+        self.ready.0.borrow().connections
+    }
+
+    async fn attempt(&mut self) -> Result<(), BrokerError> {
+        let opened = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Ok(()),
+            opened = Link::open(&self.dial) => opened,
+        };
+        let link = Arc::new(opened?);
+        tracing::debug!(connection = self.dial.name, url = %self.dial.url, "connected to the broker");
+        self.session.serve(&link, &self.ready).await?;
+        self.ready.0.send_modify(|standing| standing.link = None);
+        Ok(())
+    }
+
+    fn tell(&mut self, error: &BrokerError) {
+        let now = Instant::now();
+        if let Some((at, told)) = &self.told
+            && told == error
+            && now.duration_since(*at) < TELL_AGAIN
+        {
+            return;
+        }
+        self.told = Some((now, error.clone()));
+        let connection = &self.dial.name;
+        if error.needs_a_person() {
+            tracing::error!(connection, %error, "no connection to the broker until this is mended; trying on");
+        } else {
+            tracing::warn!(connection, %error, "no connection to the broker; connecting again");
+        }
+    }
+}
+
+/// Waits for the first connection as far as `start` asks for it.
+pub(crate) async fn first_connection(
+    standing: &mut watch::Receiver<Standing>,
+    start: Start,
+    begun: Instant,
+) -> Result<(), BrokerError> {
+    let decided = standing.wait_for(|standing| {
+        let hopeless = |error: &BrokerError| start == Start::Anyway || error.needs_a_person();
+        standing.link.is_some() || standing.error.as_ref().is_some_and(hopeless)
+    });
+    let reached = match start {
+        Start::WhenConnected { within } => timeout_at(begun + within, decided).await.is_ok(),
+        Start::Anyway => decided.await.is_ok(),
+    };
+    let standing = standing.borrow();
+    match &standing.error {
+        _ if standing.link.is_some() => Ok(()),
+        Some(error) if start == Start::Anyway && !error.needs_a_person() => Ok(()),
+        Some(error) => Err(error.clone()),
+        None if reached => Ok(()),
+        None => Err(BrokerError::Timeout {
+            what: "connect".into(),
+            after: begun.elapsed(),
+        }),
+    }
+}
+
+/// Doubles from try to try, with chance mixed in so that many processes do not come back in step.
+struct Pause {
+    entropy: Arc<dyn Entropy>,
+    next: Duration,
+}
+
+impl Pause {
+    fn reset(&mut self) {
+        self.next = SHORTEST_PAUSE;
+    }
+
+    fn next(&mut self) -> Duration {
+        let longest = self.next;
+        self.next = (longest * 2).min(LONGEST_PAUSE);
+        let chance = (self.entropy.bits() as u32 % 1_000) as f64 / 1_000.0;
+        longest.mul_f64(0.5 + chance / 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed(u128);
+    impl Entropy for Fixed {
+        fn bits(&self) -> u128 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn pauses_grow_to_a_limit_and_are_never_long_after_a_reset() {
+        for bits in [0, 999, u128::MAX] {
+            let mut pause = Pause {
+                entropy: Arc::new(Fixed(bits)),
+                next: SHORTEST_PAUSE,
+            };
+            let pauses: Vec<Duration> = (0..20).map(|_| pause.next()).collect();
+            assert!(pauses.is_sorted(), "{pauses:?}");
+            assert!(pauses[0] >= SHORTEST_PAUSE / 2 && pauses[0] <= SHORTEST_PAUSE);
+            assert!(pauses[19] >= LONGEST_PAUSE / 2 && pauses[19] <= LONGEST_PAUSE);
+            pause.reset();
+            assert!(pause.next() <= SHORTEST_PAUSE);
+        }
+    }
+}

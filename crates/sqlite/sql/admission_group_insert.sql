@@ -1,0 +1,1 @@
+INSERT INTO admission_groups (priority, quotas) VALUES (?1, ?2)

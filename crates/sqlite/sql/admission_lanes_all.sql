@@ -1,0 +1,1 @@
+SELECT group_id, key, waiting FROM admission_lanes

@@ -1,0 +1,1 @@
+SELECT count(*) FROM admission_line WHERE group_id = ?1 AND key = ?2

@@ -1,0 +1,1 @@
+UPDATE executions SET quotas = ?2 WHERE id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM execution_logs WHERE execution_id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM quotas WHERE name = ?1

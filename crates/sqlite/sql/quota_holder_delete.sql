@@ -1,0 +1,1 @@
+DELETE FROM quota_holders WHERE quota = ?1 AND execution_id = ?2

@@ -1,0 +1,1 @@
+SELECT 1 FROM quota_holders WHERE quota = ?1 AND execution_id = ?2

@@ -1,0 +1,1 @@
+DELETE FROM signals WHERE execution_id = ?1

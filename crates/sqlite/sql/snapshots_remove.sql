@@ -1,0 +1,1 @@
+DELETE FROM execution_snapshots WHERE execution_id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM execution_state WHERE execution_id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM execution_steps WHERE execution_id = ?1

@@ -1,0 +1,376 @@
+//! Quotas on SQLite. [`line`] is what happens within the transactions that create, admit and end executions; here are
+//! the verbs of operators and doctors.
+
+mod line;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::quotas::{
+    Admitted, BEFORE_MAX, Holder, Miscount, PlaceInLine, QuotaStore, Recount, SetQuota,
+};
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::quota::{self, Quota, QuotaClaim, QuotaName, Standing};
+use pawl_kernel::time::Timestamp;
+use rusqlite::{Connection, params};
+
+pub(crate) use line::{Entry, enter, follow};
+pub(crate) use rows::forget_set_names;
+
+use crate::fault::JobResult;
+use crate::rows::{self as execution_rows, Loaded, integer};
+use crate::{SqliteStore, hot, sql};
+
+#[async_trait]
+impl QuotaStore for SqliteStore {
+    async fn set_quota(&self, set: SetQuota, now: Timestamp) -> StoreResult<Quota> {
+        self.writer
+            .run(move |connection| set_quota(connection, &set, now))
+            .await
+    }
+
+    async fn remove_quota(&self, name: QuotaName, now: Timestamp) -> StoreResult<bool> {
+        self.writer
+            .run(move |connection| remove_quota(connection, &name, now))
+            .await
+    }
+
+    async fn quotas(
+        &self,
+        set_only: bool,
+        after: Option<QuotaName>,
+        limit: u32,
+    ) -> StoreResult<Vec<Quota>> {
+        self.readers
+            .run(move |connection| {
+                let after = after.as_ref().map_or("", QuotaName::as_str);
+                let text = match set_only {
+                    true => sql::QUOTAS_SET,
+                    false => sql::QUOTAS_LIST,
+                };
+                let mut statement = connection.prepare_cached(text)?;
+                let found = statement.query_map(params![after, limit], rows::quota)?;
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await
+    }
+
+    async fn quota(&self, name: QuotaName) -> StoreResult<Option<Quota>> {
+        self.readers
+            .run(move |connection| {
+                let found = rows::load(connection, &name)?;
+                Ok(found.filter(|quota| quota.limit().is_some()))
+            })
+            .await
+    }
+
+    async fn holders(&self, name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>> {
+        self.readers
+            .run(move |connection| holders(connection, &name, limit))
+            .await
+    }
+
+    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<Admitted> {
+        let shards = self.shards;
+        self.writer
+            .run(move |connection| line::admit(connection, now, max, shards))
+            .await
+    }
+
+    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>> {
+        self.readers
+            .run_at_once(move |connection| place_in_line(connection, id))
+            .await
+    }
+
+    async fn count_in(
+        &self,
+        name: QuotaName,
+        ids: Vec<ExecutionId>,
+        now: Timestamp,
+    ) -> StoreResult<u64> {
+        self.writer
+            .run(move |connection| {
+                let mut counted = 0;
+                for id in &ids {
+                    counted += u64::from(count_in(connection, &name, *id, now)?);
+                }
+                Ok(counted)
+            })
+            .await
+    }
+
+    async fn check_counted(
+        &self,
+        ids: Vec<ExecutionId>,
+        fix: bool,
+        now: Timestamp,
+    ) -> StoreResult<Vec<(ExecutionId, Miscount)>> {
+        self.writer
+            .run(move |connection| {
+                let check = |id: &ExecutionId| match check_counted(connection, *id, fix, now) {
+                    Ok(found) => found.map(|miscount| Ok((*id, miscount))),
+                    Err(fault) => Some(Err(fault)),
+                };
+                ids.iter().filter_map(check).collect()
+            })
+            .await
+    }
+
+    async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>> {
+        self.writer
+            .run(move |connection| recount(connection, fix, now))
+            .await
+    }
+}
+
+fn set_quota(connection: &Connection, set: &SetQuota, now: Timestamp) -> JobResult<Quota> {
+    let found = rows::load(connection, &set.name)?;
+    let mut quota = found.unwrap_or_else(|| Quota::unset(set.name.clone(), now));
+    quota.set(Some((set.source, set.limit, set.rate)), now);
+    rows::put(connection, &quota, now)?;
+    rows::forget_set_names();
+    Ok(quota)
+}
+
+fn remove_quota(connection: &Connection, name: &QuotaName, now: Timestamp) -> JobResult<bool> {
+    let Some(mut quota) = rows::load(connection, name)? else {
+        return Ok(false);
+    };
+    let was_set = quota.source.is_some();
+    quota.set(None, now);
+    rows::put(connection, &quota, now)?;
+    rows::forget_set_names();
+    Ok(was_set)
+}
+
+fn holders(connection: &Connection, name: &QuotaName, limit: u32) -> JobResult<Vec<Holder>> {
+    let mut statement = connection.prepare_cached(sql::QUOTA_HOLDERS)?;
+    let found = statement.query_map(params![name.as_str(), limit], |row| {
+        Ok(Holder {
+            execution_id: ExecutionId(execution_rows::uuid(row, 0)?),
+            since: execution_rows::time(row, 1)?,
+        })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn place_in_line(connection: &Connection, id: ExecutionId) -> JobResult<Option<PlaceInLine>> {
+    let Some(Loaded { execution, .. }) = execution_rows::load_head(connection, id)? else {
+        return Ok(None);
+    };
+    let Some(place) = line::find_place(connection, &execution)? else {
+        return Ok(None);
+    };
+    if !is_in_line(connection, &place, id)? {
+        return Ok(None);
+    }
+    let before = connection
+        .prepare_cached(sql::ADMISSION_LINE_BEFORE)?
+        .query_row(
+            params![
+                place.group_id,
+                place.key,
+                id.0.as_bytes(),
+                integer(BEFORE_MAX)
+            ],
+            |row| execution_rows::count(row, 0),
+        )?;
+    let load = |claim: &QuotaClaim| rows::load(connection, &claim.name).transpose();
+    let quotas = execution.quotas.iter().filter_map(load);
+    Ok(Some(PlaceInLine {
+        priority: execution.priority,
+        quotas: quotas.collect::<Result<_, _>>()?,
+        before,
+    }))
+}
+
+fn is_in_line(
+    connection: &Connection,
+    place: &line::LanePlace,
+    id: ExecutionId,
+) -> JobResult<bool> {
+    let mut statement = connection.prepare_cached(sql::ADMISSION_LINE_KNOWN)?;
+    Ok(statement.exists(params![place.group_id, place.key, id.0.as_bytes()])?)
+}
+
+fn count_in(
+    connection: &Connection,
+    name: &QuotaName,
+    id: ExecutionId,
+    now: Timestamp,
+) -> JobResult<bool> {
+    let Some(Loaded { execution, state }) = execution_rows::load_head(connection, id)? else {
+        return Ok(false);
+    };
+    let known = execution.quotas.iter().any(|claim| claim.name == *name);
+    if known || execution.status.is_terminal() {
+        return Ok(false);
+    }
+    let mut after = execution.clone();
+    after.quotas.push(QuotaClaim::if_set(name.clone()));
+    after.quotas.sort_by(|one, other| one.name.cmp(&other.name));
+    hot::forget(id);
+    // Whoever has the old row in mind must read it again.
+    connection
+        .prepare_cached(sql::STATE_TOUCH)?
+        .execute([id.0.as_bytes()])?;
+    connection
+        .prepare_cached(sql::EXECUTION_SET_QUOTAS)?
+        .execute(params![
+            id.0.as_bytes(),
+            QuotaClaim::to_column(&after.quotas)
+        ])?;
+    let mut book = line::open_book(connection, &after.quotas, now)?;
+    match quota::standing(&after, &state) {
+        Standing::Holding => {
+            book.count(name);
+            line::add_holder(connection, name, id, now)?;
+        }
+        Standing::InLine => {
+            line::take_out_of_line(connection, &execution)?;
+            book.leave(&execution.quotas);
+            book.line_up(&after.quotas);
+            line::put_in_line(connection, &after, &book, now)?;
+        }
+        Standing::Aside | Standing::Free => {}
+    }
+    line::close_book(connection, book, now)?;
+    Ok(true)
+}
+
+fn check_counted(
+    connection: &Connection,
+    id: ExecutionId,
+    fix: bool,
+    now: Timestamp,
+) -> JobResult<Option<Miscount>> {
+    let Some(loaded) = execution_rows::load_head(connection, id)? else {
+        return Ok(None);
+    };
+    match quota::standing(&loaded.execution, &loaded.state) {
+        Standing::InLine => check_in_line(connection, &loaded, fix, now),
+        Standing::Holding => check_holding(connection, &loaded, fix, now),
+        Standing::Aside | Standing::Free => Ok(None),
+    }
+}
+
+fn check_in_line(
+    connection: &Connection,
+    loaded: &Loaded,
+    fix: bool,
+    now: Timestamp,
+) -> JobResult<Option<Miscount>> {
+    let execution = &loaded.execution;
+    let place = line::find_place(connection, execution)?;
+    if let Some(place) = place
+        && is_in_line(connection, &place, execution.id)?
+    {
+        return Ok(None);
+    }
+    if fix {
+        let mut book = line::open_book(connection, &execution.quotas, now)?;
+        book.line_up(&execution.quotas);
+        line::put_in_line(connection, execution, &book, now)?;
+        line::close_book(connection, book, now)?;
+    }
+    Ok(Some(Miscount::NotInLine))
+}
+
+fn check_holding(
+    connection: &Connection,
+    loaded: &Loaded,
+    fix: bool,
+    now: Timestamp,
+) -> JobResult<Option<Miscount>> {
+    let (id, claims) = (loaded.execution.id, &loaded.execution.quotas);
+    let mut missing = Vec::new();
+    for claim in claims {
+        let mut statement = connection.prepare_cached(sql::QUOTA_HOLDER_KNOWN)?;
+        if !statement.exists(params![claim.name.as_str(), id.0.as_bytes()])? {
+            missing.push(&claim.name);
+        }
+    }
+    if fix && !missing.is_empty() {
+        let mut book = line::open_book(connection, claims, now)?;
+        for name in &missing {
+            book.count(name);
+            line::add_holder(connection, name, id, now)?;
+        }
+        line::close_book(connection, book, now)?;
+    }
+    Ok((!missing.is_empty()).then_some(Miscount::NotHolding))
+}
+
+fn recount(connection: &Connection, fix: bool, now: Timestamp) -> JobResult<Vec<Recount>> {
+    let waiting = waiting_by_quota(connection, fix)?;
+    let mut statement = connection.prepare_cached(sql::QUOTAS_ALL)?;
+    let all: Vec<Quota> = statement
+        .query_map([], rows::quota)?
+        .collect::<Result<_, _>>()?;
+    let mut found = Vec::new();
+    for mut quota in all {
+        let really_used = connection
+            .prepare_cached(sql::QUOTA_HOLDERS_COUNT)?
+            .query_row([quota.name.as_str()], |row| execution_rows::count(row, 0))?;
+        let really_waiting = waiting.get(&quota.name).copied().unwrap_or(0);
+        if (quota.used, quota.waiting) == (really_used, really_waiting) {
+            continue;
+        }
+        found.push(Recount {
+            name: quota.name.clone(),
+            used: quota.used,
+            really_used,
+            waiting: quota.waiting,
+            really_waiting,
+        });
+        if fix {
+            connection
+                .prepare_cached(sql::QUOTA_HOLDERS_STRAY)?
+                .execute([quota.name.as_str()])?;
+            quota.used = really_used;
+            quota.waiting = really_waiting;
+            quota.updated_at = now;
+            rows::put(connection, &quota, now)?;
+        }
+    }
+    Ok(found)
+}
+
+/// Counts the line itself; with `fix` the lanes are told.
+fn waiting_by_quota(connection: &Connection, fix: bool) -> JobResult<BTreeMap<QuotaName, u64>> {
+    let groups: BTreeMap<i64, _> = line::groups(connection)?.into_iter().collect();
+    let mut statement = connection.prepare_cached(sql::ADMISSION_LANES_ALL)?;
+    let lanes: Vec<(i64, Option<QuotaName>, u64)> = statement
+        .query_map([], |row| {
+            Ok((
+                row.get(0)?,
+                rows::optional_name(row, 1)?,
+                execution_rows::count(row, 2)?,
+            ))
+        })?
+        .collect::<Result<_, _>>()?;
+    let mut waiting = BTreeMap::new();
+    for (group_id, key, counted) in lanes {
+        let key_text = key.as_ref().map_or("", QuotaName::as_str);
+        let really = connection
+            .prepare_cached(sql::ADMISSION_LINE_COUNT)?
+            .query_row(params![group_id, key_text], |row| {
+                execution_rows::count(row, 0)
+            })?;
+        if fix && really != counted {
+            connection
+                .prepare_cached(sql::ADMISSION_LANE_COUNTED)?
+                .execute(params![group_id, key_text, integer(really)])?;
+        }
+        let wide = groups.get(&group_id).map(|group| group.wide.clone());
+        for name in wide.iter().flat_map(|wide| wide.iter()).chain(&key) {
+            *waiting.entry(name.clone()).or_default() += really;
+        }
+    }
+    Ok(waiting)
+}

@@ -1,0 +1,264 @@
+//! What only a look at the tables can show: the cost of an admission, and rows that have gone astray.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pawl_kernel::quota::{Source, Standing};
+use pawl_testkit::fixture::{at, execution_id, new_execution};
+
+use super::*;
+use crate::{changes, migrations};
+
+fn database() -> Connection {
+    hot::forget_all();
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrations::apply(&mut connection).unwrap();
+    connection
+}
+
+fn name(text: &str) -> QuotaName {
+    text.parse().unwrap()
+}
+
+fn set(connection: &Connection, quota: &str, limit: u32) {
+    let set = SetQuota {
+        name: name(quota),
+        limit,
+        rate: None,
+        source: Source::Api,
+    };
+    set_quota(connection, &set, at(0)).unwrap();
+}
+
+fn create(connection: &Connection, n: u64, claims: Vec<QuotaClaim>) {
+    let mut new = new_execution(n);
+    new.execution.quotas = claims;
+    let entry = enter(connection, &new).unwrap().unwrap();
+    let claims = &entry.new.execution.quotas;
+    assert!(changes::create(connection, &entry.new, claims, 1).unwrap());
+    entry.write(connection).unwrap();
+}
+
+/// Copies the execution 1, which stands in line, so often. `claims`: an expression for the quotas of the copy number
+/// `numbers.i`; `more`: statements that put the copies in line.
+fn multiply(connection: &Connection, count: u64, claims: &str, more: &str) {
+    let prepare = format!(
+        "CREATE TEMP TABLE numbers AS
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
+            SELECT i, cast(printf('%016d', i) AS BLOB) AS id FROM n;
+        CREATE TEMP TABLE one AS SELECT * FROM executions;
+        CREATE TEMP TABLE one_state AS SELECT * FROM execution_state;"
+    );
+    connection.execute_batch(&prepare).unwrap();
+    for (table, one) in [("executions", "one"), ("execution_state", "one_state")] {
+        let names = columns(connection, table);
+        let value = |name: &String| match name.as_str() {
+            "id" | "execution_id" => "numbers.id".to_owned(),
+            "quotas" => claims.to_owned(),
+            other => format!("one.{other}"),
+        };
+        let values: Vec<String> = names.iter().map(value).collect();
+        let (names, values) = (names.join(", "), values.join(", "));
+        let copy =
+            format!("INSERT INTO {table} ({names}) SELECT {values} FROM numbers, temp.{one} one");
+        connection.execute_batch(&copy).unwrap();
+    }
+    connection.execute_batch(more).unwrap();
+}
+
+fn columns(connection: &Connection, table: &str) -> Vec<String> {
+    let mut statement = connection
+        .prepare("SELECT name FROM pragma_table_info(?1)")
+        .unwrap();
+    let names = statement.query_map([table], |row| row.get(0)).unwrap();
+    names.collect::<Result<_, _>>().unwrap()
+}
+
+/// Instructions of the database's machine that one look of the scheduler takes, in which it admits one.
+fn cost_of_one(connection: &mut Connection) -> u64 {
+    let steps = Arc::new(AtomicU64::new(0));
+    let counter = steps.clone();
+    let count = move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    connection.progress_handler(1, Some(count)).unwrap();
+    let look = line::admit(connection, at(9_000), 64, 1).unwrap();
+    assert_eq!((look.dispatches.len(), look.waiting), (1, true));
+    connection
+        .progress_handler(0, None::<fn() -> bool>)
+        .unwrap();
+    steps.load(Ordering::Relaxed)
+}
+
+fn compare(what: &str, short: u64, long: u64) {
+    println!("{what}: {short} instructions with 100 in line, {long} with 100000");
+    assert!(long < short * 3 / 2, "{what}: {short} and {long}");
+}
+
+#[test]
+fn one_line_may_be_long() {
+    let cost = |count: u64| {
+        let mut connection = database();
+        set(&connection, "schema:flow-1", 0);
+        let claim = QuotaClaim::if_set(name("schema:flow-1"));
+        create(&connection, 1, vec![claim]);
+        let line = "INSERT INTO admission_line SELECT group_id, key, numbers.id FROM admission_line, numbers;
+            UPDATE admission_lanes SET waiting = (SELECT count(*) FROM admission_line);
+            UPDATE quotas SET waiting = (SELECT count(*) FROM admission_line);";
+        multiply(&connection, count, "one.quotas", line);
+        set(&connection, "schema:flow-1", 1);
+        cost_of_one(&mut connection)
+    };
+    compare("one lane", cost(100), cost(100_000));
+}
+
+/// Every execution has a key of its own; the schema's quota has room for one. `closed`: all keys but one are full.
+fn cost_with_keys(count: u64, closed: bool) -> u64 {
+    let mut connection = database();
+    set(&connection, "schema:flow-1", 0);
+    let key = QuotaClaim::with_limit(name("key:flow-1/x"), 1, 1);
+    let schema = QuotaClaim::if_set(name("schema:flow-1"));
+    create(&connection, 1, vec![key, schema]);
+    let open_at = if closed { "NULL" } else { "0" };
+    let used = i32::from(closed);
+    let lanes = format!(
+        "INSERT INTO admission_line SELECT group_id, 'key:flow-1/' || numbers.i, numbers.id FROM admission_line, numbers;
+        INSERT INTO admission_lanes
+            SELECT group_id, 'key:flow-1/' || numbers.i, turn, 1, {open_at} FROM admission_lanes, numbers;
+        CREATE TEMP TABLE one_quota AS SELECT * FROM quotas WHERE name = 'key:flow-1/x';
+        INSERT INTO quotas
+            SELECT 'key:flow-1/' || numbers.i, source, max_running, rate, 1, settings_version, {used}, 1, next_at,
+                   share_now, share_high, share_normal, share_low, updated_at
+            FROM one_quota, numbers;
+        UPDATE quotas SET waiting = (SELECT count(*) FROM admission_line) WHERE name = 'schema:flow-1';"
+    );
+    let claims = "replace(one.quotas, 'key:flow-1/x', 'key:flow-1/' || numbers.i)";
+    multiply(&connection, count, claims, &lanes);
+    set(&connection, "schema:flow-1", if closed { 2 } else { 1 });
+    cost_of_one(&mut connection)
+}
+
+#[test]
+fn there_may_be_many_keys() {
+    let cost = |count| cost_with_keys(count, false);
+    compare("as many lanes", cost(100), cost(100_000));
+}
+
+#[test]
+fn there_may_be_many_full_keys() {
+    let cost = |count| cost_with_keys(count, true);
+    compare("as many lanes that are closed", cost(100), cost(100_000));
+}
+
+/// Three of `tenant:acme`, of which one runs and two stand in line.
+fn three() -> Connection {
+    let connection = database();
+    set(&connection, "tenant:acme", 1);
+    for n in 1..=3 {
+        let claim = QuotaClaim::if_set(name("tenant:acme"));
+        create(&connection, n, vec![claim]);
+    }
+    connection
+}
+
+fn admitted(connection: &Connection) -> Vec<ExecutionId> {
+    let look = line::admit(connection, at(50), 64, 1).unwrap();
+    let ids = look.dispatches.iter().map(|dispatch| dispatch.execution_id);
+    ids.collect()
+}
+
+#[test]
+fn who_fell_out_of_the_line_is_put_back() {
+    let connection = three();
+    connection
+        .execute_batch(
+            "DELETE FROM admission_line; DELETE FROM admission_lanes; DELETE FROM admission_groups;
+            UPDATE quotas SET waiting = 0",
+        )
+        .unwrap();
+    let id = execution_id(2);
+    let check = |fix| check_counted(&connection, id, fix, at(9)).unwrap();
+    assert_eq!(check(false), Some(Miscount::NotInLine));
+    assert_eq!(check(true), Some(Miscount::NotInLine));
+    assert_eq!(check(false), None);
+    assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
+    set(&connection, "tenant:acme", 2);
+    assert_eq!(admitted(&connection), [id]);
+}
+
+#[test]
+fn who_is_not_counted_is_counted_again() {
+    let connection = three();
+    connection
+        .execute_batch("DELETE FROM quota_holders; UPDATE quotas SET used = 0")
+        .unwrap();
+    let check = |fix| check_counted(&connection, execution_id(1), fix, at(9)).unwrap();
+    assert_eq!(check(true), Some(Miscount::NotHolding));
+    assert_eq!(check(false), None);
+    assert!(admitted(&connection).is_empty(), "the limit holds again");
+}
+
+#[test]
+fn counters_are_made_what_the_rows_say() {
+    let connection = three();
+    connection
+        .execute_batch(
+            "UPDATE quotas SET used = 7, waiting = 0; UPDATE admission_lanes SET waiting = 9",
+        )
+        .unwrap();
+    let wrong = recount(&connection, true, at(9)).unwrap();
+    assert_eq!(wrong.len(), 1);
+    let Recount {
+        used,
+        really_used,
+        waiting,
+        really_waiting,
+        ..
+    } = &wrong[0];
+    assert_eq!(
+        (*used, *really_used, *waiting, *really_waiting),
+        (7, 1, 0, 2)
+    );
+    assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
+    set(&connection, "tenant:acme", 5);
+    assert_eq!(admitted(&connection), [2, 3].map(execution_id));
+}
+
+/// A row of the line whose execution does not stand there is dropped, and the next one comes.
+#[test]
+fn a_stray_row_in_line_does_no_harm() {
+    let connection = three();
+    let stray = execution_id(0);
+    connection
+        .execute(
+            "INSERT INTO admission_line SELECT group_id, key, ?1 FROM admission_lanes",
+            [stray.0.as_bytes()],
+        )
+        .unwrap();
+    connection
+        .execute_batch("UPDATE admission_lanes SET waiting = 3; UPDATE quotas SET waiting = 3, max_running = 2")
+        .unwrap();
+    assert_eq!(admitted(&connection), [execution_id(2)]);
+    assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
+    let Loaded { execution, state } = execution_rows::load_head(&connection, execution_id(2))
+        .unwrap()
+        .unwrap();
+    assert_eq!(quota::standing(&execution, &state), Standing::Holding);
+}
+
+/// Whoever has ended holds nothing, whatever the rows say.
+#[test]
+fn a_stray_holder_is_let_go() {
+    let connection = three();
+    connection
+        .execute_batch(
+            "UPDATE executions SET status = 6 WHERE id IN (SELECT execution_id FROM quota_holders)",
+        )
+        .unwrap();
+    assert!(admitted(&connection).is_empty());
+    assert_eq!(recount(&connection, true, at(9)).unwrap().len(), 1);
+    assert_eq!(admitted(&connection), [execution_id(2)]);
+    let holders = holders(&connection, &name("tenant:acme"), 9).unwrap();
+    assert_eq!(holders.len(), 1);
+}

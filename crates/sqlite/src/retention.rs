@@ -1,0 +1,142 @@
+//! Removing what ended long ago, and giving its pages back to the disk.
+
+use async_trait::async_trait;
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::ports::retention::{
+    Cutoff, Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+};
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::time::Timestamp;
+use rusqlite::{Connection, params};
+
+use crate::fault::JobResult;
+use crate::{SqliteStore, connection, rows, sql};
+
+/// Pages given back in one transaction, for which every other write waits.
+const PAGES_AT_ONCE: u32 = 256;
+/// Transactions of one call.
+const STEPS_MAX: u32 = 32;
+
+#[async_trait]
+impl RetentionStore for SqliteStore {
+    async fn latest_versions(
+        &self,
+        after: Option<SchemaId>,
+        limit: u32,
+    ) -> StoreResult<Vec<(SchemaId, u32)>> {
+        let after = after.map_or(uuid::Uuid::nil(), |id| id.0);
+        self.readers
+            .run(move |connection| {
+                let mut statement = connection.prepare_cached(sql::LATEST_VERSIONS)?;
+                let found = statement.query_map(params![after.as_bytes(), limit], |row| {
+                    Ok((SchemaId(rows::uuid(row, 0)?), row.get(1)?))
+                })?;
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await
+    }
+
+    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated> {
+        self.readers
+            .run(move |connection| outdated(connection, &request))
+            .await
+    }
+
+    async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed> {
+        self.writer
+            .run(move |connection| {
+                let mut removed = Removed::default();
+                for id in &request.ids {
+                    removed += remove(connection, *id, &request.cutoff)?;
+                }
+                Ok(removed)
+            })
+            .await
+    }
+
+    async fn reclaim(&self, _now: Timestamp) -> StoreResult<Reclaimed> {
+        let mut reclaimed = Reclaimed::default();
+        for _ in 0..STEPS_MAX {
+            let step = self.writer.run(give_back);
+            let (bytes, left) = step.await?;
+            reclaimed.bytes += bytes;
+            reclaimed.more = bytes > 0 && left > 0;
+            if !reclaimed.more {
+                break;
+            }
+        }
+        Ok(reclaimed)
+    }
+
+    /// The writer keeps itself tidy.
+    async fn maintain(&self, _now: Timestamp) -> StoreResult<()> {
+        Ok(())
+    }
+}
+
+fn outdated(connection: &Connection, request: &OutdatedRequest) -> JobResult<Outdated> {
+    let after = request.after.map_or(uuid::Uuid::nil(), |id| id.0);
+    let (cutoff, before) = (&request.cutoff, request.cutoff.first_id_kept());
+    let mut statement = connection.prepare_cached(sql::EXECUTIONS_OUTDATED)?;
+    let values = params![
+        request.schema_id.0.as_bytes(),
+        after.as_bytes(),
+        before.0.as_bytes(),
+        cutoff.ended_before.as_micros(),
+        cutoff.keyed_ended_before.as_micros(),
+        request.limit
+    ];
+    let page = statement.query_map(values, |row| {
+        Ok((ExecutionId(rows::uuid(row, 0)?), row.get::<_, bool>(1)?))
+    })?;
+    let page: Vec<(ExecutionId, bool)> = page.collect::<Result<_, _>>()?;
+    let full = page.len() == request.limit as usize;
+    Ok(Outdated {
+        next: page.last().map(|(id, _)| *id).filter(|_| full),
+        ids: page
+            .into_iter()
+            .filter_map(|(id, may_go)| may_go.then_some(id))
+            .collect(),
+    })
+}
+
+fn remove(connection: &Connection, id: ExecutionId, cutoff: &Cutoff) -> JobResult<Removed> {
+    let gone = connection
+        .prepare_cached(sql::EXECUTION_REMOVE)?
+        .execute(params![
+            id.0.as_bytes(),
+            cutoff.first_id_kept().0.as_bytes(),
+            cutoff.ended_before.as_micros(),
+            cutoff.keyed_ended_before.as_micros()
+        ])?;
+    if gone == 0 {
+        return Ok(Removed::default());
+    }
+    let rows_of = |text: &str| -> JobResult<u64> {
+        let deleted = connection
+            .prepare_cached(text)?
+            .execute([id.0.as_bytes()])?;
+        Ok(deleted as u64)
+    };
+    rows_of(sql::STATE_REMOVE)?;
+    Ok(Removed {
+        executions: 1,
+        history: rows_of(sql::STEPS_REMOVE)?
+            + rows_of(sql::SNAPSHOTS_REMOVE)?
+            + rows_of(sql::LOGS_REMOVE)?,
+        signals: rows_of(sql::SIGNALS_REMOVE)?,
+        dead_letters: rows_of(sql::DEAD_LETTERS_REMOVE)?,
+    })
+}
+
+/// Returns the bytes given back, and the free pages that are left.
+fn give_back(connection: &Connection) -> JobResult<(u64, u64)> {
+    let before = connection::free_pages(connection)?;
+    if before == 0 {
+        return Ok((0, 0));
+    }
+    connection::vacuum_step(connection, PAGES_AT_ONCE)?;
+    let left = connection::free_pages(connection)?;
+    let bytes = before.saturating_sub(left) * connection::page_bytes(connection)?;
+    Ok((bytes, left))
+}

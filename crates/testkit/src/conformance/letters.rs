@@ -1,0 +1,143 @@
+//! Dead letters.
+
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::letters::{DeadLetter, NewLetter};
+use pawl_kernel::schema::definition::OnStuck;
+
+use super::{Scene, StoreCase, cases};
+use crate::fixture::{at, execution_id};
+
+pub(super) const CASES: &[StoreCase] = cases!["letters":
+    the_end_of_an_execution_writes_one,
+    page_by_page,
+    a_message_is_kept_as_it_came,
+    an_execution_need_not_exist,
+    dealt_with_once,
+    only_what_is_open,
+    an_unknown_letter,
+];
+
+fn new_letter(n: u64) -> NewLetter {
+    NewLetter {
+        execution_id: Some(execution_id(n)),
+        reason: format!("reason {n}"),
+        message: None,
+        now: at(n as i64),
+    }
+}
+
+async fn add(scene: &Scene, letter: NewLetter) -> u64 {
+    scene.store.add_letter(letter).await.unwrap()
+}
+
+async fn letters(scene: &Scene, open_only: bool) -> Vec<DeadLetter> {
+    scene.store.dead_letters(open_only, 0, 100).await.unwrap()
+}
+
+async fn the_end_of_an_execution_writes_one(scene: Scene) {
+    for n in 1..=2 {
+        let id = scene.create(n).await;
+        scene.claim(id, n, at(5)).await;
+        let now = at(50 + n as i64);
+        scene.store.reap(id, OnStuck::Fail, now).await.unwrap();
+    }
+    let all = letters(&scene, true).await;
+    let told: Vec<_> = all.iter().map(|l| (l.execution_id, l.created_at)).collect();
+    let expected = [1, 2].map(|n| (Some(execution_id(n)), at(50 + n as i64)));
+    assert_eq!(told, expected);
+    assert!(all.iter().all(|letter| !letter.reason.is_empty()));
+    assert!(all.iter().all(|letter| letter.message_bytes.is_none()));
+}
+
+async fn page_by_page(scene: Scene) {
+    let mut ids = Vec::new();
+    for n in 1..=3 {
+        ids.push(add(&scene, new_letter(n)).await);
+    }
+    assert!(ids[0] > 0 && ids.is_sorted() && ids[0] != ids[1]);
+    let page = async |after| scene.store.dead_letters(false, after, 2).await.unwrap();
+    let (first, rest) = (page(0).await, page(ids[1]).await);
+    let told: Vec<_> = first.iter().chain(&rest).map(|l| l.id).collect();
+    assert_eq!(told, ids, "oldest first");
+    assert_eq!(first[1].reason, "reason 2");
+    assert_eq!(page(ids[2]).await, []);
+}
+
+async fn a_message_is_kept_as_it_came(scene: Scene) {
+    for text in [
+        "",
+        "{\"execution_id\": 7",
+        "a\0b",
+        "'; --",
+        "\u{202e}привет 👩‍👩‍👧",
+        &"x".repeat(200_000),
+    ] {
+        let letter = NewLetter {
+            execution_id: None,
+            message: Some(text.to_owned()),
+            ..new_letter(1)
+        };
+        let id = add(&scene, letter).await;
+        let (letter, message) = scene.store.dead_letter(id).await.unwrap().unwrap();
+        assert_eq!(message.as_deref(), Some(text));
+        assert_eq!(letter.message_bytes, Some(text.len() as u64));
+        assert_eq!((letter.id, letter.execution_id), (id, None));
+        let listed = scene.store.dead_letters(false, id - 1, 1).await.unwrap();
+        assert_eq!(listed, [letter]);
+    }
+}
+
+async fn an_execution_need_not_exist(scene: Scene) {
+    let id = add(&scene, new_letter(404)).await;
+    let (letter, message) = scene.store.dead_letter(id).await.unwrap().unwrap();
+    let expected = DeadLetter {
+        id,
+        execution_id: Some(execution_id(404)),
+        reason: "reason 404".into(),
+        message_bytes: None,
+        created_at: at(404),
+        requeued_at: None,
+        requeued_as: None,
+    };
+    assert_eq!((letter, message), (expected, None));
+}
+
+async fn dealt_with_once(scene: Scene) {
+    let id = add(&scene, new_letter(1)).await;
+    let mark = async |n: u64| {
+        let new: Option<ExecutionId> = Some(execution_id(n));
+        scene.store.mark_requeued(id, new, at(n as i64)).await
+    };
+    assert!(mark(7).await.unwrap());
+    assert!(!mark(8).await.unwrap(), "the first time counts");
+    let (letter, _) = scene.store.dead_letter(id).await.unwrap().unwrap();
+    assert!(!letter.is_open());
+    assert_eq!(letter.requeued_at, Some(at(7)));
+    assert_eq!(letter.requeued_as, Some(execution_id(7)));
+}
+
+async fn only_what_is_open(scene: Scene) {
+    let mut ids = Vec::new();
+    for n in 1..=4 {
+        ids.push(add(&scene, new_letter(n)).await);
+    }
+    for id in [ids[0], ids[2]] {
+        assert!(scene.store.mark_requeued(id, None, at(9)).await.unwrap());
+    }
+    let open: Vec<u64> = letters(&scene, true).await.iter().map(|l| l.id).collect();
+    assert_eq!(open, [ids[1], ids[3]]);
+    let page = scene.store.dead_letters(true, ids[1], 1).await.unwrap();
+    assert_eq!(page[0].id, ids[3]);
+    let all = letters(&scene, false).await;
+    let dealt_with: Vec<_> = all.iter().filter(|l| !l.is_open()).map(|l| l.id).collect();
+    assert_eq!((all.len(), dealt_with), (4, vec![ids[0], ids[2]]));
+    assert!(all.iter().all(|letter| letter.requeued_as.is_none()));
+}
+
+async fn an_unknown_letter(scene: Scene) {
+    for id in [0, 1, u64::MAX] {
+        assert_eq!(scene.store.dead_letter(id).await.unwrap(), None);
+        assert!(!scene.store.mark_requeued(id, None, at(1)).await.unwrap());
+        assert_eq!(scene.store.dead_letters(false, id, 5).await.unwrap(), []);
+    }
+}

@@ -1,0 +1,40 @@
+//! One worker's view of retention.
+
+use async_trait::async_trait;
+
+use pawl_kernel::id::SchemaId;
+use pawl_kernel::ports::retention::{
+    Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+};
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::time::Timestamp;
+
+use super::store::{FaultyStore, READ, WRITE};
+
+#[async_trait]
+impl RetentionStore for FaultyStore {
+    async fn latest_versions(
+        &self,
+        after: Option<SchemaId>,
+        limit: u32,
+    ) -> StoreResult<Vec<(SchemaId, u32)>> {
+        self.pass(READ, self.inner.latest_versions(after, limit))
+            .await
+    }
+
+    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated> {
+        self.pass(READ, self.inner.outdated(request)).await
+    }
+
+    async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed> {
+        self.pass(WRITE, self.inner.remove(request)).await
+    }
+
+    async fn reclaim(&self, now: Timestamp) -> StoreResult<Reclaimed> {
+        self.pass(WRITE, self.inner.reclaim(now)).await
+    }
+
+    async fn maintain(&self, now: Timestamp) -> StoreResult<()> {
+        self.pass(WRITE, self.inner.maintain(now)).await
+    }
+}

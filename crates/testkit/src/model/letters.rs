@@ -1,0 +1,95 @@
+//! Dead letters.
+
+use async_trait::async_trait;
+
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::time::Timestamp;
+
+use super::ModelStore;
+
+/// In order of their ids, which are not used again.
+#[derive(Default)]
+pub(super) struct Letters {
+    letters: Vec<(DeadLetter, Option<String>)>,
+    last_id: u64,
+}
+
+impl Letters {
+    pub(super) fn add(&mut self, new: NewLetter) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        let letter = DeadLetter {
+            id,
+            execution_id: new.execution_id,
+            reason: new.reason,
+            message_bytes: new.message.as_ref().map(|text| text.len() as u64),
+            created_at: new.now,
+            requeued_at: None,
+            requeued_as: None,
+        };
+        self.letters.push((letter, new.message));
+        id
+    }
+
+    /// Removes the letters about an execution; says how many.
+    pub(super) fn remove_of(&mut self, id: ExecutionId) -> u64 {
+        let before = self.letters.len();
+        self.letters
+            .retain(|(letter, _)| letter.execution_id != Some(id));
+        (before - self.letters.len()) as u64
+    }
+
+    pub(super) fn all(&self) -> Vec<DeadLetter> {
+        self.letters
+            .iter()
+            .map(|(letter, _)| letter.clone())
+            .collect()
+    }
+}
+
+#[async_trait]
+impl LetterStore for ModelStore {
+    async fn add_letter(&self, letter: NewLetter) -> StoreResult<u64> {
+        Ok(self.lock().letters.add(letter))
+    }
+
+    async fn dead_letters(
+        &self,
+        open_only: bool,
+        after: u64,
+        limit: u32,
+    ) -> StoreResult<Vec<DeadLetter>> {
+        let all = self.lock().letters.all().into_iter();
+        let wanted = all.filter(|letter| letter.id > after && (letter.is_open() || !open_only));
+        Ok(wanted.take(limit as usize).collect())
+    }
+
+    async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {
+        let tables = self.lock();
+        let found = tables
+            .letters
+            .letters
+            .iter()
+            .find(|(letter, _)| letter.id == id);
+        Ok(found.cloned())
+    }
+
+    async fn mark_requeued(
+        &self,
+        id: u64,
+        requeued_as: Option<ExecutionId>,
+        now: Timestamp,
+    ) -> StoreResult<bool> {
+        let mut tables = self.lock();
+        let mut letters = tables.letters.letters.iter_mut().map(|(letter, _)| letter);
+        let open = letters.find(|letter| letter.id == id && letter.is_open());
+        Ok(open
+            .map(|letter| {
+                letter.requeued_at = Some(now);
+                letter.requeued_as = requeued_as;
+            })
+            .is_some())
+    }
+}

@@ -1,0 +1,105 @@
+//! Removing what ended long ago.
+
+use std::ops::Bound;
+
+use async_trait::async_trait;
+
+use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::ports::retention::{
+    Cutoff, Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+};
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::time::Timestamp;
+
+use super::ModelStore;
+use super::tables::Tables;
+
+#[async_trait]
+impl RetentionStore for ModelStore {
+    async fn latest_versions(
+        &self,
+        after: Option<SchemaId>,
+        limit: u32,
+    ) -> StoreResult<Vec<(SchemaId, u32)>> {
+        let tables = self.lock();
+        let all = tables.catalog.latest_versions();
+        let later = all.filter(|(id, _)| after.is_none_or(|after| *id > after));
+        Ok(later.take(limit as usize).collect())
+    }
+
+    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated> {
+        Ok(self.lock().outdated(&request))
+    }
+
+    async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed> {
+        let mut tables = self.lock();
+        let mut removed = Removed::default();
+        for id in request.ids {
+            removed += tables.remove(id, &request.cutoff);
+        }
+        Ok(removed)
+    }
+
+    /// Memory gives itself back.
+    async fn reclaim(&self, _now: Timestamp) -> StoreResult<Reclaimed> {
+        Ok(Reclaimed::default())
+    }
+
+    async fn maintain(&self, _now: Timestamp) -> StoreResult<()> {
+        Ok(())
+    }
+}
+
+impl Tables {
+    fn outdated(&self, request: &OutdatedRequest) -> Outdated {
+        let from = request.after.map_or(Bound::Unbounded, Bound::Excluded);
+        let to = Bound::Excluded(request.cutoff.first_id_kept());
+        if request
+            .after
+            .is_some_and(|after| after >= request.cutoff.first_id_kept())
+        {
+            return Outdated::default();
+        }
+        let rows = self.rows.range((from, to));
+        let page: Vec<ExecutionId> = rows
+            .filter(|(_, row)| row.execution.schema_id == request.schema_id)
+            .map(|(id, _)| *id)
+            .take(request.limit as usize)
+            .collect();
+        let full = page.len() == request.limit as usize;
+        Outdated {
+            next: page.last().copied().filter(|_| full),
+            ids: page
+                .into_iter()
+                .filter(|id| self.may_go(*id, &request.cutoff))
+                .collect(),
+        }
+    }
+
+    fn may_go(&self, id: ExecutionId, cutoff: &Cutoff) -> bool {
+        let Some(row) = self.row(id) else {
+            return false;
+        };
+        let parent = row.execution.parent_id.and_then(|parent| self.row(parent));
+        let parent_open = parent.is_some_and(|parent| parent.execution.finished_at.is_none());
+        cutoff.is_past(&row.execution) && !parent_open
+    }
+
+    fn remove(&mut self, id: ExecutionId, cutoff: &Cutoff) -> Removed {
+        if !self.may_go(id, cutoff) {
+            return Removed::default();
+        }
+        let Some(row) = self.rows.remove(&id) else {
+            return Removed::default();
+        };
+        if let Some(key) = &row.execution.idempotency_key {
+            self.keys.remove(key);
+        }
+        Removed {
+            executions: 1,
+            history: (row.steps.len() + row.snapshots.len() + row.logs.len()) as u64,
+            signals: row.signals.len() as u64,
+            dead_letters: self.letters.remove_of(id),
+        }
+    }
+}
