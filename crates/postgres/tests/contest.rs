@@ -13,8 +13,10 @@ use std::time::Duration;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{Command, CommitRefusal};
 use pawl_kernel::ports::store::{
-    Claim, CommandError, CommitError, ExecutionStore, QueryStore, RecoveryStore,
+    CatalogStore, Claim, CommandError, CommitError, Created, ExecutionStore, QueryStore,
+    RecoveryStore,
 };
+use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 use pawl_postgres::{Options, PostgresStore};
@@ -267,6 +269,64 @@ async fn zombies_are_fenced_and_nobody_waits_in_a_circle() {
             .unwrap(),
         "0"
     );
+}
+
+/// A key's row goes while a creation waits for its lock, and comes again in somebody else's transaction, who then wants
+/// the schema's row: the creation must not keep that one while it waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quota_that_vanishes_is_not_waited_for_in_a_circle() {
+    let database = support::database("quota_circle");
+    let options = database.options();
+    let schema = options.schema.clone();
+    let store = open(options).await;
+    store.save_schema(fixture::schema(1)).await.unwrap();
+    let limited = |count: i64| {
+        let mut new = new_at(now().plus(Duration::from_millis(count as u64)));
+        new.execution.quotas = vec![
+            QuotaClaim::with_limit("key:flow-1/a".parse().unwrap(), 9, 1),
+            QuotaClaim::with_limit("schema:flow-1".parse().unwrap(), 9, 1),
+        ];
+        new
+    };
+    assert_eq!(store.create(limited(0)).await.unwrap(), Created::Admitted);
+    let one = support::client(&database.url, &schema).await;
+    let other = support::client(&database.url, &schema).await;
+    let begun = "BEGIN; SELECT * FROM quotas WHERE name = 'key:flow-1/a' FOR UPDATE";
+    one.batch_execute(begun).await.unwrap();
+    let creator = store.clone();
+    let creation = tokio::spawn(async move { creator.create(limited(1)).await });
+    wait_for_a_lock(&database, &schema, 1).await;
+    let delete = "DELETE FROM quotas WHERE name = 'key:flow-1/a'";
+    one.batch_execute(delete).await.unwrap();
+    let again = tokio::spawn(async move {
+        let add = "BEGIN; INSERT INTO quotas (name, settings_version, used, waiting, share_now, share_high, \
+                   share_normal, share_low, updated_at) VALUES ('key:flow-1/a', 0, 1, 0, 0, 0, 0, 0, now())";
+        other.batch_execute(add).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let then = "SELECT * FROM quotas WHERE name = 'schema:flow-1' FOR UPDATE; COMMIT";
+        other.batch_execute(then).await
+    });
+    wait_for_a_lock(&database, &schema, 2).await;
+    one.batch_execute("COMMIT").await.unwrap();
+    again.await.unwrap().unwrap();
+    assert_eq!(creation.await.unwrap().unwrap(), Created::Admitted);
+    assert_eq!(
+        database.psql(&schema, "SELECT used FROM quotas").trim(),
+        "2\n2"
+    );
+}
+
+/// Until so many sessions wait for others.
+async fn wait_for_a_lock(database: &Database, schema: &str, count: u32) {
+    let ask = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN \
+               (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
+    for _ in 0..500 {
+        if database.psql(schema, ask).trim().parse() == Ok(count) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("nobody waits");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::join3;
 use pawl_kernel::ports::store::NewExecution;
 use pawl_kernel::quota::{Quota, QuotaClaim, QuotaKind, QuotaName, Shares, Source};
 use pawl_kernel::time::Timestamp;
@@ -93,24 +94,37 @@ pub(super) async fn lock(session: &Session, names: &BTreeSet<&QuotaName>) -> Out
 }
 
 /// Locks these, and of those in `needed` also what is not there yet.
+///
+/// A row may vanish between being found and being locked. Then everything is let go before it is looked for again:
+/// adding it while the locks on later names are kept would be against the order, and end in a circle.
 pub(super) async fn lock_with(
     session: &Session,
     names: &BTreeSet<&QuotaName>,
     needed: &BTreeSet<&QuotaName>,
     now: Timestamp,
 ) -> Outcome<Vec<Quota>> {
-    /// A row may vanish between being found and being locked, but not for ever.
     const TRIES: u32 = 20;
+    if needed.is_empty() {
+        return lock(session, names).await;
+    }
     for _ in 0..TRIES {
-        if !needed.is_empty() {
-            let added = [&texts(needed) as _, &Time(now) as _];
-            session.rows(&sql::QUOTAS_ADD, &added).await?;
-        }
-        let rows = lock(session, names).await?;
+        let added = [&texts(needed) as _, &Time(now) as _];
+        let (marked, added, rows) = join3(
+            session.script("SAVEPOINT before_quotas"),
+            session.rows(&sql::QUOTAS_ADD, &added),
+            lock(session, names),
+        )
+        .await;
+        marked?;
+        added?;
+        let rows = rows?;
         let there = |name: &&QuotaName| rows.iter().any(|row| row.name == **name);
         if needed.iter().all(there) {
             return Ok(rows);
         }
+        session
+            .script("ROLLBACK TO SAVEPOINT before_quotas")
+            .await?;
     }
     Err(Fault::Unreachable("a quota's row is never there".into()))
 }
