@@ -48,7 +48,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::LimitsSection;
 
-pub use access::BadAdminKey;
+pub use access::{BadAdminKey, check_admin_key};
 pub use serve::serve;
 
 use access::{Access, KeyRing};
@@ -60,6 +60,8 @@ pub struct ApiState {
     limits: Limits,
     access: Access,
     health: Arc<health::Health>,
+    /// May dead letters be started that other programs sent?
+    takes_starts: bool,
     /// Names besides loopback under which this server may be called.
     trusted_hosts: Arc<[String]>,
     /// Cancelled when the server goes down: long answers end.
@@ -136,6 +138,7 @@ impl ApiState {
             control,
             limits,
             access: Access::Open,
+            takes_starts: false,
             trusted_hosts: Arc::new([]),
             stop: CancellationToken::new(),
         }
@@ -153,6 +156,14 @@ impl ApiState {
             access: Access::Keys(ring),
             ..Self::new(control, limits)
         })
+    }
+
+    /// `broker.accept_external`: starts of other programs that ended as dead letters can be requeued.
+    pub fn taking_starts(self, takes_starts: bool) -> Self {
+        Self {
+            takes_starts,
+            ..self
+        }
     }
 
     /// Lets requests name these hosts too.

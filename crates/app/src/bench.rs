@@ -102,6 +102,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Some(idle::CHILD) => return idle::child(arguments),
         Some(cluster::CHILD) => return cluster::child(arguments),
         Some("pure" | "effect") => {}
+        Some("strict" | "crew") if arguments.places.is_some() => {}
         Some(other) => {
             eprintln!("there is no benchmark `{other}` in this release; there is: engine");
             return ExitCode::from(2);
@@ -122,7 +123,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
     if let Some(places) = &arguments.places {
         let runtime = crate::system::runtime().map_err(BenchError::of)?;
-        return runtime.block_on(Box::pin(cluster::measure(places, arguments.quick)));
+        let what = arguments.what.as_deref();
+        return runtime.block_on(Box::pin(cluster::measure(places, what, arguments.quick)));
     }
     let folder = match &arguments.data {
         Some(folder) => folder.clone(),
@@ -182,9 +184,22 @@ fn show(rows: &[Row], arguments: &Arguments) {
             .ratio
             .map_or(String::new(), |value| format!("{value:.2}x"));
         println!(
-            "{:<34} {:>12.1} {:<9} {:>12} {:>7}   {}",
-            row.name, row.value, row.unit, baseline, ratio, row.goal
+            "{:<34} {:>12} {:<9} {:>12} {:>7}   {}",
+            row.name,
+            figure(row.value),
+            row.unit,
+            baseline,
+            ratio,
+            row.goal
         );
+    }
+}
+
+/// Small figures with more digits.
+fn figure(value: f64) -> String {
+    match value.abs() < 10.0 {
+        true => format!("{value:.3}"),
+        false => format!("{value:.1}"),
     }
 }
 

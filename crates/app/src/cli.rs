@@ -13,6 +13,7 @@ mod executions;
 mod failure;
 mod gc;
 mod keys;
+mod lifetime;
 mod local;
 mod node_types;
 mod quotas;
@@ -33,6 +34,9 @@ use std::time::Duration;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use failure::{Done, Failure};
 
@@ -199,8 +203,16 @@ fn completions(shell: Shell) -> Done {
 }
 
 /// Trouble, and who used the rights of an administrator.
-/// The broker's client would log the bodies of messages; what is worth knowing we say ourselves.
-const USUAL_LOG: &str = "warn,pawl::audit=info,lapin=off";
+const USUAL_LOG: &str = "warn,pawl::audit=info";
+
+/// Never logged, whatever PAWL_LOG says. The broker's client logs bodies and headers of messages and the password in its
+/// address, the database's client the parameters of queries, hashes of keys among them; what is worth knowing of them
+/// we say ourselves.
+const SILENT: [&str; 3] = ["lapin", "amq_protocol", "tokio_postgres"];
+
+fn is_silent(target: &str) -> bool {
+    SILENT.iter().any(|name| target.starts_with(name))
+}
 
 fn start_log(common: &Common) -> Done {
     let filter = std::env::var("PAWL_LOG").unwrap_or_else(|_| USUAL_LOG.into());
@@ -212,10 +224,17 @@ fn start_log(common: &Common) -> Done {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(colour);
+    // Not a directive of the filter: a longer one, like `lapin::channel=trace`, would win over it.
+    let careful = filter_fn(|about| !is_silent(about.target()));
     let started = match common.log_json {
         // Fields stand beside the message, where a search finds them.
-        true => log.json().flatten_event(true).try_init(),
-        false => log.try_init(),
+        true => log
+            .json()
+            .flatten_event(true)
+            .finish()
+            .with(careful)
+            .try_init(),
+        false => log.finish().with(careful).try_init(),
     };
     started.map_err(|error| Failure::failed(format!("cannot start the log: {error}")))
 }

@@ -16,6 +16,8 @@ use serde_json::{Map, Value};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub listen: Option<SocketAddr>,
+    /// Where a worker serves its metrics and health.
+    pub metrics_listen: Option<SocketAddr>,
     pub data: Option<PathBuf>,
     pub env: EnvSection,
     pub engine: EngineSection,

@@ -2,7 +2,9 @@
 
 mod brokers;
 mod cluster;
+mod mail;
 mod observe;
+mod services;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +18,13 @@ use pawl_kernel::time::Clock;
 use pawl_nodes::Environment;
 use pawl_nodes::http::{AddressPolicy, HttpLimits};
 use pawl_sqlite::{EmbeddedQueue, OpenError, SqliteStore};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use brokers::ConfiguredBrokers;
 pub use cluster::{Cluster, Membership};
+pub(crate) use mail::start_of_letter;
+pub use services::Broken;
+pub(crate) use services::Services;
 
 use crate::config::Config;
 use crate::system::{SystemClock, SystemEntropy};
@@ -43,7 +47,7 @@ pub enum WiringError {
 pub struct Embedded {
     pub control: Control,
     stop: CancellationToken,
-    worker: JoinHandle<()>,
+    worker: Services,
     store: Arc<SqliteStore>,
 }
 
@@ -90,21 +94,25 @@ impl Embedded {
         let worker = Worker::new(parts.clone());
         let control = Control::new(parts, Some(worker.handle()));
         let stop = CancellationToken::new();
-        let worker = tokio::spawn(worker.run(stop.clone()));
+        let mut running = Services::default();
+        running.add("the worker", worker.run(stop.clone()));
         Ok(Self {
             control,
             stop,
-            worker,
+            worker: running,
             store,
         })
+    }
+
+    /// Returns when the worker has ended before the shutdown. Cancelling loses nothing.
+    pub async fn broken(&mut self) -> Broken {
+        self.worker.broken().await
     }
 
     /// Finishes what is in flight and closes the store.
     pub async fn shutdown(self) {
         self.stop.cancel();
-        if let Err(error) = self.worker.await {
-            tracing::error!(%error, "the worker did not end well");
-        }
+        self.worker.finish().await;
         drop(self.control);
         self.store.close();
     }
@@ -120,7 +128,8 @@ pub(crate) async fn configure_quotas(
     done.map_err(|error| WiringError::Config(format!("quotas: {error}")))
 }
 
-fn check_secrets() -> Result<(), WiringError> {
+/// What is too short to be blotted out must not get in anywhere.
+pub(crate) fn check_secrets() -> Result<(), WiringError> {
     match Config::short_secrets().first() {
         None => Ok(()),
         Some(name) => Err(WiringError::Config(format!(

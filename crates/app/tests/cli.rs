@@ -20,5 +20,7 @@ mod log;
 mod quotas;
 #[path = "cli/run.rs"]
 mod run;
+#[path = "cli/settings.rs"]
+mod settings;
 #[path = "cli/support.rs"]
 mod support;

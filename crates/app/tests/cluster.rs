@@ -18,6 +18,8 @@ mod flows;
 mod leases;
 #[path = "cluster/member.rs"]
 mod member;
+#[path = "cluster/operating.rs"]
+mod operating;
 #[path = "cluster/outages.rs"]
 mod outages;
 #[path = "cluster/pace.rs"]
@@ -28,6 +30,8 @@ mod process;
 mod sharing;
 #[path = "cluster/site.rs"]
 mod site;
+#[path = "cluster/strangers.rs"]
+mod strangers;
 #[path = "cluster/tap.rs"]
 mod tap;
 #[path = "common/wire.rs"]

@@ -646,6 +646,31 @@ fn commands_in_the_docs_exist() {
     assert!(count > 20, "only {count} commands found");
 }
 
+/// Literal ones; what a command makes is not known here.
+#[test]
+fn admin_keys_in_the_docs_are_accepted() {
+    const MARK: &str = "PAWL_ADMIN_KEY=";
+    let mut count = 0;
+    for (page, text) in pages() {
+        for block in blocks(&text) {
+            for given in block.text.split(MARK).skip(1) {
+                let quote = given.chars().next().filter(|mark| "'\"".contains(*mark));
+                let value = match quote {
+                    Some(quote) => given[1..].split(quote).next(),
+                    None => given.split_whitespace().next(),
+                };
+                let value = value.unwrap_or_default();
+                let place = format!("{page}:{}", block.line);
+                let made = value.starts_with('$');
+                let accepted = made || api::check_admin_key(Some(value)).is_ok();
+                assert!(accepted, "{place}: `{value}` is refused");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 0, "no key found");
+}
+
 const RUN: [&str; 4] = ["cargo", "run", "--release", "--"];
 
 fn check_command(place: &str, words: &[String]) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use pawl_kernel::id::{self, ExecutionId};
-use pawl_kernel::lifecycle::{ClaimRequest, Skip};
+use pawl_kernel::lifecycle::{ClaimRequest, Release, Skip};
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::queue::{Delivery, QueueError};
 use pawl_kernel::ports::store::{Claim, Claimed, StoreError, StoreResult, lease};
@@ -220,13 +220,14 @@ impl Consumer {
             tracing::warn!(execution_id = %id, "its node still ran at the end of the grace time");
         }
         // Their effects may have happened: the next to run them must know.
-        match self.parts.store.release(held, true, self.parts.now()).await {
+        match self
+            .parts
+            .store
+            .release(held, Release::Begun, self.parts.now())
+            .await
+        {
             // Some of their messages were acknowledged early; for the others one message more does no harm.
-            Ok(dispatches) => {
-                for dispatch in dispatches {
-                    self.parts.publish(dispatch).await;
-                }
-            }
+            Ok(dispatches) => self.parts.publish_all(dispatches).await,
             Err(error) => tracing::warn!(%error, "leases not given back; they will run out"),
         }
     }
@@ -249,11 +250,17 @@ fn panicked(id: ExecutionId, panic: &(dyn std::any::Any + Send)) -> PassEnd {
 
 async fn give_back(parts: &Parts, work: Work) {
     let token = work.claimed.state.lease.as_ref().map(|lease| lease.token);
-    if let Some(token) = token {
-        let _ = parts
-            .store
-            .release(vec![(work.claimed.execution.id, token)], false, parts.now())
-            .await;
+    let Some(token) = token else { return };
+    let lease = vec![(work.claimed.execution.id, token)];
+    let released = parts
+        .store
+        .release(lease, Release::Unbegun, parts.now())
+        .await;
+    // One that was born with its lease has no message that would come back.
+    if work.delivery.is_none()
+        && let Ok(dispatches) = released
+    {
+        parts.publish_all(dispatches).await;
     }
 }
 
@@ -341,18 +348,18 @@ impl Intake {
             received = &mut receiving => return received,
             () = self.parts.clock.sleep_until(empty_at) => {}
         }
-        self.parts.hints.message_received(Duration::ZERO);
+        self.parts.hints.backlog.nothing_waits();
         receiving.await
     }
 
     async fn take(&self, deliveries: Vec<Delivery>, slots: Vec<OwnedSemaphorePermit>) {
         let now = self.parts.now();
         self.parts.metrics.queue.received(&deliveries, now);
-        if let Some(delivery) = deliveries.last() {
-            self.parts
-                .hints
-                .message_received(now.since(delivery.message.published_at));
-        }
+        let ages = deliveries.iter().map(|delivery| {
+            let message = &delivery.message;
+            (message.priority, now.since(message.published_at))
+        });
+        self.parts.hints.messages_received(ages, now);
         let requests: Vec<ClaimRequest> = deliveries
             .iter()
             .map(|delivery| self.request(delivery, false))
@@ -404,7 +411,7 @@ impl Intake {
             let _ = self
                 .parts
                 .store
-                .release(leases, false, self.parts.now())
+                .release(leases, Release::Unbegun, self.parts.now())
                 .await;
         }
         claimed

@@ -2,15 +2,16 @@
 //! is lost.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use pawl_kernel::execution::Status;
+use pawl_kernel::execution::{PriorityClass, Status};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::hints::{Hint, HintBus};
 use pawl_kernel::time::Timestamp;
 use tokio::sync::{Notify, watch};
+
+use crate::backlog::Backlog;
 
 /// How long other processes are told of an execution that somebody there watches. Watchers remind in time.
 const INTEREST: Duration = Duration::from_secs(120);
@@ -34,8 +35,7 @@ pub struct Hints {
     next_timer: Mutex<Option<Timestamp>>,
     timer_added: Notify,
     admission: Notify,
-    /// How long the message received last had waited, in microseconds.
-    message_age: AtomicU64,
+    pub(crate) backlog: Backlog,
     /// The way to other processes, if there are any.
     bus: OnceLock<Arc<dyn HintBus>>,
     elsewhere: Mutex<Elsewhere>,
@@ -87,10 +87,11 @@ impl Hints {
     }
 
     /// Takes in what another process says; stopping is left to the worker.
-    pub(crate) fn heard(&self, hint: &Hint) {
+    pub(crate) fn heard(&self, hint: &Hint, now: Timestamp) {
         match hint {
             Hint::Timer { at } => self.wake_timers(*at),
             Hint::Admission => self.admission.notify_one(),
+            Hint::Backlog { ages } => self.backlog.heard(*ages, now),
             Hint::Stop { .. } => {}
             Hint::Changed {
                 execution_id,
@@ -151,14 +152,15 @@ impl Hints {
         self.admission.notified().await;
     }
 
-    pub(crate) fn message_received(&self, age: Duration) {
-        self.message_age
-            .store(age.as_micros() as u64, Ordering::Relaxed);
-    }
-
-    /// How long messages wait in the queue just now.
-    pub(crate) fn message_age(&self) -> Duration {
-        Duration::from_micros(self.message_age.load(Ordering::Relaxed))
+    /// Messages came, so old each.
+    pub(crate) fn messages_received(
+        &self,
+        ages: impl Iterator<Item = (PriorityClass, Duration)>,
+        now: Timestamp,
+    ) {
+        if let Some(ages) = self.backlog.received(ages, now) {
+            self.send(Hint::Backlog { ages });
+        }
     }
 
     /// The soonest timer hinted at since the last call.
@@ -276,6 +278,10 @@ mod tests {
         (hints, wire)
     }
 
+    fn hear(hints: &Hints, hint: Hint) {
+        hints.heard(&hint, Timestamp::default());
+    }
+
     fn id(number: u128) -> ExecutionId {
         ExecutionId(Uuid::from_u128(number))
     }
@@ -289,9 +295,12 @@ mod tests {
     fn only_what_somebody_elsewhere_watches_goes_over_the_wire() {
         let (hints, wire) = connected();
         hints.changed(id(1), END);
-        hints.heard(&Hint::Watch {
-            execution_id: id(2),
-        });
+        hear(
+            &hints,
+            Hint::Watch {
+                execution_id: id(2),
+            },
+        );
         hints.changed(id(2), END);
         hints.changed(id(2), END);
         assert_eq!(
@@ -305,9 +314,12 @@ mod tests {
     fn a_watch_that_comes_after_the_end_is_answered() {
         let (hints, wire) = connected();
         hints.changed(id(1), END);
-        hints.heard(&Hint::Watch {
-            execution_id: id(1),
-        });
+        hear(
+            &hints,
+            Hint::Watch {
+                execution_id: id(1),
+            },
+        );
         assert_eq!(*lock(&wire.0), [changed(id(1), END)]);
     }
 
@@ -321,7 +333,7 @@ mod tests {
                 execution_id: id(1)
             }]
         );
-        hints.heard(&changed(id(1), END));
+        hear(&hints, changed(id(1), END));
         assert_eq!(watcher.changed().await, END);
     }
 }

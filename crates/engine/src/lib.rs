@@ -3,6 +3,7 @@
 //! [`worker`] puts the services together; [`control`] is what API and CLI call; [`insight`] answers why an
 //! execution is where it is. The engine knows no concrete store, queue, node type or server.
 
+mod backlog;
 pub mod consumer;
 pub mod control;
 mod graphs;
@@ -20,6 +21,7 @@ pub mod retention;
 mod running;
 pub mod scheduler;
 pub mod timers;
+mod warm;
 pub mod worker;
 
 pub use graphs::{GraphError, Graphs};

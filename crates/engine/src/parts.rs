@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use pawl_kernel::id::{Entropy, ExecutionId};
 use pawl_kernel::node::Registry;
 use pawl_kernel::ports::queue::{Message, Queue};
@@ -16,6 +17,7 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::redact::Redactor;
 use crate::scheduler::Lines;
+use crate::warm::Warm;
 
 /// Timers due later than this are found by looking, which happens more often.
 const NEAR_FUTURE: Duration = Duration::from_secs(90);
@@ -34,6 +36,7 @@ pub struct Inner {
     pub hints: Arc<Hints>,
     pub metrics: Arc<Metrics>,
     pub(crate) lines: Lines,
+    pub(crate) warm: Warm,
     pub redactor: Arc<Redactor>,
     pub options: Arc<Options>,
 }
@@ -63,6 +66,7 @@ impl Parts {
                 registry.iter().map(|node| node.spec().node_type),
             )),
             lines: Lines::default(),
+            warm: Warm::default(),
             options: Arc::new(options),
             store,
             queue,
@@ -85,6 +89,14 @@ impl Parts {
         if let Err(error) = published {
             tracing::warn!(execution_id = %id, %error, "not published; the sweeper will");
         }
+    }
+
+    /// Many messages, without waiting for one broker's word after the other.
+    pub(crate) async fn publish_all(&self, dispatches: Vec<Dispatch>) {
+        const AT_ONCE: usize = 64;
+        futures_util::stream::iter(dispatches)
+            .for_each_concurrent(AT_ONCE, |dispatch| self.publish(dispatch))
+            .await;
     }
 
     /// A timer was committed. Those who look regularly find the far ones in time without a word.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use pawl_kernel::context::Context;
 use pawl_kernel::execution::{Ending, Execution, Position, State};
+use pawl_kernel::lifecycle::Release;
 use pawl_kernel::node::NodeError;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::store::{Claimed, Dispatch};
@@ -28,6 +29,7 @@ use uuid::Uuid;
 
 use crate::parts::Parts;
 use crate::running::Ticket;
+use crate::warm::Kept;
 use ledger::Ledger;
 pub(crate) use run::panic_text;
 
@@ -92,6 +94,9 @@ pub(crate) async fn run(parts: Parts, claimed: Claimed, ticket: Ticket) -> PassE
         Err(end) => return end,
     };
     let end = pass.run().await;
+    if let PassEnd::Committed(Some(_)) = &end {
+        pass.keep_warm();
+    }
     match again {
         Some((parts, claimed, ticket)) if pass.saw_unknown_commit => {
             match load::load(&parts, claimed, ticket).await {
@@ -283,10 +288,20 @@ impl Pass {
         let _ = self
             .parts
             .store
-            .release(lease, false, self.parts.now())
+            .release(lease, Release::NotHere, self.parts.now())
             .await;
         // No message: the sweeper offers it again, with a growing pause, to whoever is there then.
         Turn::Over(PassEnd::Committed(None))
+    }
+
+    /// The next message may come to this worker too.
+    fn keep_warm(&mut self) {
+        let kept = Kept {
+            context: std::mem::take(&mut self.context),
+            unsnapshotted_bytes: self.ledger.unsnapshotted_bytes,
+            snapshot_bytes: self.ledger.snapshot_bytes,
+        };
+        self.parts.warm.keep(&self.state, kept);
     }
 
     /// The seq of the last step, committed or not.

@@ -7,6 +7,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::store::{Expired, StoreResult, SweepRequest};
 use pawl_kernel::schema::definition::OnStuck;
+use pawl_kernel::time::Timestamp;
 
 use crate::parts::Parts;
 use crate::running::Running;
@@ -63,14 +64,16 @@ impl Reaper {
 
     pub async fn tick(&mut self) -> StoreResult<Progress> {
         // Whoever holds a lease is running: where the sweep saw nothing that could run, no lease can have run out.
-        let (swept, anything) = match planted::has(Bug::NoSweeper) {
-            true => (0, true),
-            false => self.sweep().await?,
+        let swept = match planted::has(Bug::NoSweeper) {
+            true => Ok((0, true)),
+            false => self.sweep().await,
         };
-        let reaped = match anything {
-            true => self.reap().await?,
-            false => 0,
+        // A sweep that fails says nothing about leases.
+        let reaped = match &swept {
+            Ok((_, false)) => 0,
+            _ => self.reap().await?,
         };
+        let (swept, _) = swept?;
         Ok(Progress { reaped, swept })
     }
 
@@ -79,13 +82,14 @@ impl Reaper {
         for expired in self.parts.store.expired(self.parts.now(), PAGE).await? {
             let on_stuck = self.on_stuck(&expired).await;
             let id = expired.execution_id;
-            let Some(taken) = self
-                .parts
-                .store
-                .reap(id, on_stuck, self.parts.now())
-                .await?
-            else {
-                continue;
+            let taken = match self.parts.store.reap(id, on_stuck, self.parts.now()).await {
+                Ok(Some(taken)) => taken,
+                Ok(None) => continue,
+                Err(error) => {
+                    // The next one may be readable, or free.
+                    tracing::warn!(execution_id = %id, %error, "a lease that has run out could not be taken");
+                    continue;
+                }
             };
             tracing::warn!(execution_id = %id, ended = ?taken.applied.ended, "lease taken from a worker that vanished");
             self.parts.announce(id, &taken.applied);
@@ -111,6 +115,13 @@ impl Reaper {
         }
     }
 
+    /// A long queue is no lost message: what waits about as long as messages of its class do now is not swept.
+    fn idle_since(&self, now: Timestamp) -> [Timestamp; 3] {
+        let least = self.parts.options.sweep_after;
+        let ages = self.parts.hints.backlog.ages(now);
+        ages.map(|age| now.minus(least.max(age * 2)))
+    }
+
     /// How many got a message, and whether anything was looked at.
     async fn sweep(&mut self) -> StoreResult<(usize, bool)> {
         // Each sweep puts what it found off for longer: none may be wasted on a queue that is not there.
@@ -119,17 +130,11 @@ impl Reaper {
         }
         let mut swept = 0;
         let mut anything = self.cursor.is_some();
-        // A long queue is no lost message: what waits about as long as messages do now is not swept.
-        let patience = self
-            .parts
-            .options
-            .sweep_after
-            .max(self.parts.hints.message_age() * 2);
         for _ in 0..PAGES {
             let now = self.parts.now();
             let request = SweepRequest {
                 now,
-                idle_since: now.minus(patience),
+                idle_since: self.idle_since(now),
                 back_off: self.parts.options.sweep_after.max(Duration::from_secs(1)),
                 after: self.cursor,
                 limit: PAGE,
@@ -139,9 +144,7 @@ impl Reaper {
             let count = sweep.due.len() as u64;
             self.parts.metrics.workers.messages_swept.add(count);
             anything |= sweep.looked_at > 0;
-            for dispatch in sweep.due {
-                self.parts.publish(dispatch).await;
-            }
+            self.parts.publish_all(sweep.due).await;
             self.cursor = sweep.next;
             if self.cursor.is_none() {
                 break;

@@ -10,7 +10,7 @@ use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::retention::{
     Cutoff, KEY_KEPT, OutdatedRequest, Reclaimed, RemoveRequest, Removed,
 };
-use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::ports::store::{StoreError, StoreResult};
 use pawl_kernel::schema::definition::FOREVER;
 use pawl_kernel::time::{Timestamp, parse_duration};
 use serde::Deserialize;
@@ -24,6 +24,10 @@ const AT_ONCE: usize = 100;
 /// Most executions that one tick removes, and the longest it goes on.
 const PER_TICK: u64 = 10_000;
 const TICK_TIME: Duration = Duration::from_secs(20);
+/// Most executions that one tick tries in vain.
+const FAILED_MAX: u64 = 100;
+/// After so many schemas in a row it is not the schemas.
+const TROUBLES_MAX: usize = 3;
 /// A process that has just started has better things to do.
 const FIRST_AFTER: Duration = Duration::from_secs(60);
 const EVERY: Duration = Duration::from_secs(3_600);
@@ -60,6 +64,8 @@ pub struct Collected {
     pub reclaimed: Reclaimed,
     /// Schemas of which something went, with how long their executions are kept.
     pub schemas: Vec<Collection>,
+    /// Executions that may go and could not be removed. The log says which, and why.
+    pub failed: u64,
     /// It had to stop before the end; another tick goes on from here.
     pub next: Option<Place>,
 }
@@ -150,24 +156,53 @@ impl Retention {
         };
         let place = self.place.take();
         let is_ahead = |schema_id: &SchemaId| place.is_none_or(|at| *schema_id >= at.schema_id);
-        for (schema_id, keep) in policies.iter().filter(|(schema_id, _)| is_ahead(schema_id)) {
-            let Some(keep) = keep else { continue };
-            let here = place.filter(|place| place.schema_id == *schema_id);
-            let here = here.unwrap_or(Place {
-                schema_id: *schema_id,
-                after: None,
-            });
-            round.collected.next = self.collect(&mut round, here, *keep).await?;
-            if round.collected.next.is_some() {
-                break;
-            }
-        }
-        self.place = round.collected.next;
+        let ahead = policies.iter().filter(|(schema_id, _)| is_ahead(schema_id));
+        let kept: Vec<_> = ahead
+            .filter_map(|(id, keep)| Some((*id, (*keep)?)))
+            .collect();
+        self.go_round(&mut round, place, &kept).await?;
         let mut collected = round.collected;
         if !dry && policies.iter().any(|(_, keep)| keep.is_some()) {
             collected.reclaimed = self.parts.store.reclaim(now).await?;
         }
         Ok(collected)
+    }
+
+    /// One schema after the other. What goes wrong with one is no reason not to look at the next.
+    async fn go_round(
+        &mut self,
+        round: &mut Round,
+        place: Option<Place>,
+        schemas: &[(SchemaId, Duration)],
+    ) -> StoreResult<()> {
+        let start = |schema_id| Place {
+            schema_id,
+            after: None,
+        };
+        let mut troubles = 0;
+        for (n, (schema_id, keep)) in schemas.iter().enumerate() {
+            let here = place.filter(|place| place.schema_id == *schema_id);
+            let here = here.unwrap_or(start(*schema_id));
+            match self.collect(round, here, *keep).await {
+                Ok(None) => troubles = 0,
+                Ok(stopped) => {
+                    round.collected.next = stopped;
+                    break;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, %schema_id, "retention; the next schema is looked at");
+                    troubles += 1;
+                    let all_failed = troubles == schemas.len();
+                    if all_failed || troubles == TROUBLES_MAX {
+                        // Not here again at once: there may be others behind it.
+                        self.place = schemas.get(n + 1).map(|(next, _)| start(*next));
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        self.place = round.collected.next;
+        Ok(())
     }
 
     /// One schema. `Some`: it is not done, and goes on there.
@@ -178,7 +213,7 @@ impl Retention {
         keep: Duration,
     ) -> StoreResult<Option<Place>> {
         let cutoff = Cutoff::new(round.now, keep);
-        let mut executions = 0;
+        let before = round.collected.removed.executions;
         let stopped = loop {
             if round.is_over(self.parts.now()) {
                 break Some(place);
@@ -191,40 +226,78 @@ impl Retention {
             };
             let page = self.parts.store.outdated(request).await?;
             round.pages += 1;
-            executions += self.remove(round, page.ids, cutoff).await?;
+            let last_tried = self.remove(round, page.ids, cutoff).await;
+            if last_tried.is_some() {
+                place.after = last_tried;
+                break Some(place);
+            }
             place.after = page.next;
             if place.after.is_none() {
                 break None;
             }
         };
+        let executions = round.collected.removed.executions - before;
         round.note(place.schema_id, keep, executions);
         Ok(stopped)
     }
 
+    /// `Some`: it had to stop after this one.
     async fn remove(
         &self,
         round: &mut Round,
         ids: Vec<ExecutionId>,
         cutoff: Cutoff,
-    ) -> StoreResult<u64> {
+    ) -> Option<ExecutionId> {
         if round.dry {
-            let count = ids.len() as u64;
-            round.collected.removed.executions += count;
-            return Ok(count);
+            round.collected.removed.executions += ids.len() as u64;
+            return None;
         }
-        let mut count = 0;
         for ids in ids.chunks(AT_ONCE) {
-            let request = RemoveRequest {
-                ids: ids.to_vec(),
-                cutoff,
-                all_gone_before: round.all_gone_before,
-            };
-            let removed = self.parts.store.remove(request).await?;
-            count += removed.executions;
-            round.collected.removed += removed;
+            if let Err(error) = self.remove_at_once(round, ids, cutoff).await {
+                let count = ids.len();
+                tracing::warn!(%error, count, "could not be removed at once; now one by one");
+                let stopped = self.remove_singly(round, ids, cutoff).await;
+                if stopped.is_some() {
+                    return stopped;
+                }
+            }
             tokio::task::yield_now().await;
         }
-        Ok(count)
+        None
+    }
+
+    async fn remove_at_once(
+        &self,
+        round: &mut Round,
+        ids: &[ExecutionId],
+        cutoff: Cutoff,
+    ) -> StoreResult<()> {
+        let request = RemoveRequest {
+            ids: ids.to_vec(),
+            cutoff,
+            all_gone_before: round.all_gone_before,
+        };
+        round.collected.removed += self.parts.store.remove(request).await?;
+        Ok(())
+    }
+
+    /// The others do not have to stay because of one that cannot go, or because together they are too much.
+    async fn remove_singly(
+        &self,
+        round: &mut Round,
+        ids: &[ExecutionId],
+        cutoff: Cutoff,
+    ) -> Option<ExecutionId> {
+        for id in ids {
+            if let Err(error) = self.remove_at_once(round, &[*id], cutoff).await {
+                tracing::warn!(%error, execution = %id, "cannot be removed");
+                round.collected.failed += 1;
+            }
+            if round.is_over(self.parts.now()) {
+                return Some(*id);
+            }
+        }
+        None
     }
 
     /// Of every schema there ever was, in order of id.
@@ -262,7 +335,11 @@ impl Retention {
         if let Some(wish) = self.wishes.get(&(schema_id, version)) {
             return Ok(*wish);
         }
-        let record = self.parts.store.version(schema_id, version).await?;
+        let record = match self.parts.store.version(schema_id, version).await {
+            // One that is damaged is no reason to keep all others.
+            Err(StoreError::Corrupt(_)) => None,
+            read => read?,
+        };
         let wish = record.as_ref().and_then(|record| read(&record.definition));
         if wish.is_none() {
             tracing::warn!(%schema_id, version, "its retention cannot be read; its executions are kept");
@@ -274,7 +351,10 @@ impl Retention {
 impl Round {
     /// Not before it has got on a little.
     fn is_over(&self, now: Timestamp) -> bool {
-        let enough = !self.dry && self.collected.removed.executions >= PER_TICK;
+        let Collected {
+            removed, failed, ..
+        } = &self.collected;
+        let enough = !self.dry && (removed.executions >= PER_TICK || *failed >= FAILED_MAX);
         self.pages > 0 && (enough || now >= self.until)
     }
 
@@ -321,8 +401,17 @@ fn all_gone_before(policies: &[Policy], now: Timestamp) -> Option<Timestamp> {
 
 fn report(collected: &Collected) {
     let Collected {
-        removed, reclaimed, ..
+        removed,
+        reclaimed,
+        failed,
+        ..
     } = collected;
+    if *failed > 0 {
+        tracing::warn!(
+            failed,
+            "executions past their retention could not be removed"
+        );
+    }
     if removed.executions > 0 || !reclaimed.tables.is_empty() {
         tracing::info!(?removed, ?reclaimed, "removed what was past its retention");
     }

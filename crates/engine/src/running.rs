@@ -30,6 +30,8 @@ pub(crate) struct Running {
     shutting_down: AtomicBool,
     /// Something was entered: the heartbeat has work again.
     pub(crate) entered: Notify,
+    doubtful: Mutex<Vec<ExecutionId>>,
+    doubted: Notify,
 }
 
 struct Entry {
@@ -97,7 +99,7 @@ impl Running {
     }
 
     /// Takes in what a heartbeat brought back for the leases it asked for.
-    pub(crate) fn renewed(&self, asked: &[(ExecutionId, Uuid)], beats: &[Beat], until: Timestamp) {
+    pub(crate) fn renewed(&self, asked: &[(ExecutionId, Uuid)], beats: &[Beat]) {
         let mut entries = lock(&self.entries);
         for (id, token) in asked {
             let Some(entry) = entries.get_mut(id).filter(|entry| entry.token == *token) else {
@@ -108,7 +110,7 @@ impl Running {
                 .find(|beat| beat.execution_id == *id && beat.token == *token)
             {
                 Some(beat) if beat.stop_requested => entry.interrupt(Interruption::Stop),
-                Some(_) => entry.lease_until = entry.lease_until.max(until),
+                Some(beat) => entry.lease_until = entry.lease_until.max(beat.until),
                 None => entry.interrupt(Interruption::LeaseLost),
             }
         }
@@ -124,9 +126,36 @@ impl Running {
         }
     }
 
+    /// When the first lease is to be given up, if it is not renewed before.
+    pub(crate) fn first_expiry(&self) -> Option<Timestamp> {
+        let entries = lock(&self.entries);
+        let open = entries
+            .values()
+            .filter(|entry| entry.interruption.borrow().is_none());
+        open.map(|entry| entry.lease_until).min()
+    }
+
+    /// Somebody says that this execution was stopped. That is a word; the store knows whether it is so.
     pub(crate) fn stop(&self, id: ExecutionId) {
-        if let Some(entry) = lock(&self.entries).get(&id) {
-            entry.interrupt(Interruption::Stop);
+        if lock(&self.entries).contains_key(&id) {
+            lock(&self.doubtful).push(id);
+            self.doubted.notify_one();
+        }
+    }
+
+    /// The leases of executions that may have been stopped.
+    pub(crate) async fn doubtful(&self, now: impl Fn() -> Timestamp) -> Vec<(ExecutionId, Uuid)> {
+        loop {
+            let ids = std::mem::take(&mut *lock(&self.doubtful));
+            let held = self.to_renew(now());
+            let leases: Vec<_> = held
+                .into_iter()
+                .filter(|(id, _)| ids.contains(id))
+                .collect();
+            if !leases.is_empty() {
+                return leases;
+            }
+            self.doubted.notified().await;
         }
     }
 }

@@ -125,12 +125,12 @@ impl Scheduler {
             let (count, waiting) = (admitted.dispatches.len(), admitted.waiting);
             self.parts.metrics.scheduler.looked(count, waiting);
             let full = count == BATCH as usize;
-            for dispatch in admitted.dispatches {
+            for dispatch in &admitted.dispatches {
                 self.parts
                     .hints
                     .changed(dispatch.execution_id, News::default());
-                self.parts.publish(dispatch).await;
             }
+            self.parts.publish_all(admitted.dispatches).await;
             if !full {
                 self.parts.lines.note_waiting(admitted.waiting);
                 return Ok(self.next_look(admitted.waiting, admitted.look_again_at));

@@ -223,12 +223,14 @@ impl Timers {
                 self.parts.line_changed();
             }
             fired = due;
-            for dispatch in woken {
+            for dispatch in &woken {
                 self.parts
                     .hints
                     .changed(dispatch.execution_id, News::default());
-                self.parts.publish(dispatch).await;
             }
+            self.parts.publish_all(woken).await;
+            // A long row of them takes its time; the locks must not run out meanwhile.
+            self.hold_shards().await?;
         }
     }
 }

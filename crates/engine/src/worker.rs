@@ -110,7 +110,7 @@ impl Handle {
         if let Hint::Stop { execution_id } = hint {
             self.running.stop(*execution_id);
         }
-        self.parts.hints.heard(hint);
+        self.parts.hints.heard(hint, self.parts.now());
     }
 
     /// Executions in this worker's hands.

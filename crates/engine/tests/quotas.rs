@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use pawl_engine::control::{Control, StartRequest};
+use pawl_engine::insight::doctor;
 use pawl_engine::scheduler::Scheduler;
 use pawl_engine::worker::Worker;
 use pawl_engine::{Options, Parts};
@@ -23,6 +24,7 @@ use pawl_kernel::schema;
 use pawl_kernel::time::{Clock, Timestamp};
 use pawl_sqlite::{EmbeddedQueue, SqliteStore};
 use pawl_testkit::clock::SeededEntropy;
+use pawl_testkit::model::ModelStore;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -319,4 +321,79 @@ async fn judge(store: &Arc<dyn Store>, started: &[(ExecutionId, Limits)]) {
         .map(|quota| (quota.name.as_str(), quota.used))
         .collect();
     assert_eq!(left, [("tenant:acme", 0)]);
+}
+
+/// Three executions of `acme`, and a quota whose process died before it had counted any of them.
+async fn half_set(store: &Arc<dyn Store>, source: Source) -> (Parts, Control, SetQuota) {
+    let parts = parts(store, &Arc::new(EmbeddedQueue::default()), 1);
+    let control = Control::new(parts.clone(), None);
+    let schema = save(store, 1, json!({})).await;
+    for _ in 0..3 {
+        let request = StartRequest {
+            tenant: Some("acme".into()),
+            created_by: "test".into(),
+            ..StartRequest::default()
+        };
+        control.start_version(schema, 1, request).await.unwrap();
+    }
+    let set = SetQuota {
+        name: "tenant:acme".parse().unwrap(),
+        limit: 2,
+        rate: None,
+        source,
+    };
+    let now = RealClock.now();
+    assert_eq!(store.set_quota(set.clone(), now).await.unwrap().used, 0);
+    (parts, control, set)
+}
+
+async fn on_both(test: impl AsyncFn(Arc<dyn Store>)) {
+    test(Arc::new(ModelStore::default())).await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path(), pawl_sqlite::Options::default()).unwrap();
+    test(Arc::new(store)).await;
+}
+
+async fn used(store: &Arc<dyn Store>) -> u64 {
+    let quota = store.quota("tenant:acme".parse().unwrap()).await.unwrap();
+    quota.unwrap().used
+}
+
+#[tokio::test]
+async fn a_quota_set_again_counts_whom_the_first_try_left_out() {
+    on_both(async |store| {
+        let (_, control, set) = half_set(&store, Source::Api).await;
+        assert_eq!(control.set_quota(set).await.unwrap().used, 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_start_with_the_same_configuration_counts_whom_the_last_one_left_out() {
+    on_both(async |store| {
+        let (_, control, set) = half_set(&store, Source::Config).await;
+        control.configure_quotas(vec![set]).await.unwrap();
+        assert_eq!(used(&store).await, 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_doctor_sees_who_was_there_before_a_quota_and_does_not_count() {
+    on_both(async |store| {
+        let (parts, ..) = half_set(&store, Source::Api).await;
+        for (fix, expected) in [(false, 0), (true, 3)] {
+            let report = doctor::examine(&parts, fix).await.unwrap();
+            let found: Vec<_> = report
+                .findings
+                .iter()
+                .map(|finding| (finding.problem, finding.quota.as_deref(), finding.fixed))
+                .collect();
+            assert_eq!(found, [("not_counted", Some("tenant:acme"), fix); 3]);
+            assert_eq!(used(&store).await, expected);
+        }
+        let report = doctor::examine(&parts, false).await.unwrap();
+        assert!(report.findings.is_empty(), "{:?}", report.findings);
+    })
+    .await;
 }

@@ -10,7 +10,7 @@ pub struct Facts {
     pub schema_name: String,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
     roots: Map<String, Value>,
     bytes: usize,

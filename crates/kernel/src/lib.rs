@@ -14,6 +14,7 @@ pub mod node;
 pub mod planted;
 pub mod ports;
 pub mod quota;
+pub mod recent;
 pub mod schema;
 pub mod time;
 pub mod transition;

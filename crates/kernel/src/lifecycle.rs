@@ -24,7 +24,7 @@ pub use admit::{admit, stand_in_line};
 pub use claim::{ClaimDecision, ClaimRequest, Skip, claim};
 pub use command::{Command, ContinueMode, Refusal, command};
 pub use commit::{CommitRefusal, commit};
-pub use reap::{reap, recover, release};
+pub use reap::{Release, reap, recover, release};
 pub use wake::fire;
 
 use serde_json::json;

@@ -1,4 +1,6 @@
-SELECT l.group_id, l.key, l.waiting, count(i.execution_id)
+-- What lanes say of how many wait in them, and how many do. NULL: there is no such lane, although somebody stands in it.
+SELECT group_id, key, l.waiting, coalesce(i.waiting, 0)
 FROM admission_lanes l
-LEFT JOIN admission_line i ON i.group_id = l.group_id AND i.key = l.key
-GROUP BY l.group_id, l.key, l.waiting
+FULL JOIN (
+    SELECT group_id, key, count(*) AS waiting FROM admission_line GROUP BY group_id, key
+) i USING (group_id, key)

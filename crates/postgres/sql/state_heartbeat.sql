@@ -8,4 +8,4 @@ WITH mine AS (
 UPDATE execution_state s SET lease_until = greatest(s.lease_until, $3::timestamptz)
 FROM mine
 WHERE s.execution_id BETWEEN mine.execution_id AND mine.execution_id
-RETURNING s.execution_id, s.lease_token, s.control IS NOT NULL, s.hold IS NOT NULL
+RETURNING s.execution_id, s.lease_token, s.control IS NOT NULL, s.lease_until

@@ -3,6 +3,8 @@
 --
 -- `BETWEEN x AND x` is an equality that the planner cannot hash or merge: rows are looked up one by one along the
 -- key, in the order of the ids given, so that two batches lock in the same order and no plan ever scans the table.
+-- The commit's random id is compared too: after a failover that lost commits, another history may have come to the same
+-- version.
 -- A heartbeat may have extended the lease since; a commit does not shorten it.
 WITH done AS (
     UPDATE execution_state s SET
@@ -20,23 +22,25 @@ WITH done AS (
         $9::timestamptz[], $10::smallint[], $11::uuid[], $12::timestamptz[], $13::text[], $14::smallint[],
         $15::smallint[], $16::bigint[], $17::text[], $18::uuid[], $19::timestamptz[], $20::uuid[], $21::integer[],
         $22::boolean[], $23::text[], $24::timestamptz[], $25::timestamptz[], $26::bigint[], $27::bigint[],
-        $28::bigint[], $29::timestamptz[], $30::bigint[], $31::uuid[], $32::bigint[]
+        $28::bigint[], $29::timestamptz[], $30::bigint[], $31::uuid[], $32::bigint[],
+        $33::uuid[]
     ) AS u (
         execution_id, seq, current_node_id, prev_node_id, entered_at, attempt, attempts, effect_key, not_before,
         wait_kind, wait_id, wake_at, wait_name, hold, control, inbox, lease_owner, lease_token, lease_until,
         commit_id, recoveries, interrupted, debug, deadline_at, next_sweep_at, calls_spent, bytes_spent, version,
-        updated_at, old_version, old_token, lines
+        updated_at, old_version, old_token, lines, old_commit_id
     )
     WHERE s.execution_id BETWEEN u.execution_id AND u.execution_id
       AND s.version = u.old_version
       AND s.lease_token IS NOT DISTINCT FROM u.old_token
+      AND s.commit_id IS NOT DISTINCT FROM u.old_commit_id
     RETURNING s.execution_id, s.log_lines - u.lines AS lines_before
 ), changed AS (
     UPDATE executions e SET
         status = coalesce(x.status, e.status), output = coalesce(x.output, e.output), error = coalesce(x.error, e.error),
         finished_at = coalesce(x.finished_at, e.finished_at), started_at = coalesce(x.started_at, e.started_at)
     FROM unnest(
-        $33::uuid[], $34::smallint[], $35::json[], $36::json[], $37::timestamptz[], $38::timestamptz[]
+        $34::uuid[], $35::smallint[], $36::json[], $37::json[], $38::timestamptz[], $39::timestamptz[]
     ) AS x (id, status, output, error, finished_at, started_at)
     JOIN done ON done.execution_id = x.id
     WHERE e.id BETWEEN x.id AND x.id
@@ -49,9 +53,9 @@ WITH done AS (
         t.execution_id, t.seq, t.node_id, t.node_type, t.prev_node_id, t.next_node_id, t.input, t.output, t.changes,
         t.status, t.error, t.attempts, t.started_at, t.finished_at, t.version
     FROM unnest(
-        $39::uuid[], $40::bigint[], $41::text[], $42::text[], $43::text[], $44::text[], $45::json[], $46::json[],
-        $47::json[], $48::smallint[], $49::json[], $50::json[], $51::timestamptz[], $52::timestamptz[],
-        $53::bigint[]
+        $40::uuid[], $41::bigint[], $42::text[], $43::text[], $44::text[], $45::text[], $46::json[], $47::json[],
+        $48::json[], $49::smallint[], $50::json[], $51::json[], $52::timestamptz[], $53::timestamptz[],
+        $54::bigint[]
     ) AS t (
         execution_id, seq, node_id, node_type, prev_node_id, next_node_id, input, output, changes, status, error,
         attempts, started_at, finished_at, version
@@ -62,14 +66,14 @@ WITH done AS (
     SELECT l.execution_id,
            l.line + done.lines_before, l.seq, l.node_id, l.level, l.message, l.created_at
     FROM unnest(
-        $54::uuid[], $55::bigint[], $56::bigint[], $57::text[], $58::text[], $59::text[], $60::timestamptz[]
+        $55::uuid[], $56::bigint[], $57::bigint[], $58::text[], $59::text[], $60::text[], $61::timestamptz[]
     ) AS l (execution_id, line, seq, node_id, level, message, created_at)
     JOIN done ON done.execution_id = l.execution_id
 ), waiting AS (
     INSERT INTO incoming_queue (shard_id, created_at, action_id, action_guid, scheduled_at)
     SELECT q.shard_id, q.created_at, q.action_id, q.action_guid, q.scheduled_at
     FROM unnest(
-        $61::integer[], $62::timestamptz[], $63::text[], $64::uuid[], $65::timestamptz[], $66::uuid[]
+        $62::integer[], $63::timestamptz[], $64::text[], $65::uuid[], $66::timestamptz[], $67::uuid[]
     ) AS q (shard_id, created_at, action_id, action_guid, scheduled_at, execution_id)
     JOIN done ON done.execution_id = q.execution_id
     ON CONFLICT (shard_id, action_id, action_guid)

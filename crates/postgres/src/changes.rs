@@ -44,6 +44,7 @@ impl Decided {
         Loaded {
             execution,
             state: self.change.state,
+            whole: self.before.whole,
         }
     }
 
@@ -165,7 +166,7 @@ pub(crate) async fn write_queued(session: &Session, decided: &[Decided]) -> Outc
 
 fn transition_columns<'a>(decided: &[&'a Decided], shards: u32) -> [Columns<'a>; 5] {
     let kinds = sql::TRANSITIONS_WRITE.kinds();
-    let (states, rest) = kinds.split_at(32);
+    let (states, rest) = kinds.split_at(33);
     let (executions, rest) = rest.split_at(6);
     let (steps, rest) = rest.split_at(15);
     let (logs, timers) = rest.split_at(7);
@@ -180,6 +181,7 @@ fn transition_columns<'a>(decided: &[&'a Decided], shards: u32) -> [Columns<'a>;
         states.count(before.version);
         states.uuid(before.lease.as_ref().map(|lease| lease.token));
         states.count(change.logs.len() as u64);
+        states.uuid(before.commit_id);
         put_outcome(&mut executions, change);
         for step in change.steps.iter() {
             put_step(&mut steps, before.execution_id, step, change.state.version);

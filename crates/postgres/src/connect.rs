@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use rustls::client::WebPkiServerVerifier;
@@ -44,6 +45,10 @@ const HINTS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Milliseconds after which the server ends a transaction that nobody goes on with: a process that was frozen must not
+/// keep its locks.
+const IDLE_LIMIT: u32 = 10_000;
+
 pub(crate) struct Connector {
     config: Config,
     tls: Option<MakeRustlsConnect>,
@@ -52,6 +57,8 @@ pub(crate) struct Connector {
     statement_timeout: Duration,
     lock_timeout: Duration,
     connect_timeout: Duration,
+    /// See [`Session`].
+    pub(crate) questions: Arc<AtomicU64>,
 }
 
 /// How far the server's certificate is looked at.
@@ -93,6 +100,7 @@ impl Connector {
             statement_timeout: options.statement_timeout,
             lock_timeout: options.lock_timeout,
             connect_timeout: options.connect_timeout,
+            questions: Arc::default(),
         })
     }
 
@@ -145,6 +153,7 @@ impl Connector {
         Ok(Session::new(
             client,
             self.pooler.then(|| self.prelude(settings)),
+            self.questions.clone(),
         ))
     }
 
@@ -169,8 +178,8 @@ impl Connector {
 
     fn startup(&self, settings: &str) -> String {
         format!(
-            "-c search_path={} -c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout=10000 \
-             -c default_transaction_isolation=read\\ committed -c timezone=UTC {settings}",
+            "-c search_path={} -c statement_timeout={} -c lock_timeout={} \
+             -c idle_in_transaction_session_timeout={IDLE_LIMIT} -c default_transaction_isolation=read\\ committed -c timezone=UTC {settings}",
             self.schema,
             self.statement_timeout.as_millis(),
             self.lock_timeout.as_millis(),
@@ -186,7 +195,8 @@ impl Connector {
             .map(|setting| format!("; SET LOCAL {setting}"))
             .collect();
         format!(
-            "BEGIN; SET LOCAL search_path = {}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}{local}",
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = {}; SET LOCAL statement_timeout = {}; \
+             SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = {IDLE_LIMIT}{local}",
             self.schema,
             self.statement_timeout.as_millis(),
             self.lock_timeout.as_millis(),

@@ -11,6 +11,9 @@ pub(crate) enum Fault {
     /// No connection could be had: nothing was sent.
     #[error("{0}")]
     Unreachable(String),
+    /// Somebody was in the way; nothing was written, and the connection is whole.
+    #[error("{0}")]
+    Busy(String),
     /// No answer in time: it may have happened.
     #[error("no answer within {0:?}")]
     Late(std::time::Duration),
@@ -40,15 +43,15 @@ impl Fault {
     pub(crate) fn breaks_connection(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Late(_) => true,
-            Self::Rejected(_) | Self::Corrupt(_) => false,
-            Self::Sql(error) => error.is_closed() || error.code().is_none_or(ends_session),
+            Self::Rejected(_) | Self::Corrupt(_) | Self::Busy(_) => false,
+            Self::Sql(error) => error.is_closed() || error.code().is_none_or(ends_use),
         }
     }
 
     /// For something that was meant to write.
     pub(crate) fn of_write(&self) -> StoreError {
         match self {
-            Self::Unreachable(text) => StoreError::Unavailable(text.clone()),
+            Self::Unreachable(text) | Self::Busy(text) => StoreError::Unavailable(text.clone()),
             Self::Late(_) => StoreError::Unknown(self.to_string()),
             Self::Rejected(text) => StoreError::Rejected(text.clone()),
             Self::Corrupt(text) => StoreError::Corrupt(text.clone()),
@@ -78,7 +81,7 @@ impl Fault {
                 sql_fault(error, StoreError::Unknown),
                 StoreError::Rejected(_)
             ),
-            Self::Unreachable(_) | Self::Late(_) => false,
+            Self::Unreachable(_) | Self::Busy(_) | Self::Late(_) => false,
         }
     }
 }
@@ -106,6 +109,12 @@ fn sql_fault(error: &tokio_postgres::Error, lost: fn(String) -> StoreError) -> S
         // must not fail because of it.
         _ => StoreError::Unavailable(text),
     }
+}
+
+/// The server may also take no writes any more: it was the first one before a failover, and whoever connects anew finds
+/// the one that is now.
+fn ends_use(code: &SqlState) -> bool {
+    ends_session(code) || *code == SqlState::READ_ONLY_SQL_TRANSACTION
 }
 
 /// Connection exceptions, and the server going down: a commit may have been made before the word came.

@@ -1,12 +1,12 @@
 //! The step protocol on PostgreSQL: lock, load, ask the lifecycle, write.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
-use futures_util::future::join3;
+use futures_util::future::{join, join3};
 use pawl_kernel::execution::Signal;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle::{self, ClaimDecision, ClaimRequest, Command, Refusal, Skip};
+use pawl_kernel::lifecycle::{self, ClaimDecision, ClaimRequest, Command, Refusal, Release, Skip};
 use pawl_kernel::ports::store::{
     Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
     ExecutionStore, History, NewExecution, Probe, StoreResult,
@@ -16,8 +16,9 @@ use pawl_kernel::transition::{Applied, Change, Snapshot, Transition};
 use uuid::Uuid;
 
 use crate::changes::{self, Decided};
-use crate::commits::{by_id, lock_heads};
 use crate::error::{Fault, Outcome};
+use crate::heads::{by_id, lock_free_heads, lock_heads};
+use crate::hot::Hot;
 use crate::rows::{self, Loaded, Reader};
 use crate::session::Session;
 use crate::value::{Text, Time};
@@ -32,12 +33,24 @@ impl ExecutionStore for PostgresStore {
     async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>> {
         let (hot, shards) = (self.hot.clone(), self.shards);
         let done = self.writers.run(move |session| async move {
-            let (claims, decided) = claim(&session, &requests, now, shards).await?;
-            for one in decided {
-                let after = one.after();
-                hot.remember(&after.execution, &after.state);
+            let mut taken = claim_by_guess(&session, &requests, &hot, now, shards).await?;
+            let rest = requests
+                .iter()
+                .filter(|request| !taken.contains_key(&request.lease.token));
+            let rest: Vec<&ClaimRequest> = rest.collect();
+            let mut slow = Vec::new().into_iter();
+            if !rest.is_empty() {
+                let (claims, decided) = claim(&session, &rest, now, shards).await?;
+                for one in decided {
+                    hot.remember(one.after());
+                }
+                slow = claims.into_iter();
             }
-            Ok(claims)
+            let claims = requests.iter().filter_map(|request| {
+                let guessed = taken.remove(&request.lease.token);
+                guessed.or_else(|| slow.next())
+            });
+            Ok(claims.collect())
         });
         done.await.map_err(|fault| fault.of_write())
     }
@@ -59,14 +72,14 @@ impl ExecutionStore for PostgresStore {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
-        begun: bool,
+        how: Release,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
         let tokens: HashMap<ExecutionId, Uuid> = leases.into_iter().collect();
         let ids = tokens.keys().map(|id| id.0).collect();
         let decide = move |loaded: &Loaded| {
             let token = *tokens.get(&loaded.execution.id)?;
-            lifecycle::release(&loaded.execution, &loaded.state, token, begun, now)
+            lifecycle::release(&loaded.execution, &loaded.state, token, how, now)
         };
         let decided = self.decide(ids, decide).await?;
         Ok(decided.iter().filter_map(Decided::dispatch).collect())
@@ -129,6 +142,26 @@ impl PostgresStore {
         });
         done.await.map_err(|fault| fault.of_write())
     }
+
+    /// The same for those that nobody has locked.
+    pub(crate) async fn decide_free<D>(
+        &self,
+        ids: Vec<Uuid>,
+        decide: D,
+    ) -> StoreResult<Vec<Decided>>
+    where
+        D: Fn(&Loaded) -> Option<Change> + Send + Sync + 'static,
+    {
+        let shards = self.shards;
+        let done = self.vital.run(move |session| async move {
+            session.begin().await?;
+            let free = lock_free_heads(&session, ids).await?;
+            let decided = decide_all(free.rows, decide);
+            changes::write_all(&session, &decided, shards).await?;
+            Ok(decided)
+        });
+        done.await.map_err(|fault| fault.of_write())
+    }
 }
 
 /// In id order, which is the order of writing.
@@ -147,10 +180,55 @@ pub(crate) fn decide_all(
     decided
 }
 
+/// What this worker has just handed on is taken with one statement. Returns what was taken, by the token of its lease;
+/// whatever was not as guessed is left to [`claim`].
+async fn claim_by_guess(
+    session: &Session,
+    requests: &[ClaimRequest],
+    hot: &Hot,
+    now: Timestamp,
+    shards: u32,
+) -> Outcome<HashMap<Uuid, Claim>> {
+    let decide = |request: &ClaimRequest| {
+        let before = hot.take_for(request)?;
+        let ClaimDecision::Take(change) =
+            lifecycle::claim(&before.execution, &before.state, request, now)
+        else {
+            return None;
+        };
+        let decided = Decided {
+            before,
+            change: *change,
+        };
+        let plain = decided.is_plain();
+        plain.then(|| (decided.id(), (request.lease.token, decided)))
+    };
+    let guessed: BTreeMap<_, _> = requests.iter().filter_map(decide).collect();
+    if guessed.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let decided: Vec<&Decided> = guessed.values().map(|(_, decided)| decided).collect();
+    let done = changes::write(session, &decided, shards, true).await?;
+    let written = guessed.into_iter().filter(|(id, _)| done.contains(id));
+    let claims = written.map(|(_, (token, decided))| {
+        let Loaded {
+            execution, state, ..
+        } = decided.after();
+        hot.remember(Loaded {
+            execution: execution.clone(),
+            state: state.clone(),
+            whole: true,
+        });
+        let claimed = Claimed { execution, state };
+        (token, Claim::Taken(Box::new(claimed)))
+    });
+    Ok(claims.collect())
+}
+
 /// One message may be there twice; only the first can take the lease.
 async fn claim(
     session: &Session,
-    requests: &[ClaimRequest],
+    requests: &[&ClaimRequest],
     now: Timestamp,
     shards: u32,
 ) -> Outcome<(Vec<Claim>, Vec<Decided>)> {
@@ -180,7 +258,7 @@ async fn claim(
 
 fn decide_claims(
     mut rows: HashMap<ExecutionId, Loaded>,
-    requests: &[ClaimRequest],
+    requests: &[&ClaimRequest],
     now: Timestamp,
 ) -> (Vec<Claim>, Vec<Decided>) {
     let mut claims = Vec::with_capacity(requests.len());
@@ -205,7 +283,11 @@ fn decide_claims(
             None => before.clone(),
             Some(change) => {
                 let Claimed { execution, state } = taken(&before, change);
-                Loaded { execution, state }
+                Loaded {
+                    execution,
+                    state,
+                    whole: true,
+                }
             }
         };
         rows.insert(request.execution_id, after);
@@ -274,7 +356,7 @@ fn read_beat(row: &tokio_postgres::Row) -> Outcome<Beat> {
         execution_id: ExecutionId(reader.get()?),
         token: reader.get()?,
         stop_requested: reader.get()?,
-        held: reader.get()?,
+        until: reader.time()?,
     })
 }
 
@@ -346,9 +428,16 @@ async fn open_signals(session: &Session, id: ExecutionId) -> Outcome<(u64, Vec<S
 
 async fn history(session: &Session, id: ExecutionId, seq: u64) -> Outcome<History> {
     let up_to = i64::try_from(seq).unwrap_or(i64::MAX);
-    let rows = session
-        .alone(&sql::SNAPSHOT_NEWEST, &[&id.0, &up_to])
-        .await?;
+    let kinds = [&sql::SNAPSHOT_NEWEST, &sql::STEPS_SINCE_SNAPSHOT];
+    session.ready(&kinds).await?;
+    // A snapshot is written with the last step it contains: none comes later for steps that are there already, so both
+    // statements see the same newest one.
+    let (snapshot, steps) = join(
+        session.alone(&sql::SNAPSHOT_NEWEST, &[&id.0, &up_to]),
+        session.alone(&sql::STEPS_SINCE_SNAPSHOT, &[&id.0, &up_to]),
+    )
+    .await;
+    let (rows, steps) = (snapshot?, steps?);
     let snapshot = match rows.first() {
         None => None,
         Some(row) => {
@@ -359,12 +448,7 @@ async fn history(session: &Session, id: ExecutionId, seq: u64) -> Outcome<Histor
             })
         }
     };
-    let after = snapshot.as_ref().map_or(0, |snapshot| snapshot.seq);
-    let after = i64::try_from(after).unwrap_or(i64::MAX);
-    let rows = session
-        .alone(&sql::STEPS_BETWEEN, &[&id.0, &after, &up_to, &i64::MAX])
-        .await?;
-    let steps = rows
+    let steps = steps
         .iter()
         .map(|row| rows::step(row).map(|(step, _)| step))
         .collect::<Outcome<_>>()?;

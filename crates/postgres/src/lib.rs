@@ -16,6 +16,7 @@ mod connect;
 mod creates;
 mod error;
 mod executions;
+mod heads;
 mod hot;
 mod keys;
 mod letters;
@@ -35,6 +36,7 @@ mod value;
 mod workers;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 pub use clock::DatabaseClock;
 pub use migrations::MigrationError;
@@ -118,7 +120,12 @@ impl PostgresStore {
             writers: pool(options.writers, LOOKUPS),
             readers: pool(options.readers, LISTS),
             vital,
-            upkeep: pool(1, LISTS),
+            upkeep: Arc::new(Pool::new(
+                connector.clone(),
+                1,
+                limit.max(retention::TIME_LIMIT),
+                LISTS,
+            )),
             hot,
             shards: options.timer_shards.max(1),
             batches,
@@ -131,6 +138,11 @@ impl PostgresStore {
     /// The database's time: leases and timers are measured by it.
     pub fn clock(&self) -> Arc<DatabaseClock> {
         self.clock.clone()
+    }
+
+    /// How often this process has asked the server anything: statements, and words like BEGIN.
+    pub fn questions(&self) -> u64 {
+        self.connector.questions.load(Ordering::Relaxed)
     }
 
     /// How many jobs of the committers shared a transaction.

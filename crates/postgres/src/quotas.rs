@@ -1,12 +1,14 @@
 //! Quotas on PostgreSQL. [`line`] is what happens within the transactions that create and end executions, [`admit`] what
-//! a scheduler does; here are the verbs of operators and doctors.
+//! a scheduler does; here are the verbs of operators and doctors, of whom [`rest`] counts those who were there before a
+//! quota, and [`recount`] looks whether the counters are right.
 
 mod admit;
 mod line;
+mod recount;
+mod rest;
 mod rows;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Duration;
+use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
 use pawl_kernel::execution::Execution;
@@ -22,16 +24,12 @@ use uuid::Uuid;
 pub(crate) use line::{create, follow};
 pub(crate) use rows::KnownNames;
 
-use crate::commits::lock_heads;
 use crate::error::{Fault, Outcome};
+use crate::heads::lock_heads;
 use crate::rows::{Loaded, Reader, head};
 use crate::session::Session;
 use crate::value::{Columns, Text};
 use crate::{PostgresStore, sql};
-
-/// How long a new quota waits for executions that were being created without it.
-const SETTLE_TRIES: u32 = 40;
-const SETTLE_PAUSE: Duration = Duration::from_millis(25);
 
 #[async_trait]
 impl QuotaStore for PostgresStore {
@@ -116,6 +114,10 @@ impl QuotaStore for PostgresStore {
         done.await.map_err(|fault| fault.of_read())
     }
 
+    async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64> {
+        self.count_everybody(name, now).await
+    }
+
     async fn count_in(
         &self,
         name: QuotaName,
@@ -141,16 +143,30 @@ impl QuotaStore for PostgresStore {
     }
 
     async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>> {
-        let done = self
-            .writers
-            .run(move |session| async move { recount(&session, fix, now).await });
-        done.await.map_err(|fault| fault.of_write())
+        let look = self
+            .upkeep
+            .run(|session| async move { recount::look(&session).await });
+        let found = look.await.map_err(|fault| fault.of_read())?;
+        if !fix {
+            return Ok(found.quotas);
+        }
+        let mut names = found.of_lanes;
+        names.extend(found.quotas.into_iter().map(|wrong| wrong.name));
+        let mut mended = Vec::new();
+        for name in names {
+            let mend = self
+                .upkeep
+                .run(move |session| async move { recount::mend(&session, &name, now).await });
+            mended.extend(mend.await.map_err(|fault| fault.of_write())?);
+        }
+        Ok(mended)
     }
 }
 
-/// When it returns, every execution that was being created without knowing of the quota is there to be counted.
+/// From now on it holds for whoever comes. That those who were there before do not count yet is noted.
 async fn set_quota(session: &Session, set: &SetQuota, now: Timestamp) -> Outcome<Quota> {
     session.ready(rows::STATEMENTS).await?;
+    session.ready(&[&sql::QUOTA_UNCOUNT]).await?;
     session.begin().await?;
     let names = BTreeSet::from([&set.name]);
     let locked = rows::lock_with(session, &names, &names, now).await?;
@@ -159,38 +175,23 @@ async fn set_quota(session: &Session, set: &SetQuota, now: Timestamp) -> Outcome
     let was_set = quota.source.is_some();
     quota.set(Some((set.source, set.limit, set.rate)), now);
     rows::put(session, std::slice::from_ref(&quota), now).await?;
-    let number = next_epoch(session).await?;
-    session.commit().await?;
+    let change = next_epoch(session).await?;
     if !was_set {
-        settle(session, &number).await?;
+        let name = Text::new(set.name.as_str());
+        session.rows(&sql::QUOTA_UNCOUNT, &[&name, &change]).await?;
     }
+    session.commit().await?;
     Ok(quota)
 }
 
-/// The number of this transaction.
-async fn next_epoch(session: &Session) -> Outcome<String> {
+/// The number of this change of what operators have set.
+async fn next_epoch(session: &Session) -> Outcome<i64> {
     session.ready(&[&sql::QUOTA_EPOCH_NEXT]).await?;
     let rows = session.rows(&sql::QUOTA_EPOCH_NEXT, &[]).await?;
     match rows.first() {
-        Some(row) => Reader::new(row).text(),
+        Some(row) => Reader::new(row).get(),
         None => Err(Fault::Corrupt("the table quota_epoch is empty".into())),
     }
-}
-
-/// Waits, for a while, until every transaction that began before this one has ended.
-async fn settle(session: &Session, number: &str) -> Outcome<()> {
-    let number = Text::new(number);
-    for _ in 0..SETTLE_TRIES {
-        let rows = session.alone(&sql::QUOTA_EPOCH_SETTLED, &[&number]).await?;
-        if rows.first().map_or(Ok(true), |row| row.try_get(0))? {
-            return Ok(());
-        }
-        tokio::time::sleep(SETTLE_PAUSE).await;
-    }
-    tracing::warn!(
-        "a long transaction is under way; what it starts is not counted by the new quota"
-    );
-    Ok(())
 }
 
 async fn remove_quota(session: &Session, name: &QuotaName, now: Timestamp) -> Outcome<bool> {
@@ -424,90 +425,4 @@ async fn mend(
     }
     line::put_in_line(session, lost, &book, now).await?;
     rows::put(session, &book.close(), now).await
-}
-
-/// With all quotas locked nobody comes, goes or stands in line.
-async fn recount(session: &Session, fix: bool, now: Timestamp) -> Outcome<Vec<Recount>> {
-    session.ready(rows::STATEMENTS).await?;
-    let all = session.begin_with(&sql::QUOTAS_LOCK_ALL, &[]).await?;
-    let all: Vec<Quota> = all.iter().map(rows::quota).collect::<Outcome<_>>()?;
-    let used = really_used(session).await?;
-    let waiting = really_waiting(session, fix).await?;
-    let mut found = Vec::new();
-    let mut right = Vec::new();
-    for mut quota in all {
-        let of = |counts: &BTreeMap<QuotaName, u64>| counts.get(&quota.name).copied().unwrap_or(0);
-        let (really_used, really_waiting) = (of(&used), of(&waiting));
-        if (quota.used, quota.waiting) == (really_used, really_waiting) {
-            continue;
-        }
-        found.push(Recount {
-            name: quota.name.clone(),
-            used: quota.used,
-            really_used,
-            waiting: quota.waiting,
-            really_waiting,
-        });
-        quota.used = really_used;
-        quota.waiting = really_waiting;
-        quota.updated_at = now;
-        right.push(quota);
-    }
-    if fix && !right.is_empty() {
-        session.ready(&[&sql::QUOTA_HOLDERS_STRAY]).await?;
-        let names: Vec<Text<'_>> = right.iter().map(|q| Text::new(q.name.as_str())).collect();
-        session.rows(&sql::QUOTA_HOLDERS_STRAY, &[&names]).await?;
-        rows::put(session, &right, now).await?;
-    }
-    session.commit().await?;
-    Ok(found)
-}
-
-async fn really_used(session: &Session) -> Outcome<BTreeMap<QuotaName, u64>> {
-    session.ready(&[&sql::QUOTA_HOLDERS_COUNT]).await?;
-    let rows = session.rows(&sql::QUOTA_HOLDERS_COUNT, &[]).await?;
-    let read = |row| {
-        let mut reader = Reader::new(row);
-        Ok((rows::name(&mut reader)?, reader.count()?))
-    };
-    rows.iter().map(read).collect()
-}
-
-/// Counts the line itself; with `fix` the lanes are told.
-async fn really_waiting(session: &Session, fix: bool) -> Outcome<BTreeMap<QuotaName, u64>> {
-    let statements = [
-        &sql::ADMISSION_GROUPS,
-        &sql::ADMISSION_LANES_ALL,
-        &sql::ADMISSION_LANES_COUNTED,
-    ];
-    session.ready(&statements).await?;
-    let groups = session.rows(&sql::ADMISSION_GROUPS, &[]).await?;
-    let groups: HashMap<i64, _> = groups
-        .iter()
-        .map(|row| line::group(row).map(|(group, id)| (id, group)))
-        .collect::<Outcome<_>>()?;
-    let mut waiting: BTreeMap<QuotaName, u64> = BTreeMap::new();
-    let mut wrong = Columns::new(sql::ADMISSION_LANES_COUNTED.kinds());
-    for row in &session.rows(&sql::ADMISSION_LANES_ALL, &[]).await? {
-        let mut reader = Reader::new(row);
-        let group_id: i64 = reader.get()?;
-        let key = rows::optional_name(&mut reader)?;
-        let (counted, really): (i64, u64) = (reader.get()?, reader.count()?);
-        if i64::try_from(really) != Ok(counted) {
-            wrong.count(group_id.unsigned_abs());
-            wrong.owned_text(Some(
-                key.as_ref().map_or_else(String::new, ToString::to_string),
-            ));
-            wrong.count(really);
-        }
-        let wide = groups.get(&group_id).map(|group| group.wide.clone());
-        for name in wide.iter().flat_map(|wide| wide.iter()).chain(&key) {
-            *waiting.entry(name.clone()).or_default() += really;
-        }
-    }
-    if let Some(wrong) = wrong.non_empty().filter(|_| fix) {
-        let params = wrong.params();
-        session.rows(&sql::ADMISSION_LANES_COUNTED, &params).await?;
-    }
-    Ok(waiting)
 }

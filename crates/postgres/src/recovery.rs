@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pawl_kernel::execution::{Lease, Status};
+use pawl_kernel::execution::Status;
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
@@ -14,8 +14,8 @@ use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 use uuid::Uuid;
 
-use crate::commits::lock_heads;
 use crate::error::Outcome;
+use crate::heads::lock_free_heads;
 use crate::rows::{Loaded, Reader};
 use crate::session::Session;
 use crate::value::{Columns, Time};
@@ -71,7 +71,7 @@ impl RecoveryStore for PostgresStore {
         now: Timestamp,
     ) -> StoreResult<Option<Reaped>> {
         let reap = move |row: &Loaded| lifecycle::reap(&row.execution, &row.state, on_stuck, now);
-        let decided = self.decide(vec![id.0], reap).await?;
+        let decided = self.decide_free(vec![id.0], reap).await?;
         Ok(decided.first().map(|one| Reaped {
             applied: one.change.outcome(),
             dispatch: one.dispatch(),
@@ -120,12 +120,18 @@ async fn look_for(
 ) -> Outcome<(Vec<Uuid>, u32, Option<ExecutionId>)> {
     let statuses = [Status::Running, Status::Queued].map(|status| status.code() as i16);
     let after = request.after.map_or(Uuid::nil(), |id| id.0);
-    let (idle_since, now) = (Time(request.idle_since), Time(request.now));
+    let (idle_since, now) = (request.idle_since.map(Time), Time(request.now));
     let limit = i64::from(request.limit);
     let rows = session
         .alone(
             &sql::SWEEP_PAGE,
-            &[&statuses.as_slice(), &after, &limit, &idle_since, &now],
+            &[
+                &statuses.as_slice(),
+                &after,
+                &limit,
+                &idle_since.as_slice(),
+                &now,
+            ],
         )
         .await?;
     let full = rows.len() as i64 == limit;
@@ -143,25 +149,17 @@ async fn look_for(
     Ok((found, looked_at, last.filter(|_| full)))
 }
 
-fn is_due(loaded: &Loaded, request: &SweepRequest) -> bool {
-    let state = &loaded.state;
-    let idle = |lease: &Lease| lease.until <= request.idle_since;
-    !loaded.execution.status.is_terminal()
-        && state.is_runnable()
-        && state.updated_at <= request.idle_since
-        && state.lease.as_ref().is_none_or(idle)
-        && state.next_sweep_at.is_none_or(|at| at <= request.now)
-}
-
 async fn put_off(
     session: &Session,
     found: Vec<Uuid>,
     request: &SweepRequest,
 ) -> Outcome<Vec<Dispatch>> {
-    let rows = lock_heads(session, found).await?;
-    let mut due: Vec<Loaded> = rows
+    session.begin().await?;
+    let free = lock_free_heads(session, found).await?;
+    let mut due: Vec<Loaded> = free
+        .rows
         .into_values()
-        .filter(|row| is_due(row, request))
+        .filter(|row| request.is_due(&row.execution, &row.state))
         .collect();
     due.sort_unstable_by_key(|row| row.execution.id);
     let ids: Vec<Uuid> = due.iter().map(|row| row.execution.id.0).collect();

@@ -26,8 +26,13 @@ use crate::{PostgresStore, sql};
 
 const DETACH: &str = include_str!("../sql/templates/partition_detach.sql");
 const DROP: &str = include_str!("../sql/templates/partition_drop.sql");
+const LONG_STATEMENT: &str = include_str!("../sql/templates/long_statement.sql");
 const ENDS: &str = include_str!("../sql/templates/partition_ends.sql");
 
+/// The history of one execution may be large. Nobody waits for its removal, as it ended long ago.
+const LARGE_PATIENCE: Duration = Duration::from_secs(60);
+/// What upkeep does in one go takes no longer.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(90);
 /// Detaching keeps every commit waiting for as long as it waits itself.
 const DETACH_PATIENCE: Duration = Duration::from_millis(200);
 /// Nobody uses a table that is detached; but its files may be large.
@@ -127,6 +132,12 @@ async fn remove(session: &Session, request: RemoveRequest) -> Outcome<Removed> {
     );
     // The states first and in order, as everybody locks them.
     session.begin_with(&sql::STATES_LOCK, &[&ids]).await?;
+    if ids.len() == 1 {
+        // It could not go together with others, perhaps, and there is no smaller batch to try.
+        let millis = LARGE_PATIENCE.as_millis().to_string();
+        let patience = LONG_STATEMENT.replace("{millis}", &millis);
+        session.script(&patience).await?;
+    }
     let rows = session
         .rows(&sql::EXECUTIONS_REMOVE, &[&ids, &before, &ended, &keyed])
         .await?;

@@ -16,11 +16,13 @@ use uuid::Uuid;
 use crate::error::{Fault, Outcome};
 use crate::value::{Columns, Plain, Time};
 
-/// Both rows of an execution; texts of the first may have been left out.
+/// Both rows of an execution.
 #[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) execution: Execution,
     pub(crate) state: State,
+    /// The texts of the first are there, and not only what decisions look at.
+    pub(crate) whole: bool,
 }
 
 /// Reads the columns of a row from left to right.
@@ -106,6 +108,7 @@ pub(crate) fn loaded(row: &Row) -> Outcome<Loaded> {
     Ok(Loaded {
         execution: execution(&mut reader)?,
         state: state(&mut reader)?,
+        whole: true,
     })
 }
 
@@ -115,6 +118,7 @@ pub(crate) fn viewed(row: &Row) -> Outcome<(Loaded, String)> {
     let loaded = Loaded {
         execution: execution(&mut reader)?,
         state: state(&mut reader)?,
+        whole: true,
     };
     Ok((loaded, reader.text()?))
 }
@@ -152,21 +156,32 @@ pub(crate) fn head(row: &Row) -> Outcome<Loaded> {
     };
     let state = state(&mut reader)?;
     execution.id = state.execution_id;
-    Ok(Loaded { execution, state })
+    Ok(Loaded {
+        execution,
+        state,
+        whole: false,
+    })
 }
 
-/// What decisions look at, as [`head`] reads it.
-pub(crate) fn without_texts(execution: &Execution) -> Execution {
-    Execution {
-        tenant: None,
-        labels: None,
-        created_by: String::new(),
-        correlation_id: String::new(),
-        idempotency_key: None,
-        initial: "".into(),
-        output: None,
-        error: None,
-        ..execution.clone()
+impl Loaded {
+    /// What decisions look at, as [`head`] reads it.
+    pub(crate) fn without_texts(self) -> Self {
+        let execution = Execution {
+            tenant: None,
+            labels: None,
+            created_by: String::new(),
+            correlation_id: String::new(),
+            idempotency_key: None,
+            initial: "".into(),
+            output: None,
+            error: None,
+            ..self.execution
+        };
+        Self {
+            execution,
+            whole: false,
+            ..self
+        }
     }
 }
 

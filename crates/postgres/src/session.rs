@@ -4,6 +4,7 @@
 //! task of its own, so that a caller who goes away cannot cut a transaction in half.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,15 +24,23 @@ pub(crate) struct Session {
     prepared: Mutex<HashMap<&'static str, Statement>>,
     /// Behind a pooler: what each transaction begins with instead of settings of the connection.
     prelude: Option<String>,
+    /// How often the server was asked anything, on all sessions of the process.
+    questions: Arc<AtomicU64>,
 }
 
 impl Session {
-    pub(crate) fn new(client: Client, prelude: Option<String>) -> Self {
+    pub(crate) fn new(client: Client, prelude: Option<String>, questions: Arc<AtomicU64>) -> Self {
         Self {
             client,
             prepared: Mutex::default(),
             prelude,
+            questions,
         }
+    }
+
+    fn client(&self) -> &Client {
+        self.questions.fetch_add(1, Ordering::Relaxed);
+        &self.client
     }
 
     fn is_open(&self) -> bool {
@@ -45,7 +54,7 @@ impl Session {
         }
         for sql in statements {
             if self.known(sql).is_none() {
-                let statement = self.client.prepare_typed(sql.text, sql.kinds()).await?;
+                let statement = self.client().prepare_typed(sql.text, sql.kinds()).await?;
                 self.prepared
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -63,14 +72,14 @@ impl Session {
     /// Inside a transaction, or as a part of what is sent in one go: the statement must be [`Session::ready`].
     pub(crate) async fn rows(&self, sql: &'static Sql, params: Params<'_>) -> Outcome<Vec<Row>> {
         match self.known(sql) {
-            Some(statement) => Ok(self.client.query(&statement, params).await?),
+            Some(statement) => Ok(self.client().query(&statement, params).await?),
             None => {
                 let typed: Vec<_> = params
                     .iter()
                     .copied()
                     .zip(sql.kinds().iter().cloned())
                     .collect();
-                Ok(self.client.query_typed(sql.text, &typed).await?)
+                Ok(self.client().query_typed(sql.text, &typed).await?)
             }
         }
     }
@@ -93,15 +102,15 @@ impl Session {
 
     pub(crate) async fn begin(&self) -> Outcome<()> {
         let text = self.prelude.as_deref().unwrap_or("BEGIN");
-        Ok(self.client.batch_execute(text).await?)
+        Ok(self.client().batch_execute(text).await?)
     }
 
     pub(crate) async fn commit(&self) -> Outcome<()> {
-        Ok(self.client.batch_execute("COMMIT").await?)
+        Ok(self.client().batch_execute("COMMIT").await?)
     }
 
     pub(crate) async fn roll_back(&self) -> Outcome<()> {
-        Ok(self.client.batch_execute("ROLLBACK").await?)
+        Ok(self.client().batch_execute("ROLLBACK").await?)
     }
 
     /// Begins a transaction and asks its first question with one trip to the server.
@@ -118,12 +127,12 @@ impl Session {
 
     /// One statement without parameters whose text was made here, because names cannot be parameters.
     pub(crate) async fn rows_of(&self, text: &str) -> Outcome<Vec<Row>> {
-        Ok(self.client.query_typed(text, &[]).await?)
+        Ok(self.client().query_typed(text, &[]).await?)
     }
 
     /// Several statements without parameters: migrations and the like.
     pub(crate) async fn script(&self, text: &str) -> Outcome<()> {
-        Ok(self.client.batch_execute(text).await?)
+        Ok(self.client().batch_execute(text).await?)
     }
 }
 

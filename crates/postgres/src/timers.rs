@@ -1,6 +1,7 @@
 //! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
@@ -14,10 +15,15 @@ use uuid::Uuid;
 use crate::changes::{self, Decided};
 use crate::error::Outcome;
 use crate::executions::decide_all;
+use crate::heads::{Free, lock_free_heads};
 use crate::rows::{Loaded, Reader};
 use crate::session::Session;
 use crate::value::{Columns, Text, Time};
 use crate::{PostgresStore, queries, sql};
+
+/// How long a timer is put off whose execution somebody has locked, and one whose execution cannot be read.
+const WHILE_BUSY: Duration = Duration::from_millis(500);
+const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
 
 #[async_trait]
 impl TimerStore for PostgresStore {
@@ -182,9 +188,28 @@ async fn fire(
         .into_iter()
         .filter(|timer| owned.contains(&timer.shard_id) && timer.at <= now)
         .collect();
-    let fired = delete(session, &due).await?;
-    let ids: Vec<Uuid> = fired.iter().map(|(id, _)| id.0).collect();
-    let rows = crate::commits::lock_more_heads(session, ids).await?;
+    let ids = due.iter().filter_map(execution_of).map(|id| id.0).collect();
+    let Free {
+        rows,
+        busy,
+        unreadable,
+    } = lock_free_heads(session, ids).await?;
+    let is_in = |set: &HashSet<ExecutionId>, timer: &DueTimer| {
+        execution_of(timer).is_some_and(|id| set.contains(&id))
+    };
+    put_off(
+        session,
+        &due,
+        |timer| is_in(&busy, timer),
+        now.plus(WHILE_BUSY),
+    )
+    .await?;
+    let later = now.plus(WHILE_UNREADABLE);
+    put_off(session, &due, |timer| is_in(&unreadable, timer), later).await?;
+    let firing = due
+        .into_iter()
+        .filter(|timer| !is_in(&busy, timer) && !is_in(&unreadable, timer));
+    let fired = delete(session, &firing.collect::<Vec<_>>()).await?;
     let fire = |row: &Loaded| {
         let guids = fired.iter().filter(|(id, _)| *id == row.execution.id);
         guids
@@ -198,6 +223,33 @@ async fn fire(
     let place = |id: ExecutionId| fired.iter().position(|(fired, _)| *fired == id);
     dispatches.sort_by_key(|dispatch| place(dispatch.execution_id));
     Ok(dispatches)
+}
+
+fn execution_of(timer: &DueTimer) -> Option<ExecutionId> {
+    timer.action_id.parse().ok()
+}
+
+/// Timers whose execution cannot be had now: nobody else's waits for them.
+async fn put_off(
+    session: &Session,
+    due: &[DueTimer],
+    which: impl Fn(&DueTimer) -> bool,
+    until: Timestamp,
+) -> Outcome<()> {
+    let mut columns = Columns::new(sql::PROCESSING_PUT_OFF.kinds());
+    for timer in due.iter().filter(|timer| which(timer)) {
+        columns.int(timer.shard_id);
+        columns.time(timer.at);
+        columns.text(timer.action_id.as_str());
+        columns.uuid(timer.guid);
+        columns.time(until);
+    }
+    if let Some(columns) = columns.non_empty() {
+        session.ready(&[&sql::PROCESSING_PUT_OFF]).await?;
+        let params = columns.params();
+        session.rows(&sql::PROCESSING_PUT_OFF, &params).await?;
+    }
+    Ok(())
 }
 
 /// The rows that were really there, in the order asked.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pawl_kernel::execution::Status;
 use pawl_kernel::lifecycle::Command;
+use pawl_kernel::lifecycle::Release;
 use pawl_kernel::ports::store::{ExecutionStore, LockRequest, RecoveryStore, TimerStore};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_postgres::{Options, PostgresStore};
@@ -24,7 +25,7 @@ async fn live(store: &PostgresStore) {
     }
     let lease = held.state.lease.as_ref().unwrap().token;
     store
-        .release(vec![(held.id(), lease)], false, now())
+        .release(vec![(held.id(), lease)], Release::Unbegun, now())
         .await
         .unwrap();
     let held = Held::claim(store, held.id(), now()).await.unwrap();

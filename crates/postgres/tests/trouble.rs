@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[path = "trouble/neighbours.rs"]
+mod neighbours;
 mod support;
 
 use std::sync::Arc;

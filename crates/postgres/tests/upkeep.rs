@@ -15,7 +15,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::retention::{
     Cutoff, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
-use pawl_kernel::ports::store::{ExecutionStore, QueryStore};
+use pawl_kernel::ports::store::{ExecutionStore, QueryStore, StoreError};
 use pawl_kernel::time::Timestamp;
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::fixture;
@@ -163,6 +163,8 @@ async fn many_processes_may_look_after_them_at_once() {
     for done in join_all(upkeep).await {
         done.unwrap();
     }
+    // Whoever found another at it went on without: whatever that left is for the next one who is alone.
+    place.store.maintain(later).await.unwrap();
     for table in TABLES {
         for n in 0..=4 {
             let name = week_name(table, later.plus(weeks(n)));
@@ -458,4 +460,66 @@ async fn what_is_removed_beside_running_work_is_whole_or_gone() {
     println!("{gone} of {} removed while others ran", all.len());
     assert_eq!(removed, gone);
     assert!(gone > 50, "{gone}");
+}
+
+/// Each row of history takes 20 ms to go, and a statement may take 400: two executions go together, twenty do not. A
+/// large one goes alone, however long it takes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_too_much_together_goes_alone() {
+    let database = database("too_much");
+    let options = Options {
+        statement_timeout: Duration::from_millis(400),
+        ..database.options()
+    };
+    let store = open(options.clone()).await;
+    let place = Place {
+        database,
+        options,
+        store,
+    };
+    let born = now().minus(weeks(3));
+    let mut ids = Vec::new();
+    for _ in 0..20 {
+        ids.push(place.lived(born, true).await);
+    }
+    let large = place.lived(born, true).await;
+    place.psql(&format!(
+        "INSERT INTO execution_logs SELECT execution_id, n, seq, node_id, level, message, created_at \
+         FROM execution_logs, generate_series(100, 150) n WHERE execution_id = '{large}'"
+    ));
+    place.psql(
+        "CREATE FUNCTION slow() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(0.02); RETURN OLD; END' LANGUAGE plpgsql; \
+         CREATE TRIGGER slow BEFORE DELETE ON execution_logs FOR EACH ROW EXECUTE FUNCTION slow(); \
+         CREATE TRIGGER slow BEFORE DELETE ON execution_steps FOR EACH ROW EXECUTE FUNCTION slow()",
+    );
+    let request = |ids: &[ExecutionId]| RemoveRequest {
+        ids: ids.to_vec(),
+        cutoff: Cutoff::new(now(), weeks(1)),
+        all_gone_before: None,
+    };
+    let refused = place.store.remove(request(&ids)).await;
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
+    assert_eq!(place.count("executions"), 21, "all or nothing");
+    assert_eq!(
+        place
+            .store
+            .remove(request(&ids[..2]))
+            .await
+            .unwrap()
+            .executions,
+        2
+    );
+    assert_eq!(
+        place
+            .store
+            .remove(request(&[large]))
+            .await
+            .unwrap()
+            .executions,
+        1
+    );
+    assert_eq!(place.count("executions"), 18);
 }

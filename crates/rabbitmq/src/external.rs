@@ -25,9 +25,10 @@ pub struct ExternalStart {
     pub schema: String,
     /// Becomes the initial variables.
     pub context: Map<String, Value>,
-    /// That of the queue it came through.
-    pub priority: PriorityClass,
+    /// What the queue it came through asks for: `.high` and `.low` say so, the usual one leaves it to the schema.
+    pub priority: Option<PriorityClass>,
     pub redelivered: bool,
+    class: PriorityClass,
     body: Vec<u8>,
     claimed: Claimed,
     undertaker: Undertaker,
@@ -39,7 +40,7 @@ pub struct ExternalStart {
 impl ExternalStart {
     pub(crate) fn new(
         wish: StartWish,
-        priority: PriorityClass,
+        class: PriorityClass,
         delivery: (bool, Vec<u8>),
         claimed: Claimed,
         undertaker: Undertaker,
@@ -49,8 +50,9 @@ impl ExternalStart {
             key: wish.key,
             schema: wish.schema,
             context: wish.context,
-            priority,
+            priority: Some(class).filter(|class| *class != PriorityClass::Normal),
             redelivered: delivery.0,
+            class,
             body: delivery.1,
             claimed,
             undertaker,
@@ -67,7 +69,7 @@ impl ExternalStart {
     /// It will never be possible: to the dead letters with the reason.
     pub fn refuse(self, reason: &str) {
         self.undertaker
-            .bury(self.claimed, self.body, self.priority, reason);
+            .bury(self.claimed, self.body, self.class, reason);
     }
 
     /// Not now, for instance because the store is down. It is kept here and offered again in a few seconds, which costs

@@ -60,6 +60,9 @@ enum Written {
         ended: Option<i64>,
     },
     Admission,
+    Backlog {
+        age_seconds: [u64; 3],
+    },
     #[serde(other, skip_serializing)]
     Unknown,
 }
@@ -92,6 +95,9 @@ impl From<&Hint> for Written {
                 ended: ended.map(Status::code),
             },
             Hint::Admission => Self::Admission,
+            Hint::Backlog { ages } => Self::Backlog {
+                age_seconds: ages.map(|age| age.as_secs()),
+            },
         }
     }
 }
@@ -118,6 +124,9 @@ impl Written {
                 ended: ended.and_then(Status::from_code),
             },
             Self::Admission => Hint::Admission,
+            Self::Backlog { age_seconds } => Hint::Backlog {
+                ages: age_seconds.map(Duration::from_secs),
+            },
             Self::Unknown => return None,
         })
     }
@@ -396,6 +405,9 @@ mod tests {
                 ended: None,
             },
             Hint::Admission,
+            Hint::Backlog {
+                ages: [0, 7, 3600].map(Duration::from_secs),
+            },
         ] {
             let text = serde_json::to_string(&Written::from(&hint)).unwrap();
             let read: Written = serde_json::from_str(&text).unwrap();

@@ -4,7 +4,7 @@
 //! (a connection and how it is kept), `publishing` with `desk` and `flights`, `consuming` with `inbox` and `settle`,
 //! [`RabbitQueue`] (both together), then [`DeadLetterDrain`], [`HintBus`] and [`Publisher`], which stand for themselves.
 //!
-//! lapin logs what it sees under its own name, bodies of returned messages included: a program should silence it
+//! lapin logs what it sees under its own name, bodies of returned messages included: a program must silence it
 //! (`lapin=off`), everything worth knowing is said here.
 
 mod address;
@@ -41,3 +41,4 @@ pub use publisher::{PublishError, PublishRequest, Publisher};
 pub use queue::RabbitQueue;
 pub use stats::{ConnectionStats, QueueStats, Stats};
 pub use topology::Topology;
+pub use wire::StartWish;

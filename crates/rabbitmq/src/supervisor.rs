@@ -1,10 +1,13 @@
-//! Keeps one connection alive: connects, serves a session on it, and after any end starts anew. lapin's own recovery is
-//! not used: after a failure nothing of the old connection is trusted.
+//! Keeps one connection alive: connects, serves a session on it, and after any end starts anew, a panic included.
+//! lapin's own recovery is not used: after a failure nothing of the old connection is trusted.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::FutureExt;
 use pawl_kernel::id::Entropy;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -88,7 +91,7 @@ impl<S: Session> Supervisor<S> {
     pub(crate) async fn run(mut self) {
         loop {
             let (begun, connections) = (Instant::now(), self.connections());
-            let Err(error) = self.attempt().await else {
+            let Err(error) = self.guarded_attempt().await else {
                 self.session.ended("the queue is closed");
                 return;
             };
@@ -112,6 +115,24 @@ impl<S: Session> Supervisor<S> {
 
     fn connections(&self) -> u64 {
         self.ready.0.borrow().connections
+    }
+
+    /// A bug in one session must not leave a process that lives without a connection for ever. Whatever state the panic
+    /// left goes with the connection: `ended` clears it, and the next session begins from nothing.
+    async fn guarded_attempt(&mut self) -> Result<(), BrokerError> {
+        let attempt = AssertUnwindSafe(self.attempt()).catch_unwind().await;
+        attempt.unwrap_or_else(|panic| {
+            let reason = panic_text(&*panic);
+            tracing::error!(
+                connection = self.dial.name,
+                reason,
+                "a connection's session panicked; this is a bug"
+            );
+            Err(BrokerError::Lost {
+                what: "serve".into(),
+                reason: format!("a bug: {reason}"),
+            })
+        })
     }
 
     async fn attempt(&mut self) -> Result<(), BrokerError> {
@@ -143,6 +164,12 @@ impl<S: Session> Supervisor<S> {
             tracing::warn!(connection, %error, "no connection to the broker; connecting again");
         }
     }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it panicked without a word")
 }
 
 /// Waits for the first connection as far as `start` asks for it.
@@ -200,6 +227,69 @@ mod tests {
         fn bits(&self) -> u128 {
             self.0
         }
+    }
+
+    /// Panics on its first connection and serves every other.
+    struct Clumsy {
+        served: u32,
+        ended: watch::Sender<Vec<String>>,
+        stop: CancellationToken,
+    }
+
+    #[async_trait]
+    impl Session for Clumsy {
+        async fn serve(&mut self, link: &Arc<Link>, ready: &Ready) -> Result<(), BrokerError> {
+            ready.mark(link);
+            self.served += 1;
+            assert!(self.served > 1, "the first one is dropped");
+            self.stop.cancelled().await;
+            link.close().await;
+            Ok(())
+        }
+
+        fn ended(&mut self, why: &str) {
+            self.ended.send_modify(|all| all.push(why.to_owned()));
+        }
+    }
+
+    fn node() -> (
+        xtask::services::RabbitNode,
+        Option<xtask::services::RabbitMq>,
+    ) {
+        use xtask::services::{AMQP_NODE, RabbitMq, RabbitNode, RabbitOptions};
+        match std::env::var(AMQP_NODE) {
+            Ok(folder) if !folder.is_empty() => {
+                (RabbitNode::attach(folder.as_ref()).unwrap(), None)
+            }
+            _ => {
+                let own = RabbitMq::start(RabbitOptions::default()).unwrap();
+                (RabbitNode::clone(&own), Some(own))
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_session_that_panics_is_a_lost_connection() {
+        let (node, _own) = tokio::task::spawn_blocking(node).await.unwrap();
+        let url = crate::BrokerUrl::parse(&node.url()).unwrap();
+        let dial = Dial::new(&crate::Options::new(url), "clumsy");
+        let (stop, ended) = (CancellationToken::new(), watch::Sender::default());
+        let session = Clumsy {
+            served: 0,
+            ended: ended.clone(),
+            stop: stop.clone(),
+        };
+        let (supervisor, mut standing) =
+            Supervisor::new(dial, session, stop.clone(), Arc::new(Fixed(0)));
+        let running = tokio::spawn(supervisor.run());
+        let again = standing.wait_for(|now| now.connections == 2 && now.link.is_some());
+        let again = tokio::time::timeout(Duration::from_secs(60), again).await;
+        assert!(again.is_ok_and(|seen| seen.is_ok()), "it connects again");
+        let first = ended.borrow()[0].clone();
+        assert!(first.contains("the first one is dropped"), "{first}");
+        stop.cancel();
+        running.await.unwrap();
+        assert_eq!(ended.borrow().len(), 2);
     }
 
     #[test]

@@ -73,10 +73,29 @@ pub(crate) enum Wish {
 
 /// Another program wants an execution started.
 #[derive(Debug, PartialEq)]
-pub(crate) struct StartWish {
-    pub(crate) key: String,
-    pub(crate) schema: String,
-    pub(crate) context: Map<String, Value>,
+pub struct StartWish {
+    /// The sender's own name for it: start once per key.
+    pub key: String,
+    /// Name or id of the schema.
+    pub schema: String,
+    /// Becomes the initial variables.
+    pub context: Map<String, Value>,
+}
+
+impl StartWish {
+    /// Reads a message by the rules of the queue, for those that ended as dead letters. `None`: it wants something else;
+    /// an error says why nobody can start this.
+    pub fn read(body: &[u8]) -> Result<Option<Self>, String> {
+        let Ok(incoming) = read::<Incoming<'_>>(body) else {
+            return Ok(None);
+        };
+        if incoming.action.as_deref() != Some("start") {
+            return Ok(None);
+        }
+        start(&incoming)
+            .map(Some)
+            .map_err(|defect| defect.reason().to_owned())
+    }
 }
 
 /// Why a message cannot be used.
@@ -106,7 +125,7 @@ pub(crate) fn decode(
     match incoming.action.as_deref() {
         None => look(&incoming, class, now),
         Some("resume") if accept_external => look(&incoming, class, now),
-        Some("start") if accept_external => start(&incoming),
+        Some("start") if accept_external => start(&incoming).map(Wish::Start),
         Some("start" | "resume") => Err(Defect::Unwanted(
             "messages of other programs are not accepted here; set broker.accept_external to take them".into(),
         )),
@@ -162,7 +181,7 @@ fn look(incoming: &Incoming<'_>, class: PriorityClass, now: Timestamp) -> Result
     }))
 }
 
-fn start(incoming: &Incoming<'_>) -> Result<Wish, Defect> {
+fn start(incoming: &Incoming<'_>) -> Result<StartWish, Defect> {
     let unreadable = |reason: &str| Err(Defect::Unreadable(reason.into()));
     let key = &incoming.execution_id;
     if key.is_empty() || key.chars().count() > MAX_KEY {
@@ -181,11 +200,11 @@ fn start(incoming: &Incoming<'_>) -> Result<Wish, Defect> {
         Some(Ok(Value::Object(context))) => context,
         Some(_) => return unreadable("its context is no object"),
     };
-    Ok(Wish::Start(StartWish {
+    Ok(StartWish {
         key: key.to_string(),
         schema: schema.to_owned(),
         context,
-    }))
+    })
 }
 
 /// Counts brackets outside of strings, before any parser recurses into them.
@@ -361,6 +380,19 @@ mod tests {
         ] {
             let reason = defect(body.as_bytes());
             assert!(reason.contains(expected), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_dead_letter_says_whether_it_is_a_start() {
+        let body = br#"{"execution_id":"k","schema_id":"ship","action":"start","context":{"a":1}}"#;
+        let wish = StartWish::read(body).unwrap().unwrap();
+        assert_eq!((wish.key.as_str(), wish.schema.as_str()), ("k", "ship"));
+        let short = br#"{"execution_id":"k","action":"start"}"#;
+        assert!(StartWish::read(short).unwrap_err().contains("schema_id"));
+        let look = format!("{{\"execution_id\":\"{ID}\"}}");
+        for other in [look.as_bytes(), b"\xff", b"", br#"{"action":"start"}"#] {
+            assert_eq!(StartWish::read(other), Ok(None));
         }
     }
 

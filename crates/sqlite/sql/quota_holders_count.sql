@@ -1,4 +1,5 @@
-SELECT count(*)
+SELECT h.quota, count(*)
 FROM quota_holders h
 JOIN executions e ON e.id = h.execution_id
-WHERE h.quota = ?1 AND e.status NOT IN (4, 5, 6, 11)
+WHERE e.status NOT IN (4, 5, 6, 11)
+GROUP BY h.quota

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pawl_kernel::execution::{Signal, Status};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{
-    self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Skip,
+    self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip,
 };
 use pawl_kernel::ports::store::{
     Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
@@ -56,14 +56,14 @@ impl ExecutionStore for SqliteStore {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
-        begun: bool,
+        how: Release,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
         let shards = self.shards;
         self.writer
             .run(move |connection| {
                 let release =
-                    |lease: &(_, _)| release(connection, lease, begun, now, shards).transpose();
+                    |lease: &(_, _)| release(connection, lease, how, now, shards).transpose();
                 leases.iter().filter_map(release).collect()
             })
             .await
@@ -209,14 +209,14 @@ fn probe(loaded: &Loaded) -> Probe {
 fn release(
     connection: &Connection,
     (id, token): &(ExecutionId, Uuid),
-    begun: bool,
+    how: Release,
     now: Timestamp,
     shards: u32,
 ) -> JobResult<Option<Dispatch>> {
     let Some(loaded) = rows::load_head(connection, *id)? else {
         return Ok(None);
     };
-    let Some(change) = lifecycle::release(&loaded.execution, &loaded.state, *token, begun, now)
+    let Some(change) = lifecycle::release(&loaded.execution, &loaded.state, *token, how, now)
     else {
         return Ok(None);
     };
@@ -239,7 +239,7 @@ fn beat(
                     execution_id: *id,
                     token: *token,
                     stop_requested: row.get(0)?,
-                    held: row.get(1)?,
+                    until: Timestamp::from_micros(row.get(1)?),
                 })
             },
         )

@@ -29,6 +29,7 @@ const MIGRATIONS: &[Migration] = migrations![
     5 "0005_quotas",
     6 "0006_workers",
     7 "0007_retention",
+    8 "0008_counting",
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -1,12 +1,13 @@
 //! Quotas on SQLite. [`line`] is what happens within the transactions that create, admit and end executions; here are
-//! the verbs of operators and doctors.
+//! the verbs of operators and doctors, of whom [`rest`] counts those who were there before a quota, and [`recount`] looks
+//! whether the counters are right.
 
 mod line;
+mod recount;
+mod rest;
 mod rows;
 #[cfg(test)]
 mod tests;
-
-use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
@@ -87,6 +88,10 @@ impl QuotaStore for SqliteStore {
             .await
     }
 
+    async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64> {
+        self.count_everybody(name, now).await
+    }
+
     async fn count_in(
         &self,
         name: QuotaName,
@@ -122,8 +127,12 @@ impl QuotaStore for SqliteStore {
     }
 
     async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>> {
+        let found = self.readers.run_at_once(recount::look).await?;
+        if !fix || found.is_nothing() {
+            return Ok(found.quotas);
+        }
         self.writer
-            .run(move |connection| recount(connection, fix, now))
+            .run(move |connection| recount(connection, true, now))
             .await
     }
 }
@@ -131,8 +140,16 @@ impl QuotaStore for SqliteStore {
 fn set_quota(connection: &Connection, set: &SetQuota, now: Timestamp) -> JobResult<Quota> {
     let found = rows::load(connection, &set.name)?;
     let mut quota = found.unwrap_or_else(|| Quota::unset(set.name.clone(), now));
+    let was_set = quota.source.is_some();
     quota.set(Some((set.source, set.limit, set.rate)), now);
     rows::put(connection, &quota, now)?;
+    if !was_set {
+        // Those who were there before do not count yet.
+        let number = params![set.name.as_str(), now.as_micros()];
+        connection
+            .prepare_cached(sql::QUOTA_UNCOUNT)?
+            .execute(number)?;
+    }
     rows::forget_set_names();
     Ok(quota)
 }
@@ -307,70 +324,9 @@ fn check_holding(
 }
 
 fn recount(connection: &Connection, fix: bool, now: Timestamp) -> JobResult<Vec<Recount>> {
-    let waiting = waiting_by_quota(connection, fix)?;
-    let mut statement = connection.prepare_cached(sql::QUOTAS_ALL)?;
-    let all: Vec<Quota> = statement
-        .query_map([], rows::quota)?
-        .collect::<Result<_, _>>()?;
-    let mut found = Vec::new();
-    for mut quota in all {
-        let really_used = connection
-            .prepare_cached(sql::QUOTA_HOLDERS_COUNT)?
-            .query_row([quota.name.as_str()], |row| execution_rows::count(row, 0))?;
-        let really_waiting = waiting.get(&quota.name).copied().unwrap_or(0);
-        if (quota.used, quota.waiting) == (really_used, really_waiting) {
-            continue;
-        }
-        found.push(Recount {
-            name: quota.name.clone(),
-            used: quota.used,
-            really_used,
-            waiting: quota.waiting,
-            really_waiting,
-        });
-        if fix {
-            connection
-                .prepare_cached(sql::QUOTA_HOLDERS_STRAY)?
-                .execute([quota.name.as_str()])?;
-            quota.used = really_used;
-            quota.waiting = really_waiting;
-            quota.updated_at = now;
-            rows::put(connection, &quota, now)?;
-        }
+    let found = recount::look(connection)?;
+    if fix {
+        recount::mend(connection, &found, now)?;
     }
-    Ok(found)
-}
-
-/// Counts the line itself; with `fix` the lanes are told.
-fn waiting_by_quota(connection: &Connection, fix: bool) -> JobResult<BTreeMap<QuotaName, u64>> {
-    let groups: BTreeMap<i64, _> = line::groups(connection)?.into_iter().collect();
-    let mut statement = connection.prepare_cached(sql::ADMISSION_LANES_ALL)?;
-    let lanes: Vec<(i64, Option<QuotaName>, u64)> = statement
-        .query_map([], |row| {
-            Ok((
-                row.get(0)?,
-                rows::optional_name(row, 1)?,
-                execution_rows::count(row, 2)?,
-            ))
-        })?
-        .collect::<Result<_, _>>()?;
-    let mut waiting = BTreeMap::new();
-    for (group_id, key, counted) in lanes {
-        let key_text = key.as_ref().map_or("", QuotaName::as_str);
-        let really = connection
-            .prepare_cached(sql::ADMISSION_LINE_COUNT)?
-            .query_row(params![group_id, key_text], |row| {
-                execution_rows::count(row, 0)
-            })?;
-        if fix && really != counted {
-            connection
-                .prepare_cached(sql::ADMISSION_LANE_COUNTED)?
-                .execute(params![group_id, key_text, integer(really)])?;
-        }
-        let wide = groups.get(&group_id).map(|group| group.wide.clone());
-        for name in wide.iter().flat_map(|wide| wide.iter()).chain(&key) {
-            *waiting.entry(name.clone()).or_default() += really;
-        }
-    }
-    Ok(waiting)
+    Ok(found.quotas)
 }

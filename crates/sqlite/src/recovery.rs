@@ -1,7 +1,7 @@
 //! Finding what was lost. Candidates are looked for by the readers; the writer decides again before it writes.
 
 use async_trait::async_trait;
-use pawl_kernel::execution::{Lease, Status};
+use pawl_kernel::execution::Status;
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use crate::fault::JobResult;
-use crate::rows::{self, Loaded, integer};
+use crate::rows::{self, integer};
 use crate::{SqliteStore, changes, sql};
 
 /// Leases cleared in one transaction at the start.
@@ -91,7 +91,7 @@ fn clear_leases(connection: &Connection, now: Timestamp, shards: u32) -> JobResu
         .collect::<Result<_, _>>()?;
     let mut cleared = 0;
     for id in ids {
-        let Some(loaded) = rows::load_head(connection, ExecutionId(id))? else {
+        let Some(loaded) = rows::readable_head(connection, ExecutionId(id))?.known() else {
             continue;
         };
         if let Some(change) = lifecycle::recover(&loaded.execution, &loaded.state, now) {
@@ -146,8 +146,8 @@ fn look_for(
     let looked_at = u32::try_from(page.len()).unwrap_or(u32::MAX);
     let mut found = Vec::new();
     for id in page {
-        let loaded = rows::load_head(connection, id)?;
-        if loaded.is_some_and(|loaded| is_due(&loaded, request)) {
+        let loaded = rows::readable_head(connection, id)?.known();
+        if loaded.is_some_and(|loaded| request.is_due(&loaded.execution, &loaded.state)) {
             found.push(id);
         }
     }
@@ -175,22 +175,13 @@ pub(crate) fn open_ids(
     Ok(ids)
 }
 
-fn is_due(loaded: &Loaded, request: &SweepRequest) -> bool {
-    let state = &loaded.state;
-    let idle = |lease: &Lease| lease.until <= request.idle_since;
-    !loaded.execution.status.is_terminal()
-        && state.is_runnable()
-        && state.updated_at <= request.idle_since
-        && state.lease.as_ref().is_none_or(idle)
-        && state.next_sweep_at.is_none_or(|at| at <= request.now)
-}
-
 fn put_off(
     connection: &Connection,
     id: ExecutionId,
     request: &SweepRequest,
 ) -> JobResult<Option<Dispatch>> {
-    let Some(loaded) = rows::load_head(connection, id)?.filter(|row| is_due(row, request)) else {
+    let loaded = rows::readable_head(connection, id)?.known();
+    let Some(loaded) = loaded.filter(|row| request.is_due(&row.execution, &row.state)) else {
         return Ok(None);
     };
     let sweeps: u32 = connection

@@ -42,6 +42,40 @@ pub(crate) fn load_head(connection: &Connection, id: ExecutionId) -> Result<Opti
         .optional()
 }
 
+/// What those get who look after everybody, and whom one bad row must not stop.
+pub(crate) enum Head {
+    Known(Box<Loaded>),
+    Gone,
+    /// What is stored is none of what this program knows; another version of it may.
+    Unreadable,
+}
+
+impl Head {
+    pub(crate) fn known(self) -> Option<Loaded> {
+        match self {
+            Self::Known(loaded) => Some(*loaded),
+            Self::Gone | Self::Unreadable => None,
+        }
+    }
+}
+
+pub(crate) fn readable_head(connection: &Connection, id: ExecutionId) -> Result<Head> {
+    use rusqlite::Error as E;
+    match load_head(connection, id) {
+        Ok(Some(loaded)) => Ok(Head::Known(Box::new(loaded))),
+        Ok(None) => Ok(Head::Gone),
+        Err(
+            error @ (E::FromSqlConversionFailure(..)
+            | E::InvalidColumnType(..)
+            | E::IntegralValueOutOfRange(..)),
+        ) => {
+            tracing::error!(execution_id = %id, %error, "this execution cannot be read and is left alone");
+            Ok(Head::Unreadable)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 const HEAD_COLUMNS: usize = 11;
 const EXECUTION_COLUMNS: usize = 25;
 const STATE_COLUMNS: usize = 29;

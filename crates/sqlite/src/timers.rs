@@ -1,6 +1,7 @@
 //! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
@@ -12,6 +13,7 @@ use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use crate::fault::JobResult;
+use crate::rows::Head;
 use crate::{SqliteStore, changes, queries, rows, sql};
 
 #[async_trait]
@@ -249,6 +251,15 @@ fn fire(
     now: Timestamp,
     shards: u32,
 ) -> JobResult<Option<Dispatch>> {
+    let id = timer.action_id.parse::<ExecutionId>();
+    let head = match &id {
+        Ok(id) => rows::readable_head(connection, *id)?,
+        Err(_) => Head::Gone,
+    };
+    if let Head::Unreadable = head {
+        put_off(connection, timer, now)?;
+        return Ok(None);
+    }
     let key = params![
         timer.shard_id,
         timer.at.as_micros(),
@@ -261,14 +272,13 @@ fn fire(
     if deleted == 0 {
         return Ok(None);
     }
-    let Ok(id) = timer.action_id.parse::<ExecutionId>() else {
+    if id.is_err() {
         tracing::warn!(
             action_id = timer.action_id,
             "dropped a timer of an unknown kind"
         );
-        return Ok(None);
-    };
-    let Some(loaded) = rows::load_head(connection, id)? else {
+    }
+    let Some(loaded) = head.known() else {
         return Ok(None);
     };
     let Some(change) = lifecycle::fire(&loaded.execution, &loaded.state, timer.guid, now) else {
@@ -276,4 +286,21 @@ fn fire(
     };
     changes::write(connection, &loaded, &change, shards)?;
     Ok(changes::dispatch(&loaded, &change))
+}
+
+/// A timer whose execution cannot be read: nobody else's waits for it.
+fn put_off(connection: &Connection, timer: &DueTimer, now: Timestamp) -> JobResult<()> {
+    const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
+    let until = now.plus(WHILE_UNREADABLE).as_micros();
+    connection
+        .prepare_cached(sql::PROCESSING_PUT_OFF)?
+        .execute(params![
+            timer.shard_id,
+            timer.at.as_micros(),
+            timer.action_id,
+            timer.guid.as_bytes(),
+            until,
+            now.as_micros()
+        ])?;
+    Ok(())
 }

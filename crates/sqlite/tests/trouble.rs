@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::ports::store::{
-    Claim, CommitError, Created, ExecutionStore, NewExecution, QueryStore, StoreError,
+    Claim, CommitError, Created, ExecutionStore, NewExecution, QueryStore, RecoveryStore,
+    StoreError, TimerStore,
 };
 use pawl_sqlite::{Options, SqliteStore};
 use pawl_testkit::fixture::{self, at, commit, execution_id, new_execution};
@@ -143,4 +144,44 @@ async fn texts_keep_their_nul_characters() {
     let mut cut_key = new_execution(3);
     cut_key.execution.idempotency_key = Some("a".into());
     assert_eq!(store.create(cut_key).await.unwrap(), Created::New);
+}
+
+/// A newer program has left something behind that this one does not know: only its owner waits.
+#[tokio::test]
+async fn one_unreadable_row_stops_nobody_else() {
+    let folder = TempDir::new().unwrap();
+    let open = || SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let store = open();
+    for n in 1..=3 {
+        store.create(new_execution(n)).await.unwrap();
+        let request = fixture::claim_request(execution_id(n), n, at(0));
+        let mut claims = store.claim(vec![request], at(0)).await.unwrap();
+        let Claim::Taken(claimed) = claims.remove(0) else {
+            panic!("not taken")
+        };
+        let sleep = commit(&claimed.state, at(0)).steps(1);
+        let sleep = sleep.wait(fixture::sleep(n, at(1)));
+        store.commit(sleep.build()).await.unwrap();
+    }
+    drop(store);
+    let file = folder.path().join("pawl.db");
+    let connection = rusqlite::Connection::open(file).unwrap();
+    let damage = "UPDATE execution_state SET hold = 99 WHERE execution_id = ?1";
+    let id = execution_id(2).0;
+    assert_eq!(connection.execute(damage, [id.as_bytes()]).unwrap(), 1);
+    drop(connection);
+    let store = open();
+    assert_eq!(store.clear_leases(at(2)).await.unwrap(), 0);
+    let request = fixture::lock_request(7, at(5));
+    let guid = request.guid;
+    let shards = store.lock_shards(request).await.unwrap();
+    store.collect(guid, &shards, at(5), 100).await.unwrap();
+    let due = store.upcoming(&shards, at(5), 100).await.unwrap();
+    assert_eq!(due.len(), 3);
+    assert_eq!(store.fire(guid, due, at(5)).await.unwrap().len(), 2);
+    let left = store.upcoming(&shards, at(100), 100).await.unwrap();
+    assert_eq!(left.len(), 1, "put off, not lost");
+    assert!(left[0].at > at(60));
+    let sweep = store.sweep(fixture::sweep_request(at(500))).await.unwrap();
+    assert_eq!(sweep.due.len(), 2);
 }

@@ -20,7 +20,7 @@ use crate::clock::Rng;
 use crate::fixture;
 
 /// How long everything may take together.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Executions under way at once: of the schema, of each key, of the tenant.
 const OF_SCHEMA: u32 = 4;
 const OF_KEY: u32 = 1;
@@ -48,7 +48,9 @@ pub async fn at_the_door(stores: [Arc<dyn Store>; 3], each: u64) {
         all.extend(creator.await.unwrap());
     }
     let end = tokio::time::timeout(PATIENCE, all_ended(&first, &all)).await;
-    end.expect("somebody never came in");
+    if end.is_err() {
+        tell_who_waits(&first, &all).await;
+    }
     crowd.done.store(true, Ordering::SeqCst);
     for scheduler in schedulers {
         scheduler.await.unwrap();
@@ -186,18 +188,37 @@ async fn all_ended(store: &Arc<dyn Store>, all: &[Counted]) {
         tokens: AtomicU64::new(1_000_000),
         ..Crowd::default()
     });
-    for (id, _) in all {
-        loop {
-            let view = store.execution(*id).await.unwrap().unwrap();
+    let mut left: Vec<ExecutionId> = all.iter().map(|(id, _)| *id).collect();
+    while !left.is_empty() {
+        // In rounds: one in line may wait for the place of somebody who comes later in the list.
+        for id in std::mem::take(&mut left) {
+            let view = store.execution(id).await.unwrap().unwrap();
             if view.execution.status.is_terminal() {
-                break;
+                continue;
             }
+            left.push(id);
             if view.state.is_runnable() && view.state.lease.is_none() {
-                helper.clone().run(store.clone(), *id).await;
+                helper.clone().run(store.clone(), id).await;
             }
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// # Panics
+/// Always, with what is known of those who never came in.
+async fn tell_who_waits(store: &Arc<dyn Store>, all: &[Counted]) {
+    let mut left = String::new();
+    for (id, _) in all {
+        let view = store.execution(*id).await.unwrap().unwrap();
+        if !view.execution.status.is_terminal() {
+            let place = store.place_in_line(*id).await.unwrap();
+            left += &format!("{:?}\n{:?}\n{place:?}\n", view.execution, view.state);
         }
     }
+    let quotas = store.quotas(false, None, 100).await.unwrap();
+    let miscounted = store.recount(false, now()).await.unwrap();
+    panic!("somebody never came in:\n{left}{quotas:?}\n{miscounted:?}");
 }
 
 async fn judge(store: &Arc<dyn Store>, all: &[Counted]) {

@@ -342,7 +342,7 @@ pub fn lock_request(guid: u64, now: Timestamp) -> LockRequest {
 pub fn sweep_request(now: Timestamp) -> SweepRequest {
     SweepRequest {
         now,
-        idle_since: now.minus(Duration::from_secs(10)),
+        idle_since: [now.minus(Duration::from_secs(10)); 3],
         back_off: Duration::from_secs(10),
         after: None,
         limit: 10_000,

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
 
-pub use ring::BadAdminKey;
 pub(super) use ring::{ADMIN_NAME, KeyRing};
+pub use ring::{BadAdminKey, check_admin_key};
 
 /// Lines that an auditor wants to see.
 pub(super) const AUDIT: &str = "pawl::audit";

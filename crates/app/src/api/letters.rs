@@ -1,16 +1,15 @@
 //! Dead letters: what nobody could handle, and how it goes on.
 //!
-//! A requeue may be repeated: an open execution gets one message more, and a failed one has a single retry,
-//! however often it is asked for.
+//! A requeue may be repeated: an open execution gets one message more, a failed one has a single retry, and what another
+//! program asked for starts once, however often it is asked for.
 
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
-use pawl_engine::control::Requeued;
+use pawl_engine::control::{ControlError, Requeued, StartRequest};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::DeadLetter;
 use pawl_kernel::ports::store::ExecutionView;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::ApiState;
 use super::body::OptionalJson;
@@ -21,6 +20,7 @@ use super::guard::Identity;
 use super::path::PathParts;
 use super::query::RawQuery;
 use super::wire::{self, ExecutionJson, Page, Time};
+use crate::wiring;
 
 #[derive(Serialize)]
 struct LetterJson<'a> {
@@ -98,9 +98,13 @@ pub(super) async fn requeue(
 ) -> ApiResult {
     Fields::of_optional(body, &[])?;
     let (letter, message) = find(&state, &path).await?;
-    match letter.execution_id {
-        Some(id) => bring_back(&state, &letter, id, identity).await,
-        None => send_again(&letter, message.as_deref()),
+    let wish =
+        message.and_then(|message| wiring::start_of_letter(&message, identity.created_by.clone()));
+    // First: a start calls its own name `execution_id`, which may look like one of ours.
+    match (wish, letter.execution_id) {
+        (Some(wish), _) => start_anew(&state, &letter, wish).await,
+        (None, Some(id)) => bring_back(&state, &letter, id, identity).await,
+        (None, None) => Err(unreadable()),
     }
 }
 
@@ -123,9 +127,7 @@ async fn bring_back(
     identity: Identity,
 ) -> ApiResult {
     if state.store().execution(id).await?.is_none() {
-        return Err(ApiError::conflict(format!(
-            "execution {id} is gone; there is nothing left to go on with"
-        )));
+        return Err(gone(id));
     }
     let requeued = state.control.requeue(id, identity.created_by).await?;
     let (action, status, new) = match &requeued {
@@ -164,28 +166,53 @@ async fn answer(
     Ok(response)
 }
 
-/// A message that names no execution of ours.
-fn send_again(letter: &DeadLetter, message: Option<&str>) -> ApiResult {
-    match message.and_then(external_start) {
-        Some(request) => start_anew(letter, &request),
-        None => Err(ApiError::conflict(
-            "this message cannot be read, so it cannot be handled the second time either; \
-             mend the program that sent it, or start the execution with POST /api/executions",
-        )),
+/// A start that another program asked for: under the key of its message, so it starts once, whatever became of the
+/// message otherwise. What was started before stays what the letter led to, even when the key is free again.
+async fn start_anew(
+    state: &ApiState,
+    letter: &DeadLetter,
+    wish: Result<StartRequest, String>,
+) -> ApiResult {
+    if !state.takes_starts {
+        return Err(ApiError::conflict(format!(
+            "dead letter {} is a start from another program, which this server does not take \
+             (broker.accept_external); start the execution with POST /api/executions",
+            letter.id
+        )));
+    }
+    let (id, status) = match letter.requeued_as {
+        Some(id) => (id, StatusCode::OK),
+        None => start(state, wish.map_err(ApiError::conflict)?).await?,
+    };
+    let store = state.store();
+    store
+        .mark_requeued(letter.id, Some(id), state.now())
+        .await?;
+    let view = store.execution(id).await?.ok_or_else(|| gone(id))?;
+    answer(state, letter.id, "start", status, &view).await
+}
+
+async fn start(state: &ApiState, request: StartRequest) -> ApiResult<(ExecutionId, StatusCode)> {
+    match state.control.start(request).await {
+        Ok(started) if started.created => Ok((started.id, StatusCode::CREATED)),
+        Ok(started) => Ok((started.id, StatusCode::OK)),
+        // Not the letter is missing.
+        Err(ControlError::NotFound(what)) => Err(ApiError::conflict(format!(
+            "{what}; save it, then requeue again"
+        ))),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// `{"action": "start", …}` from another program.
-fn external_start(message: &str) -> Option<Value> {
-    let value = super::read_json(message.as_bytes()).ok()?;
-    (value["action"] == "start").then_some(value)
+fn gone(id: ExecutionId) -> ApiError {
+    ApiError::conflict(format!(
+        "execution {id} is gone; there is nothing left to go on with"
+    ))
 }
 
-/// Starts of other programs come with a broker; without one there is nobody to start for.
-fn start_anew(letter: &DeadLetter, _request: &Value) -> ApiResult {
-    Err(ApiError::conflict(format!(
-        "dead letter {} is a start from another program, which this server does not take; \
-         start the execution with POST /api/executions",
-        letter.id
-    )))
+fn unreadable() -> ApiError {
+    ApiError::conflict(
+        "this message cannot be read, so it cannot be handled the second time either; \
+         mend the program that sent it, or start the execution with POST /api/executions",
+    )
 }

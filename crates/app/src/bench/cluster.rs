@@ -56,26 +56,8 @@ impl Site {
         })
     }
 
-    fn membership(&self, roles: Roles, slots: usize) -> Membership {
-        Membership {
-            database_url: self.places.database_url.clone(),
-            broker_url: self.places.broker_url.clone(),
-            roles,
-            slots: Some(slots),
-        }
-    }
-
     async fn join(&self, roles: Roles, slots: usize) -> Result<Cluster, BenchError> {
-        let options = Options {
-            worker_id: format!("bench/{}", std::process::id()),
-            slots,
-            ..Options::default()
-        };
-        let registry = Arc::new(flows::registry()?);
-        let member = self.membership(roles, slots);
-        Cluster::join_with(&member, &self.config, registry, options)
-            .await
-            .map_err(BenchError::of)
+        join(&self.places, &self.config, roles, slots).await
     }
 
     async fn counters(&self) -> Result<Counters, BenchError> {
@@ -83,21 +65,53 @@ impl Site {
     }
 }
 
-pub(super) async fn measure(places: &Places, quick: bool) -> Result<Vec<Row>, BenchError> {
+async fn join(
+    places: &Places,
+    config: &Config,
+    roles: Roles,
+    slots: usize,
+) -> Result<Cluster, BenchError> {
+    let options = Options {
+        worker_id: format!("bench/{}", std::process::id()),
+        slots,
+        ..Options::default()
+    };
+    let member = Membership {
+        database_url: places.database_url.clone(),
+        broker_url: places.broker_url.clone(),
+        roles,
+        slots: Some(slots),
+    };
+    let registry = Arc::new(flows::registry()?);
+    Cluster::join_with(&member, config, registry, options)
+        .await
+        .map_err(BenchError::of)
+}
+
+pub(super) async fn measure(
+    places: &Places,
+    what: Option<&str>,
+    quick: bool,
+) -> Result<Vec<Row>, BenchError> {
     let site = Site::open(places).await?;
-    let rows = measure_at(&site, quick).await;
+    let rows = measure_at(&site, what, quick).await;
     if let Err(error) = site.measure.drop_namespace().await {
         eprintln!("bench: the tables of the benchmark stay behind: {error}");
     }
     rows
 }
 
-async fn measure_at(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
+async fn measure_at(site: &Site, what: Option<&str>, quick: bool) -> Result<Vec<Row>, BenchError> {
     refuse_weak_durability(site).await?;
     site.measure
         .prepare_pgbench()
         .await
         .map_err(BenchError::Failed)?;
+    match what {
+        Some("crew") => return crew::measure(site, quick).await,
+        Some(one @ ("pure" | "effect" | "strict")) => return single(site, one, quick).await,
+        _ => {}
+    }
     let mut rows = throughput(site, quick).await?;
     rows.extend(crew::measure(site, quick).await?);
     rows.push(long_history(site, quick).await?);
@@ -164,14 +178,30 @@ struct Samples {
     pure: [Vec<f64>; 2],
     effect: [Vec<f64>; 2],
     strict: [Vec<f64>; 2],
-    per_pure_step: Vec<(f64, f64)>,
-    per_effect_step: Vec<(f64, f64)>,
+    per_pure_step: Vec<Cost>,
+    per_effect_step: Vec<Cost>,
+    per_strict_step: Vec<Cost>,
     pure_alone: Vec<f64>,
     effect_alone: Vec<f64>,
     strict_alone: Vec<f64>,
 }
 
 const IN_FLIGHT: [usize; 2] = [64, 512];
+
+/// Names and goals, in the order of [`IN_FLIGHT`].
+type Names = [(&'static str, &'static str); 2];
+const PURE: Names = [
+    ("pure_10_in_flight_64", ">= 2 P, aim 4 P"),
+    ("pure_10_in_flight_512", ">= 2 P, aim 4 P"),
+];
+const EFFECT: Names = [
+    ("effect_10_in_flight_64", ">= 0.8 P"),
+    ("effect_10_in_flight_512", ">= 1.0 P"),
+];
+const STRICT: Names = [
+    ("strict_10_in_flight_64", ">= 0.25 P, aim 0.4 P"),
+    ("strict_10_in_flight_512", ">= 0.25 P, aim 0.4 P"),
+];
 
 async fn throughput(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
     let plan = Plan::new(quick);
@@ -187,17 +217,21 @@ async fn throughput(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
     for _ in 0..plan.rounds {
         samples.pgbench.push(pgbench(site, plan.pgbench)?);
         for (place, in_flight) in IN_FLIGHT.into_iter().enumerate() {
-            let before = site.counters().await?;
+            let start = Used::read(site, control).await?;
             samples.pure[place].push(rate(control, pure, plan.pure, in_flight).await?);
-            let after = settled(site).await?;
-            samples
-                .per_pure_step
-                .push(per_step(before, after, plan.pure * 10));
+            let after_pure = Used::read(site, control).await?;
             samples.effect[place].push(rate(control, effect, plan.effect, in_flight).await?);
-            samples
-                .per_effect_step
-                .push(per_step(after, settled(site).await?, plan.effect * 12));
+            let after_effect = Used::read(site, control).await?;
             samples.strict[place].push(rate(control, strict, plan.strict, in_flight).await?);
+            let after_strict = Used::read(site, control).await?;
+            let costs = [
+                (&mut samples.per_pure_step, start, after_pure),
+                (&mut samples.per_effect_step, after_pure, after_effect),
+                (&mut samples.per_strict_step, after_effect, after_strict),
+            ];
+            for (costs, before, after) in costs {
+                costs.push(after.per_step_since(before));
+            }
         }
         for (schema, times) in [
             (pure, &mut samples.pure_alone),
@@ -218,18 +252,70 @@ async fn throughput(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
     Ok(rows)
 }
 
-fn per_step(before: Counters, after: Counters, steps: u64) -> (f64, f64) {
-    let steps = steps as f64;
-    (
-        (after.transactions - before.transactions) / steps,
-        (after.wal_bytes - before.wal_bytes) / steps,
-    )
+/// One flow alone, against the baseline before and after: something to tune by.
+async fn single(site: &Site, what: &str, quick: bool) -> Result<Vec<Row>, BenchError> {
+    let plan = Plan::new(quick);
+    let cluster = site.join(Roles::ALL, 1_024).await?;
+    let control = &cluster.control;
+    let (flow, count, names) = match what {
+        "pure" => (flows::pure_ten(), plan.pure, PURE),
+        "effect" => (flows::effect_ten(), plan.effect, EFFECT),
+        _ => (flows::strict_ten(), plan.strict, STRICT),
+    };
+    let schema = save(control, &flow).await?;
+    run_many(control, schema, 200, 64).await?;
+    let mut baseline = vec![pgbench(site, plan.pgbench)?];
+    let mut samples: [Vec<f64>; 2] = Default::default();
+    for _ in 0..plan.rounds {
+        for (place, in_flight) in IN_FLIGHT.into_iter().enumerate() {
+            samples[place].push(rate(control, schema, count, in_flight).await?);
+        }
+    }
+    baseline.push(pgbench(site, plan.pgbench)?);
+    cluster.shutdown().await;
+    let p = median(&mut baseline);
+    let rows = samples
+        .iter_mut()
+        .zip(names)
+        .map(|(samples, (name, goal))| Row::against(name, median(samples), "steps/s", p, goal));
+    Ok(rows.collect())
 }
 
-/// The server's statistics come a second late.
-async fn settled(site: &Site) -> Result<Counters, BenchError> {
-    tokio::time::sleep(Duration::from_millis(1_200)).await;
-    site.counters().await
+/// What was used up to some moment.
+#[derive(Clone, Copy)]
+struct Used {
+    server: Counters,
+    messages: f64,
+    steps: f64,
+}
+
+impl Used {
+    /// The server's statistics come a second late.
+    async fn read(site: &Site, control: &Control) -> Result<Self, BenchError> {
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        let metrics = &control.parts().metrics;
+        Ok(Self {
+            server: site.counters().await?,
+            messages: metrics.queue.published_count() as f64,
+            steps: metrics.executions.step_count() as f64,
+        })
+    }
+
+    fn per_step_since(self, before: Self) -> Cost {
+        let steps = self.steps - before.steps;
+        Cost {
+            transactions: (self.server.transactions - before.server.transactions) / steps,
+            wal_bytes: (self.server.wal_bytes - before.server.wal_bytes) / steps,
+            messages: (self.messages - before.messages) / steps,
+        }
+    }
+}
+
+/// Of one step.
+struct Cost {
+    transactions: f64,
+    wal_bytes: f64,
+    messages: f64,
 }
 
 /// Steps per second: ten a run.
@@ -315,28 +401,21 @@ impl Samples {
         let [mut pure_64, mut pure_512] = self.pure;
         let [mut effect_64, mut effect_512] = self.effect;
         let [mut strict_64, mut strict_512] = self.strict;
-        let against = |name, samples: &mut Vec<f64>, goal| {
+        let against = |(name, goal), samples: &mut Vec<f64>| {
             Row::against(name, median(samples), "steps/s", p, goal)
         };
         let mut rows = vec![
             Row::plain("pgbench_P", p, "steps/s", "14 000 on the reference machine"),
-            against("pure_10_in_flight_64", &mut pure_64, ">= 2 P, aim 4 P"),
-            against("pure_10_in_flight_512", &mut pure_512, ">= 2 P, aim 4 P"),
-            against("effect_10_in_flight_64", &mut effect_64, ">= 0.8 P"),
-            against("effect_10_in_flight_512", &mut effect_512, ">= 1.0 P"),
-            against(
-                "strict_10_in_flight_64",
-                &mut strict_64,
-                ">= 0.25 P, aim 0.4 P",
-            ),
-            against(
-                "strict_10_in_flight_512",
-                &mut strict_512,
-                ">= 0.25 P, aim 0.4 P",
-            ),
+            against(PURE[0], &mut pure_64),
+            against(PURE[1], &mut pure_512),
+            against(EFFECT[0], &mut effect_64),
+            against(EFFECT[1], &mut effect_512),
+            against(STRICT[0], &mut strict_64),
+            against(STRICT[1], &mut strict_512),
         ];
-        rows.extend(cost_rows("pure", self.per_pure_step, "< 0.5"));
-        rows.extend(cost_rows("effect", self.per_effect_step, "printed"));
+        rows.extend(cost_rows("pure", &self.per_pure_step, "< 0.5"));
+        rows.extend(cost_rows("effect", &self.per_effect_step, "printed"));
+        rows.extend(cost_rows("strict", &self.per_strict_step, "printed"));
         rows.extend(latency_rows("pure", self.pure_alone));
         rows.extend(latency_rows("effect", self.effect_alone));
         rows.extend(latency_rows("strict", self.strict_alone));
@@ -344,15 +423,17 @@ impl Samples {
     }
 }
 
-fn cost_rows(what: &str, costs: Vec<(f64, f64)>, goal: &'static str) -> [Row; 2] {
-    let (mut transactions, mut bytes): (Vec<f64>, Vec<f64>) = costs.into_iter().unzip();
-    let (per_step, wal) = match what {
-        "pure" => ("transactions_per_pure_node", "wal_per_pure_node"),
-        _ => ("transactions_per_effect_node", "wal_per_effect_node"),
+fn cost_rows(what: &str, costs: &[Cost], goal: &'static str) -> [Row; 3] {
+    let of = |field: fn(&Cost) -> f64| median(&mut costs.iter().map(field).collect::<Vec<_>>());
+    let [transactions, wal, messages] = match what {
+        "pure" => ["pure_transactions", "pure_wal", "pure_messages"],
+        "effect" => ["effect_transactions", "effect_wal", "effect_messages"],
+        _ => ["strict_transactions", "strict_wal", "strict_messages"],
     };
     [
-        Row::plain(per_step, median(&mut transactions), "each", goal),
-        Row::plain(wal, median(&mut bytes), "bytes", "printed"),
+        Row::plain(transactions, of(|cost| cost.transactions), "per step", goal),
+        Row::plain(wal, of(|cost| cost.wal_bytes), "B a step", "printed"),
+        Row::plain(messages, of(|cost| cost.messages), "per step", "printed"),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! `pawl server` and `pawl worker`: the processes of a cluster on PostgreSQL and RabbitMQ.
 
+use std::env::VarError;
 use std::net::SocketAddr;
 
 use pawl_engine::worker::Roles;
@@ -10,11 +11,12 @@ use tokio_util::sync::CancellationToken;
 use super::failure::{Done, Failure};
 use super::signals::Signals;
 use super::terminal::{self, Style};
-use super::{Common, local};
+use super::{Common, dev, lifetime, local};
 use crate::api::{self, ApiState, Limits};
 use crate::config::Config;
-use crate::wiring::{self, Cluster, Membership};
+use crate::wiring::{self, Cluster, Membership, Services};
 
+const METRICS_LISTEN: &str = "--metrics-listen";
 const USUAL_ADDRESS: &str = "127.0.0.1:8080";
 
 /// Where database and broker are.
@@ -90,6 +92,10 @@ pub(super) struct WorkerArgs {
     /// Executions run at once.
     #[arg(long, value_name = "N")]
     slots: Option<usize>,
+    /// Address and port for /metrics, /health/live and /health/ready, without keys; a port alone is on this machine
+    /// only [default: not served]
+    #[arg(long, value_name = "ADDRESS", env = "PAWL_METRICS_LISTEN")]
+    metrics_listen: Option<String>,
 }
 
 pub(super) async fn server(args: ServerArgs, common: &Common) -> Done {
@@ -98,27 +104,22 @@ pub(super) async fn server(args: ServerArgs, common: &Common) -> Done {
     let slots = slots(args.slots)?;
     let member = args.places.membership(&config, roles, slots)?;
     let address = address(args.listen.as_deref(), &config)?;
-    let admin_key = std::env::var("PAWL_ADMIN_KEY").ok();
+    let admin_key = admin_key()?;
     let mut signals = Signals::listen()?;
-    let listener = super::dev::bind(address).await?;
+    let listener = dev::bind(dev::LISTEN, address).await?;
     let cluster = Box::pin(Cluster::join(&member, &config)).await?;
     // Workers may have another configuration file; the servers' is the one that counts.
     wiring::configure_quotas(&cluster.control, &config).await?;
     let control = cluster.control.clone();
     let state = ApiState::with_keys(control, Limits::from(&config.limits), admin_key.as_deref())
-        .map_err(|error| Failure::bad_input(error.to_string()))?;
+        .map_err(|error| Failure::bad_input(error.to_string()))?
+        .taking_starts(config.broker.accept_external);
     announce_server(&listener, roles, admin_key.is_some(), common.json)?;
     let stop = CancellationToken::new();
-    let api = tokio::spawn(api::serve(listener, state, stop.clone()));
-    signals.next().await;
-    stop.cancel();
-    let leave = async {
-        if let Err(error) = api.await {
-            tracing::error!(%error, "the server did not end well");
-        }
-        cluster.shutdown().await;
-    };
-    until_second_signal(leave, &mut signals).await
+    let mut api = Services::default();
+    let serving = api::serve(listener, state, stop.clone());
+    api.add("the API", lifetime::serving(serving));
+    run(cluster, api, stop, &mut signals).await
 }
 
 pub(super) async fn worker(args: WorkerArgs, common: &Common) -> Done {
@@ -131,19 +132,57 @@ pub(super) async fn worker(args: WorkerArgs, common: &Common) -> Done {
     }
     let slots = slots(args.slots)?;
     let member = args.places.membership(&config, roles, slots)?;
+    let metrics = metrics_address(args.metrics_listen.as_deref(), &config)?;
     let mut signals = Signals::listen()?;
+    let listener = match metrics {
+        Some(address) => Some(dev::bind(METRICS_LISTEN, address).await?),
+        None => None,
+    };
     let cluster = Box::pin(Cluster::join(&member, &config)).await?;
-    announce_worker(&cluster, roles, common.json)?;
-    signals.next().await;
-    until_second_signal(cluster.shutdown(), &mut signals).await
+    announce_worker(&cluster, roles, listener.as_ref(), common.json)?;
+    let stop = CancellationToken::new();
+    let mut pages = Services::default();
+    if let Some(listener) = listener {
+        let parts = cluster.control.parts().clone();
+        let serving = api::metrics::serve(listener, parts, stop.clone());
+        pages.add("the server for metrics", lifetime::serving(serving));
+    }
+    run(cluster, pages, stop, &mut signals).await
 }
 
-/// A second signal does not wait for anything.
-async fn until_second_signal(leave: impl Future<Output = ()>, signals: &mut Signals) -> Done {
-    tokio::select! {
-        () = leave => Ok(()),
-        () = signals.next() => Err(Failure::Said(1)),
-    }
+/// Until a signal comes or something ends by itself. `stop` ends what is served.
+async fn run(
+    mut cluster: Cluster,
+    mut served: Services,
+    stop: CancellationToken,
+    signals: &mut Signals,
+) -> Done {
+    let broken = async {
+        tokio::select! {
+            broken = cluster.broken() => broken,
+            broken = served.broken() => broken,
+        }
+    };
+    let end = lifetime::until_asked(signals.next(), broken).await;
+    stop.cancel();
+    let put_away = async {
+        served.finish().await;
+        cluster.shutdown().await;
+    };
+    lifetime::leave(end, put_away, signals).await
+}
+
+/// Looked at before anything is connected to: a server nobody can use must not join.
+fn admin_key() -> Result<Option<String>, Failure> {
+    let key = match std::env::var("PAWL_ADMIN_KEY") {
+        Ok(key) => Some(key),
+        Err(VarError::NotPresent) => None,
+        Err(VarError::NotUnicode(_)) => {
+            return Err(Failure::bad_input("PAWL_ADMIN_KEY is no text"));
+        }
+    };
+    api::check_admin_key(key.as_deref()).map_err(|error| Failure::bad_input(error.to_string()))?;
+    Ok(key)
 }
 
 fn roles(text: &str) -> Result<Roles, Failure> {
@@ -165,17 +204,26 @@ fn slots(slots: Option<usize>) -> Result<Option<usize>, Failure> {
 
 fn address(flag: Option<&str>, config: &Config) -> Result<SocketAddr, Failure> {
     match (flag, config.listen) {
-        (Some(text), _) => super::dev::parse_address(text),
+        (Some(text), _) => dev::parse_address(dev::LISTEN, text),
         (None, Some(address)) => Ok(address),
-        (None, None) => super::dev::parse_address(USUAL_ADDRESS),
+        (None, None) => dev::parse_address(dev::LISTEN, USUAL_ADDRESS),
     }
 }
 
-fn announce_server(listener: &TcpListener, roles: Roles, has_admin: bool, as_json: bool) -> Done {
+fn metrics_address(flag: Option<&str>, config: &Config) -> Result<Option<SocketAddr>, Failure> {
+    let given = flag.map(|text| dev::parse_address(METRICS_LISTEN, text));
+    Ok(given.transpose()?.or(config.metrics_listen))
+}
+
+fn url_of(listener: &TcpListener) -> Result<String, Failure> {
     let address = listener
         .local_addr()
         .map_err(|error| Failure::failed(format!("no address: {error}")))?;
-    let url = format!("http://{address}");
+    Ok(format!("http://{address}"))
+}
+
+fn announce_server(listener: &TcpListener, roles: Roles, has_admin: bool, as_json: bool) -> Done {
+    let url = url_of(listener)?;
     if as_json {
         let line = json!({"url": url, "docs": format!("{url}/api/docs"), "roles": roles.names()});
         return terminal::say(&line.to_string());
@@ -195,19 +243,28 @@ fn announce_server(listener: &TcpListener, roles: Roles, has_admin: bool, as_jso
     terminal::print(&text)
 }
 
-fn announce_worker(cluster: &Cluster, roles: Roles, as_json: bool) -> Done {
+fn announce_worker(
+    cluster: &Cluster,
+    roles: Roles,
+    metrics: Option<&TcpListener>,
+    as_json: bool,
+) -> Done {
     let options = &cluster.control.parts().options;
+    let metrics = metrics.map(url_of).transpose()?;
     if as_json {
-        let line =
-            json!({"worker": options.worker_id, "roles": roles.names(), "slots": options.slots});
+        let line = json!({"worker": options.worker_id, "roles": roles.names(), "slots": options.slots, "metrics": metrics});
         return terminal::say(&line.to_string());
     }
-    terminal::print(&format!(
+    let mut text = format!(
         "\n{} {} worker {} is running: {}, {} slots. Ctrl-C finishes what is in hand and stops.\n",
         Style::stdout().bold("Pawl"),
         env!("CARGO_PKG_VERSION"),
         options.worker_id,
         roles.names().join(", "),
         options.slots
-    ))
+    );
+    if let Some(url) = metrics {
+        text += &format!("  Metrics   {url}/metrics\n");
+    }
+    terminal::print(&text)
 }

@@ -12,12 +12,14 @@ use super::failure::{Done, Failure};
 use super::local::Local;
 use super::signals::Signals;
 use super::terminal::{self, Style};
-use super::{Common, examples, local};
+use super::{Common, examples, lifetime, local};
 use crate::api::{self, ApiState, Limits};
 use crate::config::Config;
-use crate::{echo, wiring};
+use crate::echo;
+use crate::wiring::{self, Services};
 
 const USUAL_ADDRESS: &str = "127.0.0.1:8080";
+pub(super) const LISTEN: &str = "--listen";
 const USUAL_FOLDER: &str = "pawl-data";
 
 #[derive(clap::Args)]
@@ -38,7 +40,7 @@ pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
         .or_else(|| config.data.clone())
         .unwrap_or_else(|| USUAL_FOLDER.into());
     let mut signals = Signals::listen()?;
-    let listener = bind(address).await?;
+    let listener = bind(LISTEN, address).await?;
     let local = Box::pin(Local::start(&data, &config, echo::USUAL_PORT)).await?;
     wiring::configure_quotas(local.control(), &config).await?;
     let loaded = examples::load_once(local.control()).await?;
@@ -48,9 +50,9 @@ pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
 
 fn address(flag: Option<&str>, config: &Config) -> Result<SocketAddr, Failure> {
     let address = match (flag, config.listen) {
-        (Some(text), _) => parse_address(text)?,
+        (Some(text), _) => parse_address(LISTEN, text)?,
         (None, Some(address)) => address,
-        (None, None) => parse_address(USUAL_ADDRESS)?,
+        (None, None) => parse_address(LISTEN, USUAL_ADDRESS)?,
     };
     if address.ip().is_loopback() {
         return Ok(address);
@@ -62,7 +64,7 @@ fn address(flag: Option<&str>, config: &Config) -> Result<SocketAddr, Failure> {
 }
 
 /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or just a port.
-pub(super) fn parse_address(text: &str) -> Result<SocketAddr, Failure> {
+pub(super) fn parse_address(flag: &str, text: &str) -> Result<SocketAddr, Failure> {
     let spelled = match (text.parse::<u16>(), text.strip_prefix("localhost:")) {
         (Ok(port), _) => format!("127.0.0.1:{port}"),
         (_, Some(port)) => format!("127.0.0.1:{port}"),
@@ -70,19 +72,23 @@ pub(super) fn parse_address(text: &str) -> Result<SocketAddr, Failure> {
     };
     spelled.parse().map_err(|_| {
         Failure::bad_input(format!(
-            "--listen: `{text}` is no address; write 127.0.0.1:8080"
+            "{flag}: `{text}` is no address; write 127.0.0.1:8080"
         ))
     })
 }
 
-pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+pub(super) async fn bind(flag: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         let advice = match error.kind() {
-            ErrorKind::AddrInUse => "another program (perhaps another `pawl dev`) uses this port; choose one with --listen 127.0.0.1:PORT",
-            ErrorKind::PermissionDenied => "this user may not use that port; choose one above 1023 with --listen 127.0.0.1:PORT",
-            _ => "choose another address with --listen 127.0.0.1:PORT",
+            ErrorKind::AddrInUse => {
+                "another program (perhaps another Pawl) uses this port; choose one"
+            }
+            ErrorKind::PermissionDenied => "this user may not use that port; choose one above 1023",
+            _ => "choose another address",
         };
-        Failure::failed(format!("cannot listen on {address}: {error}; {advice}"))
+        Failure::failed(format!(
+            "cannot listen on {address}: {error}; {advice} with {flag} 127.0.0.1:PORT"
+        ))
     })
 }
 
@@ -155,39 +161,33 @@ fn suggestion(url: &str, schema: &str) -> String {
     )
 }
 
-/// Until a signal comes; a second one does not wait for anything.
+/// Until a signal comes, or the worker or the API ends by itself.
 async fn serve(
-    local: Local,
+    mut local: Local,
     listener: TcpListener,
     config: &Config,
     signals: &mut Signals,
 ) -> Done {
     let stop = CancellationToken::new();
     let state = ApiState::new(local.control().clone(), Limits::from(&config.limits));
-    let mut server = tokio::spawn(api::serve(listener, state, stop.clone()));
-    let ended = tokio::select! {
-        () = signals.next() => None,
-        ended = &mut server => Some(ended),
-    };
-    stop.cancel();
-    let shutdown = async {
-        if ended.is_none()
-            && let Err(error) = server.await
-        {
-            tracing::error!(%error, "the server did not end well");
+    let mut api = Services::default();
+    api.add(
+        "the API",
+        lifetime::serving(api::serve(listener, state, stop.clone())),
+    );
+    let broken = async {
+        tokio::select! {
+            broken = local.broken() => broken,
+            broken = api.broken() => broken,
         }
+    };
+    let end = lifetime::until_asked(signals.next(), broken).await;
+    stop.cancel();
+    let put_away = async {
+        api.finish().await;
         local.shutdown().await;
     };
-    tokio::select! {
-        () = shutdown => {}
-        () = signals.next() => return Err(Failure::Said(1)),
-    }
-    match ended {
-        None => Ok(()),
-        Some(_) => Err(Failure::failed(
-            "the server ended by itself; the log (PAWL_LOG=info) may say why",
-        )),
-    }
+    lifetime::leave(end, put_away, signals).await
 }
 
 #[cfg(test)]
@@ -202,10 +202,10 @@ mod tests {
             ("9000", "127.0.0.1:9000"),
             ("[::1]:9000", "[::1]:9000"),
         ] {
-            assert_eq!(parse_address(text).unwrap().to_string(), address);
+            assert_eq!(parse_address(LISTEN, text).unwrap().to_string(), address);
         }
         for bad in ["", "host", "127.0.0.1", "127.0.0.1:99999", "::1:80:"] {
-            assert!(parse_address(bad).is_err(), "{bad}");
+            assert!(parse_address(LISTEN, bad).is_err(), "{bad}");
         }
     }
 

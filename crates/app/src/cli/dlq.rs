@@ -114,6 +114,7 @@ async fn requeue(which: Which, json: bool) -> Done {
     let (id, status) = (field(execution, "id"), field(execution, "status"));
     terminal::say(&match answer["action"].as_str() {
         Some("retry") => format!("goes on as execution {id}, which is {status}"),
+        Some("start") => format!("started as execution {id}, which is {status}"),
         Some("look") => format!("execution {id} was sent to a worker again; it is {status}"),
         _ => format!("nothing to do: execution {id} has {status}"),
     })

@@ -14,7 +14,7 @@ use super::Common;
 use super::failure::Failure;
 use crate::config::Config;
 use crate::echo::{self, Echo};
-use crate::wiring::{self, Embedded, WiringError};
+use crate::wiring::{self, Broken, Embedded, WiringError};
 
 /// Who starts executions where there are no users.
 pub(super) const DEVELOPER: &str = "dev";
@@ -30,6 +30,7 @@ impl Local {
         config: &Config,
         echo_port: u16,
     ) -> Result<Self, Failure> {
+        wiring::check_secrets()?;
         let echo = Echo::start(echo_port)
             .await
             .map_err(|error| Failure::failed(format!("cannot start the echo service: {error}")))?;
@@ -54,6 +55,11 @@ impl Local {
 
     pub(super) fn echo_url(&self) -> &str {
         self.echo.url()
+    }
+
+    /// Returns when the engine has ended by itself.
+    pub(super) async fn broken(&mut self) -> Broken {
+        self.embedded.broken().await
     }
 
     pub(super) async fn shutdown(self) {

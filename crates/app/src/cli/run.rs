@@ -84,8 +84,14 @@ async fn run_checked(args: RunArgs, common: &Common) -> Done {
     };
     let mut signals = Signals::listen()?;
     let folder = Folder::of(args.data)?;
-    let local = Box::pin(Local::start(folder.path(), &config, 0)).await?;
-    let result = Box::pin(execute(local.control(), &job, &mut signals)).await;
+    let mut local = Box::pin(Local::start(folder.path(), &config, 0)).await?;
+    let control = local.control().clone();
+    let result = tokio::select! {
+        done = Box::pin(execute(&control, &job, &mut signals)) => done,
+        // Nobody else would ever end it.
+        broken = local.broken() => Err(Failure::failed(broken.to_string())),
+    };
+    drop(control);
     if !matches!(result, Err(Failure::Said(ABORTED))) {
         local.shutdown().await;
     }

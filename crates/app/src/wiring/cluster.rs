@@ -3,18 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pawl_engine::control::{Control, ControlError, StartRequest};
+use pawl_engine::control::Control;
 use pawl_engine::worker::{Handle, Roles, Worker};
 use pawl_engine::{Options, Parts};
-use pawl_kernel::ports::letters::NewLetter;
 use pawl_postgres::PostgresStore;
-use pawl_rabbitmq::{
-    BrokerUrl, DeadLetterDrain, ExternalStart, HintBus, Ports, RabbitQueue, Start,
-};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use pawl_rabbitmq::{BrokerUrl, DeadLetterDrain, HintBus, Ports, RabbitQueue, Start};
 use tokio_util::sync::CancellationToken;
 
+use super::mail::{keep_letters, start_for_others};
+use super::services::{Broken, Services};
 use super::{WiringError, registry, worker_id};
 use crate::config::Config;
 use crate::system::SystemEntropy;
@@ -38,9 +35,9 @@ pub struct Cluster {
     pub queue: Arc<RabbitQueue>,
     hints: Arc<HintBus>,
     stop: CancellationToken,
-    worker: JoinHandle<()>,
+    worker: Services,
     /// They end with the process; none of them holds anything that could be lost.
-    helpers: Vec<JoinHandle<()>>,
+    helpers: Services,
 }
 
 impl Cluster {
@@ -68,13 +65,14 @@ impl Cluster {
         registry: Arc<pawl_kernel::node::Registry>,
         options: Options,
     ) -> Result<Self, WiringError> {
+        // First, so that a typo is told before anything is touched.
+        let broker = broker_options(member, config, &options)?;
         let database = config.database.options(&member.database_url, &options);
         let store = Arc::new(PostgresStore::open(database).await?);
         let ports = Ports {
             clock: store.clock(),
             entropy: Arc::new(SystemEntropy),
         };
-        let broker = broker_options(member, config, &options)?;
         let queue = Arc::new(RabbitQueue::connect(broker.clone(), ports.clone()).await?);
         let hints = Arc::new(HintBus::connect(&broker, &ports).await?);
         let parts = Parts::new(
@@ -91,35 +89,45 @@ impl Cluster {
         let handle = worker.handle();
         let control = Control::new(parts, Some(handle.clone()));
         let stop = CancellationToken::new();
-        let mut helpers = vec![tokio::spawn(listen(hints.clone(), handle))];
+        let (mut running, mut helpers) = (Services::default(), Services::default());
+        helpers.add("the listener for hints", listen(hints.clone(), handle));
         if let Some(starts) = queue.externals().filter(|_| broker.consume) {
-            helpers.push(tokio::spawn(start_for_others(control.clone(), starts)));
+            let starting = start_for_others(control.clone(), starts);
+            helpers.add("the starter for other programs", starting);
         }
         if member.roles.reaper {
             let drain = DeadLetterDrain::connect(&broker, &ports).await?;
-            helpers.push(tokio::spawn(keep_letters(control.clone(), drain)));
+            helpers.add(
+                "the keeper of dead letters",
+                keep_letters(control.clone(), drain),
+            );
         }
+        running.add("the worker", worker.run(stop.clone()));
         Ok(Self {
             control,
             store,
             queue,
             hints,
-            worker: tokio::spawn(worker.run(stop.clone())),
+            worker: running,
             stop,
             helpers,
         })
+    }
+
+    /// Returns when something has ended that must run until the shutdown. Cancelling loses nothing.
+    pub async fn broken(&mut self) -> Broken {
+        tokio::select! {
+            broken = self.worker.broken() => broken,
+            broken = self.helpers.broken() => broken,
+        }
     }
 
     /// Takes no more messages, finishes or gives back what is in flight, and leaves.
     pub async fn shutdown(self) {
         self.queue.stop_receiving();
         self.stop.cancel();
-        if let Err(error) = self.worker.await {
-            tracing::error!(%error, "the worker did not end well");
-        }
-        for helper in self.helpers {
-            helper.abort();
-        }
+        self.worker.finish().await;
+        self.helpers.abort();
         self.queue.close().await;
         self.hints.close().await;
         self.store.close();
@@ -151,50 +159,5 @@ async fn listen(bus: Arc<HintBus>, handle: Handle) {
     let mut hints = bus.subscribe();
     while let Some(hint) = hints.next().await {
         handle.hear(&hint);
-    }
-}
-
-/// Executions that other programs ask for by message; their id is the idempotency key.
-async fn start_for_others(control: Control, mut starts: mpsc::Receiver<ExternalStart>) {
-    while let Some(wish) = starts.recv().await {
-        let request = StartRequest {
-            schema: wish.schema.clone(),
-            variables: wish.context.clone(),
-            priority: Some(wish.priority),
-            idempotency_key: Some(format!("amqp:{}", wish.key)),
-            created_by: "amqp".into(),
-            ..StartRequest::default()
-        };
-        match control.start(request).await {
-            Ok(started) => {
-                tracing::info!(execution_id = %started.id, created = started.created, "started by message");
-                wish.done();
-            }
-            Err(ControlError::Store(error)) => {
-                tracing::warn!(%error, "a start by message has to wait");
-                wish.give_back();
-            }
-            Err(error) => wish.refuse(&error.to_string()),
-        }
-    }
-}
-
-/// Dead letters of the broker go into the table that people look at.
-async fn keep_letters(control: Control, mut drain: DeadLetterDrain) {
-    while let Some(letter) = drain.next().await {
-        let parts = control.parts();
-        let new = NewLetter {
-            execution_id: letter.execution_id,
-            reason: letter.reason.clone(),
-            message: Some(letter.body.clone()),
-            now: parts.clock.now(),
-        };
-        match parts.store.add_letter(new).await {
-            Ok(_) => letter.stored(),
-            Err(error) => {
-                tracing::warn!(%error, "a dead letter has to wait");
-                letter.not_stored();
-            }
-        }
     }
 }

@@ -204,7 +204,7 @@ async fn a_key_that_somebody_else_used_is_no_retry() {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_that_cannot_be_read_are_shown_and_stay() {
     let server = Server::start().await;
-    let start = json!({"action": "start", "schema_id": "x", "context": {}}).to_string();
+    let start = json!({"execution_id": "7", "action": "start", "schema_id": "x"}).to_string();
     for (message, wanted) in [
         ("", "cannot be read"),
         ("{\"execution_id\": 7", "cannot be read"),

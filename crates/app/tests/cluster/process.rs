@@ -35,6 +35,7 @@ pub(crate) struct Launch<'a> {
     database: String,
     broker: String,
     words: Vec<String>,
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Site {
@@ -44,6 +45,7 @@ impl Site {
             database: self.database.clone(),
             broker: self.broker.url.clone(),
             words: words.iter().map(|word| (*word).to_owned()).collect(),
+            variables: Vec::new(),
         }
     }
 
@@ -67,6 +69,12 @@ impl Launch<'_> {
 
     pub(crate) fn with_broker(mut self, url: String) -> Self {
         self.broker = url;
+        self
+    }
+
+    /// Tells it more by its environment, or something else than usual.
+    pub(crate) fn with(mut self, variable: &'static str, value: &str) -> Self {
+        self.variables.push((variable, value.to_owned()));
         self
     }
 
@@ -123,7 +131,8 @@ impl Launch<'_> {
             .env("PAWL_DATABASE_URL", &self.database)
             .env("PAWL_BROKER_URL", &self.broker)
             .env("PAWL_ADMIN_KEY", KEY)
-            .env("PAWL_LOG", "warn,pawl=info,pawl_engine=debug,lapin=off");
+            .env("PAWL_LOG", "warn,pawl=info,pawl_engine=debug")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 }

@@ -1,32 +1,32 @@
 //! What operators ask of quotas, and which quotas a new execution counts against.
 
 use pawl_kernel::context::{Context, Facts};
-use pawl_kernel::execution::Status;
 use pawl_kernel::expr::{Limits as MeterLimits, Meter, Scope};
-use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::quotas::SetQuota;
-use pawl_kernel::ports::store::{ExecutionFilter, NewExecution};
+use pawl_kernel::ports::store::NewExecution;
 use pawl_kernel::quota::{Quota, QuotaClaim, QuotaKind, QuotaName, Source};
 use pawl_kernel::schema::graph::{Graph, RenderError};
 use serde_json::Value;
 
 use super::{Control, ControlError};
 
-/// Executions counted in one transaction.
+/// Quotas read at once.
 const PAGE: u32 = 500;
 
 impl Control {
     /// Sets a quota. When this returns, every open execution that it concerns counts against it, also those that were
-    /// there before; what is over the limit runs on, and nobody is admitted until there is room.
+    /// there before; what is over the limit runs on, and nobody is admitted until there is room. If it fails the quota may
+    /// be set and not count all of them yet: setting it again finishes that.
     pub async fn set_quota(&self, set: SetQuota) -> Result<Quota, ControlError> {
-        let name = set.name.clone();
-        let store = &self.parts.store;
-        let before = store.quota(name.clone()).await?;
+        let (name, store) = (set.name.clone(), &self.parts.store);
         let mut quota = store.set_quota(set, self.parts.now()).await?;
-        if before.is_none_or(|quota| quota.source.is_none()) && self.count_in(&name).await? > 0 {
+        // First of all: whoever comes from now on counts by itself, whatever becomes of the others.
+        self.read_limits().await?;
+        let counted = self.count_rest(&name).await;
+        self.parts.line_changed();
+        if counted? > 0 {
             quota = store.quota(name).await?.unwrap_or(quota);
         }
-        self.limits_changed().await?;
         Ok(quota)
     }
 
@@ -37,7 +37,8 @@ impl Control {
             .store
             .remove_quota(name, self.parts.now())
             .await?;
-        self.limits_changed().await?;
+        self.read_limits().await?;
+        self.parts.line_changed();
         Ok(removed)
     }
 
@@ -66,59 +67,28 @@ impl Control {
                 same && quota.name == set.name && quota.rate == set.rate
             })
         };
-        for set in wanted.into_iter().filter(|set| !is_so(set)) {
-            self.set_quota(set).await?;
+        for set in wanted {
+            if !is_so(&set) {
+                self.set_quota(set).await?;
+            } else if self.count_rest(&set.name).await? > 0 {
+                // Whoever set it did not get to the end of it.
+                self.parts.line_changed();
+            }
         }
         Ok(())
     }
 
-    async fn limits_changed(&self) -> Result<(), ControlError> {
+    async fn read_limits(&self) -> Result<(), ControlError> {
         if self.parts.options.exclusive {
             self.parts.lines.read_limits(&*self.parts.store).await?;
         }
-        self.parts.line_changed();
         Ok(())
     }
 
-    /// Open executions from before the quota count too.
-    async fn count_in(&self, name: &QuotaName) -> Result<u64, ControlError> {
-        let Some(filter) = self.concerned(name).await? else {
-            return Ok(0);
-        };
-        let store = &self.parts.store;
-        let (mut counted, mut before) = (0, None);
-        loop {
-            let page = store.executions(filter.clone(), before, PAGE).await?;
-            let ids: Vec<ExecutionId> = page.iter().map(|view| view.execution.id).collect();
-            let Some(last) = ids.last() else {
-                return Ok(counted);
-            };
-            before = Some(*last);
-            counted += store.count_in(name.clone(), ids, self.parts.now()).await?;
-        }
-    }
-
-    /// `None`: there is nobody whom it could concern. (Whoever has a key has counted against it from the start.)
-    async fn concerned(&self, name: &QuotaName) -> Result<Option<ExecutionFilter>, ControlError> {
-        let open = Status::ALL.iter().filter(|status| !status.is_terminal());
-        let filter = ExecutionFilter {
-            statuses: open.copied().collect(),
-            ..ExecutionFilter::default()
-        };
-        Ok(match name.kind() {
-            QuotaKind::Key => None,
-            QuotaKind::Tenant => Some(ExecutionFilter {
-                tenant: Some(name.name().to_owned()),
-                ..filter
-            }),
-            QuotaKind::Schema => {
-                let schema = self.parts.store.schema(name.name()).await?;
-                schema.map(|schema| ExecutionFilter {
-                    schema_id: Some(schema.id),
-                    ..filter
-                })
-            }
-        })
+    /// Open executions from before the quota count too. Costs one look if all of them do already.
+    async fn count_rest(&self, name: &QuotaName) -> Result<u64, ControlError> {
+        let counted = self.parts.store.count_rest(name.clone(), self.parts.now());
+        Ok(counted.await?)
     }
 
     /// The tenant and the concurrency key are read once, from the start record.

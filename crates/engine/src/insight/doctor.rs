@@ -1,9 +1,12 @@
 //! Liveness as a query: every open execution has a message due, a live lease, a timer, a wait, a place in line or a hold.
 
+use std::collections::{BTreeMap, HashMap};
+
 use pawl_kernel::execution::Hold;
-use pawl_kernel::id::ExecutionId;
+use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::quotas::Miscount;
 use pawl_kernel::ports::store::{Dispatch, ExecutionView, StoreResult};
+use pawl_kernel::quota::{QuotaKind, QuotaName};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 use serde::Serialize;
@@ -14,7 +17,7 @@ const PAGE: u32 = 500;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// Empty if the finding is about a quota.
+    /// Empty if the finding is about a quota alone.
     pub execution_id: String,
     pub schema: String,
     /// The quota that the finding is about, if it is about one.
@@ -40,6 +43,7 @@ pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
         about: parts.store.about().await?,
         ..Report::default()
     };
+    let set = SetQuotas::read(parts).await?;
     let mut after: Option<ExecutionId> = None;
     loop {
         let page = parts.store.open_executions(after, PAGE).await?;
@@ -50,6 +54,7 @@ pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
         after = Some(last.execution.id);
         report.open_executions += page.len() as u64;
         examine_page(parts, &page, fix, &mut report).await?;
+        examine_claims(parts, &page, &set, fix, &mut report).await?;
     }
 }
 
@@ -99,6 +104,88 @@ async fn examine_page(
         }
     }
     examine_counting(parts, page, fix, report).await
+}
+
+/// The quotas that operators have set, by whom they concern. Whoever has a key counts against it from the start.
+#[derive(Default)]
+struct SetQuotas {
+    schemas: HashMap<SchemaId, QuotaName>,
+    tenants: HashMap<String, QuotaName>,
+}
+
+impl SetQuotas {
+    async fn read(parts: &Parts) -> StoreResult<Self> {
+        let mut set = Self::default();
+        let mut after = None;
+        loop {
+            let page = parts.store.quotas(true, after, PAGE).await?;
+            for name in page.iter().map(|quota| quota.name.clone()) {
+                set.add(parts, name).await?;
+            }
+            after = page.last().map(|quota| quota.name.clone());
+            if page.len() < PAGE as usize {
+                return Ok(set);
+            }
+        }
+    }
+
+    async fn add(&mut self, parts: &Parts, name: QuotaName) -> StoreResult<()> {
+        match name.kind() {
+            QuotaKind::Key => {}
+            QuotaKind::Tenant => {
+                self.tenants.insert(name.name().to_owned(), name);
+            }
+            QuotaKind::Schema => {
+                if let Some(schema) = parts.store.schema(name.name()).await? {
+                    self.schemas.insert(schema.id, name);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Those that concern an execution and that it does not count against.
+    fn unclaimed(&self, view: &ExecutionView) -> impl Iterator<Item = &QuotaName> {
+        let execution = &view.execution;
+        let tenant = execution.tenant.as_deref();
+        let tenant = tenant.and_then(|tenant| self.tenants.get(tenant));
+        let schema = self.schemas.get(&execution.schema_id);
+        let counts = |name: &&QuotaName| execution.quotas.iter().any(|claim| claim.name == **name);
+        schema
+            .into_iter()
+            .chain(tenant)
+            .filter(move |name| !counts(name))
+    }
+}
+
+/// Whoever was there before a quota was set counts against it too.
+async fn examine_claims(
+    parts: &Parts,
+    page: &[ExecutionView],
+    set: &SetQuotas,
+    fix: bool,
+    report: &mut Report,
+) -> StoreResult<()> {
+    let mut unclaimed: BTreeMap<&QuotaName, Vec<ExecutionId>> = BTreeMap::new();
+    for view in page {
+        for name in set.unclaimed(view) {
+            unclaimed.entry(name).or_default().push(view.execution.id);
+            report.findings.push(Finding {
+                execution_id: view.execution.id.to_string(),
+                schema: view.schema_name.clone(),
+                quota: Some(name.to_string()),
+                problem: "not_counted",
+                detail: format!("it was there before the quota {name}, which does not count it"),
+                fixed: fix,
+            });
+        }
+    }
+    for (name, ids) in unclaimed.into_iter().filter(|_| fix) {
+        let counted = parts.store.count_in(name.clone(), ids, parts.now());
+        counted.await?;
+        parts.line_changed();
+    }
+    Ok(())
 }
 
 /// Whoever waits for a quota stands in line, and whoever was admitted is known to its quotas.

@@ -51,6 +51,11 @@ impl ExecutionMetrics {
         }
     }
 
+    /// Steps committed by this process, whatever became of them.
+    pub fn step_count(&self) -> u64 {
+        self.steps.iter().map(|counter| counter.get()).sum()
+    }
+
     pub(super) fn steps(&self, steps: &[Step]) {
         for (status, counter) in STEP_STATUSES.iter().zip(&self.steps) {
             let count = steps.iter().filter(|step| step.status == *status).count();
@@ -170,6 +175,11 @@ impl QueueMetrics {
         if let Some((_, counter)) = known {
             counter.increment();
         }
+    }
+
+    /// Messages that this process has published.
+    pub fn published_count(&self) -> u64 {
+        self.published.get()
     }
 
     pub(crate) fn published(&self, result: &Result<(), QueueError>) {

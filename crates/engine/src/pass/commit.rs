@@ -69,7 +69,7 @@ impl Pass {
         let transition = self.transition(next, inbox_seen);
         let (steps, logs) = (transition.steps.clone(), transition.logs.clone());
         let position = transition.next.position().clone();
-        let began = transition.now;
+        let (began, commit_id) = (transition.now, transition.commit_id);
         let verdict = self.deliver(transition).await;
         if let Verdict::Committed(_) = &verdict {
             let took = self.parts.now().since(began);
@@ -82,6 +82,8 @@ impl Pass {
         if let Verdict::Committed(applied) = &verdict {
             self.parts.announce_commit(self.execution.id, applied);
             self.state.seq = applied.seq;
+            self.state.version = applied.version;
+            self.state.commit_id = Some(commit_id);
             self.state.position = position;
             self.ticket.cleared();
             self.state.inbox = applied.inbox;
@@ -134,6 +136,7 @@ impl Pass {
             .lease_until()
             .minus(self.parts.options.lease_margin);
         let mut pause = Duration::from_millis(20);
+        let mut sent_before = false;
         loop {
             let error = match self.parts.store.commit(transition.clone()).await {
                 Ok(applied) => {
@@ -143,6 +146,14 @@ impl Pass {
                     return Verdict::Committed(applied);
                 }
                 Err(CommitError::Refused(reason)) => {
+                    // It may be our own, sent before, that came through late.
+                    if sent_before
+                        && let Some(verdict @ Verdict::Committed(_)) =
+                            self.look_up(&transition, give_up_at).await
+                    {
+                        self.count_found(Some(&verdict));
+                        return verdict;
+                    }
                     self.parts.metrics.commits.refused(reason);
                     return match reason {
                         CommitRefusal::Fenced => {
@@ -154,6 +165,7 @@ impl Pass {
                 }
                 Err(CommitError::Store(error)) => error,
             };
+            sent_before = true;
             match error {
                 StoreError::Rejected(reason) | StoreError::Corrupt(reason) => {
                     return Verdict::Rejected(reason);

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_kernel::context::{Context, Facts};
+use pawl_kernel::lifecycle::Release;
 use pawl_kernel::node::NodeError;
 use pawl_kernel::ports::store::{Claimed, StoreError};
+use pawl_kernel::schema::graph::Graph;
 use pawl_kernel::transition::{Next, Transition};
 use pawl_kernel::visit;
 use serde_json::Value;
@@ -15,6 +17,7 @@ use super::{Limits, Pass, PassEnd};
 use crate::graphs::GraphError;
 use crate::parts::Parts;
 use crate::running::Ticket;
+use crate::warm::Kept;
 
 enum LoadError {
     Store(StoreError),
@@ -35,27 +38,21 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
         .graphs
         .get(execution.schema_id, execution.schema_version)
         .await?;
-    let facts = Facts {
-        schema_name: graph.definition().name.clone(),
+    let Kept {
+        context,
+        unsnapshotted_bytes,
+        snapshot_bytes,
+    } = match parts.warm.take(state) {
+        Some(kept) => kept,
+        None => replay(parts, &graph, claimed).await?,
     };
-    let mut context = Context::start(execution, &facts, &parts.options.env)?;
-    let mut ledger = Ledger {
+    let ledger = Ledger {
         calls_spent: state.calls_spent,
         bytes_spent: state.bytes_spent,
+        unsnapshotted_bytes,
+        snapshot_bytes,
         ..Ledger::default()
     };
-    if state.seq > 0 {
-        let history = parts.store.history(execution.id, state.seq).await?;
-        if let Some(snapshot) = &history.snapshot {
-            context.restore(&snapshot.context)?;
-            ledger.snapshot_bytes = snapshot.context.len();
-        }
-        for step in &history.steps {
-            context.apply_step(step)?;
-            ledger.unsnapshotted_bytes += step_bytes(step);
-        }
-        context.grow(ledger.unsnapshotted_bytes);
-    }
     let now = parts.now();
     let limits = limits_of(&graph.definition().settings, &execution.initial);
     let lease = state
@@ -82,6 +79,32 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
         interruption_noted: false,
         saw_unknown_commit: false,
     })
+}
+
+/// The context as the stored history makes it.
+async fn replay(parts: &Parts, graph: &Graph, claimed: &Claimed) -> Result<Kept, LoadError> {
+    let Claimed { execution, state } = claimed;
+    let facts = Facts {
+        schema_name: graph.definition().name.clone(),
+    };
+    let mut kept = Kept {
+        context: Context::start(execution, &facts, &parts.options.env)?,
+        unsnapshotted_bytes: 0,
+        snapshot_bytes: 0,
+    };
+    if state.seq > 0 {
+        let history = parts.store.history(execution.id, state.seq).await?;
+        if let Some(snapshot) = &history.snapshot {
+            kept.context.restore(&snapshot.context)?;
+            kept.snapshot_bytes = snapshot.context.len();
+        }
+        for step in &history.steps {
+            kept.context.apply_step(step)?;
+            kept.unsnapshotted_bytes += step_bytes(step);
+        }
+        kept.context.grow(kept.unsnapshotted_bytes);
+    }
+    Ok(kept)
 }
 
 /// A retry may carry raised limits in its start record.
@@ -116,7 +139,7 @@ async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassE
         .store
         .release(
             vec![(claimed.execution.id, lease.token)],
-            false,
+            Release::Unbegun,
             parts.now(),
         )
         .await;

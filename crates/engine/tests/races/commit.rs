@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 use crate::stage::Trick;
-use crate::world::{World, chain, effect, event, gated, nap, parsed};
+use crate::world::{World, chain, effect, event, gated, nap, parsed, with};
 
 /// Commits: before `first`, before `second`, the sleep, before `third` and the end.
 fn flow() -> Value {
@@ -80,6 +80,26 @@ both! {
     async fn the_store_is_away(world: &World) {
         for place in 0..COMMITS {
             check(world, Trick::Unavailable, place, true).await;
+        }
+    }
+
+    /// A slow disk: the commit is found undone, is sent again, and has been made after all in between. An effect that
+    /// must not be repeated is not taken for an interrupted one.
+    async fn the_first_one_comes_through_late(world: &World) {
+        for place in 0..2 {
+            let crew = world.worker().await;
+            let tricks = (0..place).map(|_| Trick::None).chain([Trick::Late]);
+            crew.stage.plan(tricks);
+            let once = with(effect("once", json!({"value": 1})), json!({"on_interrupt": "fail"}));
+            let called = world.outside.calls().len();
+            let id = world.start(&crew.control, chain(&[once])).await;
+            let sent = async || (crew.stage.commits_seen() > place).then_some(());
+            world.bell.until(sent).await;
+            world.clock.advance_to_sleeper(Duration::from_secs(1)).await;
+            world.until_status(id, Status::Completed).await;
+            assert_eq!(world.path(id).await, "start once finish");
+            assert_eq!(world.outside.calls().len(), called + 1);
+            crew.shut_down().await;
         }
     }
 

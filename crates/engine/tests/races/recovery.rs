@@ -122,6 +122,29 @@ both! {
         other.shut_down().await;
     }
 
+    /// The store is silent: the node is given up before its lease ends, not when the heartbeat comes back.
+    async fn a_silent_store_costs_the_node_in_time(world: &World) {
+        let crew = world.worker().await;
+        let long = with(gated("long"), json!({"timeout": "10m"}));
+        let id = world.start(&crew.control, chain(&[long])).await;
+        world.outside.until_called(1).await;
+        let until = world.state(id).await.lease.unwrap().until;
+        let gate = Gate::shut();
+        crew.stage.silence_beats(gate.clone());
+        let options = &crew.control.parts().options;
+        let due = until.minus(options.lease_margin);
+        // The beat after ten seconds hangs; leases are looked at all the same.
+        for _ in 0..2 {
+            world.clock.until_sleeper_at(world.clock.now().plus(Duration::from_secs(10))).await;
+            world.advance(10);
+        }
+        world.clock.until_sleeper_at(due).await;
+        assert_eq!(world.outside.dropped(), 0);
+        world.clock.advance(due.since(world.clock.now()));
+        world.bell.until(async || (world.outside.dropped() == 1).then_some(())).await;
+        gate.open();
+    }
+
     /// The worker lives, but its commit hangs for longer than node and lease. The next one runs the node again
     /// under the same key, and the late commit is refused.
     async fn a_zombie_commits_nothing(world: &World) {

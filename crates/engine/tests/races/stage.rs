@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Step};
 use pawl_kernel::id::{ExecutionId, KeyId, SchemaId};
-use pawl_kernel::lifecycle::{ClaimRequest, Command};
+use pawl_kernel::lifecycle::{ClaimRequest, Command, Release};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
 use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
 use pawl_kernel::ports::quotas::{
@@ -42,6 +42,8 @@ struct Script {
     commits_seen: usize,
     whisper: Option<(Signal, Timestamp)>,
     beats: Vec<Vec<ExecutionId>>,
+    silence: Option<Arc<Gate>>,
+    late: Option<Transition>,
     removal: Option<(&'static str, RemoveRequest)>,
 }
 
@@ -53,6 +55,8 @@ pub(crate) enum Trick {
     AnswerLost,
     /// It is not written and nobody hears of it.
     RequestLost,
+    /// Nobody hears of it, and it is written only when it is sent again, just before.
+    Late,
     Unavailable,
     /// It waits here before it is sent.
     Wait(Arc<Gate>),
@@ -87,6 +91,11 @@ impl Stage {
         self.script.lock().unwrap().beats.clone()
     }
 
+    /// From now on heartbeats are not answered before the gate opens.
+    pub(crate) fn silence_beats(&self, gate: Arc<Gate>) {
+        self.script.lock().unwrap().silence = Some(gate);
+    }
+
     /// Retention strikes just after the next call of this verb.
     pub(crate) fn remove_after(&self, verb: &'static str, request: RemoveRequest) {
         self.script.lock().unwrap().removal = Some((verb, request));
@@ -110,6 +119,10 @@ impl Stage {
 
     async fn play(&self, trick: Trick, transition: Transition) -> Result<Applied, CommitError> {
         let unknown = || CommitError::Store(StoreError::Unknown("a trick".into()));
+        let late = self.script.lock().unwrap().late.take();
+        if let Some(late) = late {
+            self.inner.commit(late).await?;
+        }
         match trick {
             Trick::None => self.inner.commit(transition).await,
             Trick::AnswerLost => {
@@ -117,6 +130,10 @@ impl Stage {
                 Err(unknown())
             }
             Trick::RequestLost => Err(unknown()),
+            Trick::Late => {
+                self.script.lock().unwrap().late = Some(transition);
+                Err(unknown())
+            }
             Trick::Unavailable => Err(StoreError::Unavailable("a trick".into()).into()),
             Trick::Wait(gate) => {
                 gate.pass().await;
@@ -170,10 +187,10 @@ impl ExecutionStore for Stage {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
-        begun: bool,
+        how: Release,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
-        let released = self.inner.release(leases, begun, now).await;
+        let released = self.inner.release(leases, how, now).await;
         self.bell.ring();
         released
     }
@@ -184,6 +201,10 @@ impl ExecutionStore for Stage {
         until: Timestamp,
     ) -> StoreResult<Vec<Beat>> {
         let asked = leases.iter().map(|(id, _)| *id).collect();
+        let silence = self.script.lock().unwrap().silence.clone();
+        if let Some(gate) = silence {
+            gate.pass().await;
+        }
         let beats = self.inner.heartbeat(leases, until).await;
         self.script.lock().unwrap().beats.push(asked);
         self.bell.ring();
@@ -286,6 +307,7 @@ forward!(QuotaStore {
     holders(name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>>;
     admit(now: Timestamp, max: u32) -> StoreResult<Admitted>;
     place_in_line(id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
+    count_rest(name: QuotaName, now: Timestamp) -> StoreResult<u64>;
     count_in(name: QuotaName, ids: Vec<ExecutionId>, now: Timestamp) -> StoreResult<u64>;
     check_counted(ids: Vec<ExecutionId>, fix: bool, now: Timestamp) -> StoreResult<Vec<(ExecutionId, Miscount)>>;
     recount(fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>>;

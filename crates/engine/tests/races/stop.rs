@@ -3,6 +3,7 @@
 use pawl_engine::control::ControlError;
 use pawl_kernel::execution::{Execution, Status};
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::hints::Hint;
 use serde_json::json;
 
 use crate::clock::Gate;
@@ -74,6 +75,21 @@ both! {
         assert_eq!(world.path(id).await, "start first!");
         assert_eq!(code(&world.steps(id).await[1].error), "CANCELLED");
         assert_eq!(world.outside.called(), ["first"]);
+    }
+
+    /// A hint may come from somebody whose stop was lost with a failover, or from anybody at the broker.
+    async fn a_hint_alone_stops_nothing(world: &World) {
+        let crew = world.worker().await;
+        let id = world.start(&crew.control, chain(&[gated("only")])).await;
+        world.outside.until_called(1).await;
+        let before = crew.stage.beats().len();
+        crew.handle.hear(&Hint::Stop { execution_id: id });
+        let asked = async || (crew.stage.beats().len() > before).then_some(());
+        world.bell.until(asked).await;
+        world.outside.open("only");
+        world.until_status(id, Status::Completed).await;
+        assert_eq!(world.path(id).await, "start only finish");
+        assert_eq!(world.outside.dropped(), 0);
     }
 
     /// From another process there is no hint; the next heartbeat brings the news.

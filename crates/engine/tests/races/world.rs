@@ -9,7 +9,7 @@ use std::time::Duration;
 use pawl_engine::control::{Control, StartRequest};
 use pawl_engine::reaper::Reaper;
 use pawl_engine::retention::Retention;
-use pawl_engine::worker::Worker;
+use pawl_engine::worker::{Handle, Worker};
 use pawl_engine::{Options, Parts};
 use pawl_kernel::execution::{Execution, State, Status, Step, StepStatus};
 use pawl_kernel::id::{ExecutionId, SchemaId};
@@ -114,7 +114,8 @@ impl World {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
         let parts = self.parts(stage.clone(), change, with_effect);
         let worker = Worker::new(parts.clone());
-        let control = Control::new(parts, Some(worker.handle()));
+        let handle = worker.handle();
+        let control = Control::new(parts, Some(handle.clone()));
         let stop = CancellationToken::new();
         let (begun, has_begun) = oneshot::channel();
         let task = tokio::spawn(tell_begin(worker.run(stop.clone()), begun));
@@ -122,6 +123,7 @@ impl World {
         Crew {
             control,
             stage,
+            handle,
             stop,
             task,
         }
@@ -315,6 +317,7 @@ async fn tell_begin(run: impl Future<Output = ()>, begun: oneshot::Sender<()>) {
 pub(crate) struct Crew {
     pub(crate) control: Control,
     pub(crate) stage: Arc<Stage>,
+    pub(crate) handle: Handle,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
 }

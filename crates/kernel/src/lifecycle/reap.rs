@@ -1,5 +1,7 @@
 //! Taking and giving back leases outside a commit.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use super::{derive_status, end, stopped, stuck, touched};
@@ -49,25 +51,44 @@ pub fn recover(execution: &Execution, state: &State, now: Timestamp) -> Option<C
     Some(change)
 }
 
-/// A worker gives a lease back. What it has not begun counts for nothing; what it has `begun` may have had its
-/// effect.
+/// How a worker gives a lease back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// Nothing was done under it: the claim counts for nothing.
+    Unbegun,
+    /// A node was running: its effect may have happened.
+    Begun,
+    /// This worker does not know the node's type. Whoever does is found by sweeps, with a growing pause between
+    /// them; a message at once would most likely come back here.
+    NotHere,
+}
+
+/// The pause grows with the time that the execution has stood there already.
+const NOT_HERE_PAUSE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
+
 pub fn release(
     execution: &Execution,
     state: &State,
     token: Uuid,
-    begun: bool,
+    how: Release,
     now: Timestamp,
 ) -> Option<Change> {
     state.lease.as_ref().filter(|lease| lease.token == token)?;
     let mut change = Change::of(touched(state, now));
     change.state.lease = None;
     change.state.recoveries = state.recoveries.saturating_sub(1);
-    change.state.interrupted |= begun && state.effect_may_have_begun(now);
+    change.state.interrupted |= how == Release::Begun && state.effect_may_have_begun(now);
     if state.control.is_some() {
         end(&mut change, stopped(), now);
         return Some(change);
     }
     set_free(execution, &mut change, now);
+    if how == Release::NotHere {
+        let (least, most) = NOT_HERE_PAUSE;
+        let stood = now.since(state.position.entered_at);
+        change.state.next_sweep_at = Some(now.plus((stood / 2).clamp(least, most)));
+        change.dispatch = false;
+    }
     Some(change)
 }
 

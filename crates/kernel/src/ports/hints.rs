@@ -1,5 +1,7 @@
 //! Hints between processes: "look now". They make things fast; nothing breaks when one is lost, late or doubled.
 
+use std::time::Duration;
+
 use crate::execution::Status;
 use crate::id::ExecutionId;
 use crate::time::Timestamp;
@@ -20,6 +22,8 @@ pub enum Hint {
     },
     /// A quota may have room, or somebody new stands in line.
     Admission,
+    /// How long the messages waited that a worker receives, by class: high, normal, low.
+    Backlog { ages: [Duration; 3] },
 }
 
 pub trait HintBus: Send + Sync {

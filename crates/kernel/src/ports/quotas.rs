@@ -97,8 +97,11 @@ pub trait QuotaStore: Send + Sync {
     /// `None`: it does not stand in line.
     async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
 
-    /// Makes open executions count against a quota that was set after they were created. Returns how many did not
-    /// before.
+    /// Makes everybody count against a quota whom it concerns and who was there before it was set. Returns how many did
+    /// not count yet. Costs one look once all of them do.
+    async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64>;
+
+    /// The same for these executions.
     async fn count_in(
         &self,
         name: QuotaName,

@@ -6,9 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::execution::{DebugMode, Execution, Lease, LogRecord, Signal, State, Status, Step};
+use crate::execution::{
+    DebugMode, Execution, Lease, LogRecord, PriorityClass, Signal, State, Status, Step,
+};
 use crate::id::{ExecutionId, SchemaId};
-use crate::lifecycle::{ClaimRequest, Command, CommitRefusal, Refusal, Skip};
+use crate::lifecycle::{ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip};
 use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
 use crate::ports::quotas::QuotaStore;
@@ -111,11 +113,11 @@ pub trait ExecutionStore: Send + Sync {
     /// Reads what [`ExecutionStore::commit`] left, when its result is unknown.
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>>;
 
-    /// Gives leases back. `begun`: nodes may have been running under them.
+    /// Gives leases back.
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
-        begun: bool,
+        how: Release,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>>;
 
@@ -151,7 +153,8 @@ pub struct Beat {
     pub execution_id: ExecutionId,
     pub token: Uuid,
     pub stop_requested: bool,
-    pub held: bool,
+    /// How long the lease lasts by what is stored: a row that was locked just now has not been renewed.
+    pub until: Timestamp,
 }
 
 /// An execution that needs a message.
@@ -206,18 +209,35 @@ pub trait RecoveryStore: Send + Sync {
         now: Timestamp,
     ) -> StoreResult<Option<Reaped>>;
 
-    /// Executions that could run, have had no lease since `idle_since` and whose next sweep is due; their next
-    /// sweep is put off by `back_off`, doubled each time. In id order after `after`; the page ends at `limit` rows read.
+    /// Executions that [are due](SweepRequest::is_due); their next sweep is put off by `back_off`, doubled each time. In id order after `after`; the page ends at `limit` rows read.
     async fn sweep(&self, request: SweepRequest) -> StoreResult<Sweep>;
 }
 
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
     pub now: Timestamp,
-    pub idle_since: Timestamp,
+    /// By class, in the order of [`PriorityClass::ALL`].
+    pub idle_since: [Timestamp; 3],
     pub back_off: Duration,
     pub after: Option<ExecutionId>,
     pub limit: u32,
+}
+
+impl SweepRequest {
+    /// It could run, has had no lease for long enough, and its next sweep is due.
+    pub fn is_due(&self, execution: &Execution, state: &State) -> bool {
+        let classes = PriorityClass::ALL.iter().zip(&self.idle_since);
+        let mut of_class = classes.filter(|(class, _)| **class == execution.priority);
+        let Some((_, idle_since)) = of_class.next() else {
+            return false;
+        };
+        let lease = state.lease.as_ref();
+        !execution.status.is_terminal()
+            && state.is_runnable()
+            && state.updated_at <= *idle_since
+            && lease.is_none_or(|lease| lease.until <= *idle_since)
+            && state.next_sweep_at.is_none_or(|at| at <= self.now)
+    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -15,8 +15,8 @@ use pawl_kernel::time::Timestamp;
 use super::line::{self, LaneKey};
 use super::rows;
 use crate::changes::{self, Decided};
-use crate::commits::lock_more_heads;
 use crate::error::{Fault, Outcome};
+use crate::heads::lock_free_heads;
 use crate::rows::{Loaded, Reader};
 use crate::session::Session;
 use crate::sql::{self, Sql};
@@ -156,7 +156,7 @@ async fn carry_out(
 ) -> Outcome<Vec<Dispatch>> {
     let mut lines = first_in_line(session, plan).await?;
     let ids = lines.values().flatten().map(|id| id.0).collect();
-    let mut heads = lock_more_heads(session, ids).await?;
+    let mut heads = lock_free_heads(session, ids).await?;
     let planned = scene
         .lanes
         .iter()
@@ -166,7 +166,8 @@ async fn carry_out(
         .iter()
         .flat_map(|lane| lane.group.wide.iter().chain(&lane.key))
         .collect();
-    let locked = rows::lock(session, &names).await?;
+    // All of them are there while somebody waits; were one missing, it would count as one without a limit.
+    let locked = rows::lock_with(session, &names, &names, now).await?;
     let locked = locked.into_iter().map(|row| (row.name.clone(), row));
     let mut board = Board::new(locked.collect(), planned, scene.turn, now);
     let there = still_in_line(session, &lines).await?;
@@ -184,8 +185,14 @@ async fn carry_out(
         if !there.contains(&id) {
             continue;
         }
+        if heads.busy.contains(&id) {
+            // Somebody is at it, to stop or pause it perhaps. Its turn comes with the next look.
+            board.close_lane(next);
+            continue;
+        }
         gone.push((place, id));
-        match heads.remove(&id).and_then(|before| admitted(before, now)) {
+        let before = heads.rows.remove(&id);
+        match before.and_then(|before| admitted(before, now)) {
             Some(one) => {
                 board.admit(next);
                 decided.push(one);

@@ -50,7 +50,7 @@ pub(crate) async fn create(
         .ready(&[&sql::SNAPSHOT_INSERT, &sql::TIMER_INSERT])
         .await?;
     session.begin().await?;
-    let existing = existing(session, news).await?;
+    let mut existing = find_existing(session, news).await?;
     let known = |new: &NewExecution| existing.get(new.execution.idempotency_key.as_ref()?);
     let mut fresh: Vec<NewExecution> = news
         .iter()
@@ -66,22 +66,24 @@ pub(crate) async fn create(
         return Ok(None);
     };
     let is_new = |new: &NewExecution| created.contains(&new.execution.id);
-    let placed: Vec<(&NewExecution, Place)> = fresh.iter().zip(places).collect();
-    for (new, place) in placed.iter().filter(|(new, _)| !is_new(new)) {
+    let placed = fresh.iter().zip(places);
+    let (placed, late): (Vec<_>, Vec<_>) = placed.partition(|(new, _)| is_new(new));
+    for (new, place) in &late {
         // Somebody was faster with the same idempotency key.
         take_back(&mut book, &new.execution.quotas, *place);
     }
-    let placed: Vec<(&NewExecution, Place)> =
-        placed.into_iter().filter(|(new, _)| is_new(new)).collect();
+    let late: Vec<&NewExecution> = late.into_iter().map(|(new, _)| new).collect();
+    existing.extend(find_existing(session, &late).await?);
+    let answers = answers(news, &existing, &placed)?;
     settle_in(session, &placed, &book, now, shards).await?;
     rows::put(session, &book.close(), now).await?;
     session.commit().await?;
-    answers(news, &existing, &placed).map(Some)
+    Ok(Some(answers))
 }
 
 type Existing = HashMap<String, ExecutionId>;
 
-async fn existing(session: &Session, news: &[&NewExecution]) -> Outcome<Existing> {
+async fn find_existing(session: &Session, news: &[&NewExecution]) -> Outcome<Existing> {
     let keys = news
         .iter()
         .filter_map(|new| new.execution.idempotency_key.as_deref());
@@ -166,23 +168,24 @@ async fn settle_in(
     put_in_line(session, &waiting, book, now).await
 }
 
+/// Before anything is committed: what cannot be answered must not happen.
 fn answers(
     news: &[&NewExecution],
     existing: &Existing,
     placed: &[(&NewExecution, Place)],
 ) -> Outcome<Vec<(Created, NewExecution)>> {
     let answer = |new: &&NewExecution| {
-        let key = new.execution.idempotency_key.as_ref();
-        if let Some(id) = key.and_then(|key| existing.get(key)) {
-            return Ok((Created::Existing(*id), NewExecution::clone(new)));
-        }
         let found = placed
             .iter()
             .find(|(written, _)| written.execution.id == new.execution.id);
         let Some((written, place)) = found else {
-            // Whoever was faster will be found by its key.
-            return Err(Fault::Unreachable(
-                "the idempotency key was just taken; try again".into(),
+            let key = new.execution.idempotency_key.as_ref();
+            if let Some(id) = key.and_then(|key| existing.get(key)) {
+                return Ok((Created::Existing(*id), NewExecution::clone(new)));
+            }
+            // Whoever was faster is gone again.
+            return Err(Fault::Busy(
+                "the idempotency key was just freed; try again".into(),
             ));
         };
         let created = match place {
@@ -206,10 +209,17 @@ pub(crate) async fn follow(session: &Session, decided: &[Decided]) -> Outcome<()
     let Some(now) = now.max() else { return Ok(()) };
     session.ready(rows::STATEMENTS).await?;
     session.ready(STATEMENTS).await?;
-    let claims = moved
-        .iter()
-        .flat_map(|(one, _)| &one.before.execution.quotas);
-    let locked = rows::lock(session, &rows::names_of(claims)).await?;
+    let locked = {
+        let claims = |(one, _): &'_ (&'_ Decided, Movement)| one.before.execution.quotas.clone();
+        let all: Vec<QuotaClaim> = moved.iter().flat_map(claims).collect();
+        let coming = moved
+            .iter()
+            .filter(|(_, movement)| *movement == Movement::LineUp);
+        let coming: Vec<QuotaClaim> = coming.flat_map(claims).collect();
+        // Whoever lines up may be the first again: a row that is not there cannot be locked.
+        let needed = rows::names_of(coming.iter());
+        rows::lock_with(session, &rows::names_of(all.iter()), &needed, now).await?
+    };
     let mut book = Book::open(locked, now);
     let of = |wanted: Movement| -> Vec<&Execution> {
         let wanted = moved.iter().filter(|(_, movement)| *movement == wanted);

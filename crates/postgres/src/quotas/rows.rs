@@ -126,7 +126,7 @@ pub(super) async fn lock_with(
             .script("ROLLBACK TO SAVEPOINT before_quotas")
             .await?;
     }
-    Err(Fault::Unreachable("a quota's row is never there".into()))
+    Err(Fault::Busy("a quota's row is never there".into()))
 }
 
 pub(super) async fn load(

@@ -1,5 +1,6 @@
 //! Messages of other programs.
 
+use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::ports::queue::Queue;
 use pawl_rabbitmq::{DeadLetterDrain, ExternalStart, Options};
 use serde_json::json;
@@ -58,6 +59,25 @@ async fn a_start_arrives_with_everything_it_says() {
     )
     .await;
     assert_eq!(depths(&observer).await, [0, 0, 0, 0].map(Some));
+}
+
+/// The usual queue says nothing about the priority, so the schema decides.
+#[tokio::test]
+async fn only_the_queues_with_a_name_ask_for_a_priority() {
+    let place = Place::fresh().await;
+    let queue = connect(accepting(&place)).await;
+    let mut externals = queue.externals().unwrap();
+    let stranger = place.stranger().await;
+    for (name, priority) in [
+        ("schema_execution_queue", None),
+        ("schema_execution_queue.high", Some(PriorityClass::High)),
+        ("schema_execution_queue.low", Some(PriorityClass::Low)),
+    ] {
+        stranger.publish(name, START).await;
+        let start = within(externals.recv()).await.unwrap();
+        assert_eq!(start.priority, priority, "{name}");
+        start.done();
+    }
 }
 
 #[tokio::test]

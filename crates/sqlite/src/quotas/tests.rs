@@ -129,7 +129,7 @@ fn cost_with_keys(count: u64, closed: bool) -> u64 {
         CREATE TEMP TABLE one_quota AS SELECT * FROM quotas WHERE name = 'key:flow-1/x';
         INSERT INTO quotas
             SELECT 'key:flow-1/' || numbers.i, source, max_running, rate, 1, settings_version, {used}, 1, next_at,
-                   share_now, share_high, share_normal, share_low, updated_at
+                   share_now, share_high, share_normal, share_low, updated_at, uncounted
             FROM one_quota, numbers;
         UPDATE quotas SET waiting = (SELECT count(*) FROM admission_line) WHERE name = 'schema:flow-1';"
     );
@@ -261,4 +261,47 @@ fn a_stray_holder_is_let_go() {
     assert_eq!(admitted(&connection), [execution_id(2)]);
     let holders = holders(&connection, &name("tenant:acme"), 9).unwrap();
     assert_eq!(holders.len(), 1);
+}
+
+/// Two of one key, of which the schema allows one at a time.
+fn two_of_a_key() -> Connection {
+    let connection = database();
+    for n in 1..=2 {
+        let claim = QuotaClaim::with_limit(name("key:flow-1/x"), 1, 3);
+        create(&connection, n, vec![claim]);
+    }
+    connection
+}
+
+#[test]
+fn a_quota_whose_row_is_gone_is_found_and_comes_back_with_its_limit() {
+    let connection = two_of_a_key();
+    connection.execute_batch("DELETE FROM quotas").unwrap();
+    let wrong = recount(&connection, true, at(9)).unwrap();
+    let wrong: Vec<_> = wrong
+        .iter()
+        .map(|wrong| (wrong.name.as_str(), wrong.really_used, wrong.really_waiting))
+        .collect();
+    assert_eq!(wrong, [("key:flow-1/x", 1, 1)]);
+    assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
+    let quota = rows::load(&connection, &name("key:flow-1/x"))
+        .unwrap()
+        .unwrap();
+    assert_eq!((quota.limit(), quota.settings_version), (Some(1), 3));
+    assert!(admitted(&connection).is_empty(), "the limit holds again");
+}
+
+#[test]
+fn a_lane_that_is_gone_comes_back() {
+    let connection = three();
+    connection
+        .execute_batch("DELETE FROM admission_lanes")
+        .unwrap();
+    set(&connection, "tenant:acme", 2);
+    assert!(admitted(&connection).is_empty());
+    let found = recount::look(&connection).unwrap();
+    assert!(!found.is_nothing());
+    recount(&connection, true, at(9)).unwrap();
+    assert!(recount::look(&connection).unwrap().is_nothing());
+    assert_eq!(admitted(&connection), [execution_id(2)]);
 }

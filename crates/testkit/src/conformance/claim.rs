@@ -1,7 +1,7 @@
 //! Taking the lease.
 
 use pawl_kernel::execution::Status;
-use pawl_kernel::lifecycle::{Command, ContinueMode, Skip};
+use pawl_kernel::lifecycle::{Command, ContinueMode, Release, Skip};
 
 use super::scene::{ended, skipped, taken};
 use super::{Scene, StoreCase, cases};
@@ -218,7 +218,7 @@ async fn an_empty_batch_is_fine(scene: Scene) {
     assert!(
         scene
             .store
-            .release(Vec::new(), false, at(1))
+            .release(Vec::new(), Release::Unbegun, at(1))
             .await
             .unwrap()
             .is_empty()

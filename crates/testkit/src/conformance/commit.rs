@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use pawl_kernel::execution::{Control, Hold, Status};
-use pawl_kernel::lifecycle::{Command, CommitRefusal};
+use pawl_kernel::lifecycle::{Command, CommitRefusal, Release};
 
 use super::{Scene, StoreCase, cases};
 use crate::fixture::{LEASE, at, commit, event, execution_id, sleep, uuid};
@@ -350,12 +350,12 @@ async fn heartbeat_extends_and_reports(scene: Scene) {
     beats.sort_by_key(|beat| beat.execution_id);
     let told: Vec<_> = beats
         .iter()
-        .map(|beat| (beat.execution_id, beat.held, beat.stop_requested))
+        .map(|beat| (beat.execution_id, beat.until, beat.stop_requested))
         .collect();
     let expected = [
-        (quiet, false, false),
-        (paused, true, false),
-        (stopped, false, true),
+        (quiet, at(77), false),
+        (paused, at(77), false),
+        (stopped, at(77), true),
     ];
     assert_eq!(told, expected);
     let state = scene.state(quiet).await;
@@ -377,7 +377,11 @@ async fn release_undoes_the_claim(scene: Scene) {
     let id = scene.create(1).await;
     scene.claim(id, 10, at(1)).await;
     let leases = vec![(id, uuid(10))];
-    let dispatches = scene.store.release(leases, false, at(2)).await.unwrap();
+    let dispatches = scene
+        .store
+        .release(leases, Release::Unbegun, at(2))
+        .await
+        .unwrap();
     assert_eq!(dispatches.len(), 1);
     assert_eq!((dispatches[0].execution_id, dispatches[0].seq), (id, 0));
     let view = scene.view(id).await;
@@ -395,7 +399,7 @@ async fn release_needs_the_token(scene: Scene) {
     ] {
         let dispatches = scene
             .store
-            .release(vec![wrong], false, at(2))
+            .release(vec![wrong], Release::Unbegun, at(2))
             .await
             .unwrap();
         assert!(dispatches.is_empty());
@@ -408,7 +412,11 @@ async fn release_of_a_stopped_execution_ends_it(scene: Scene) {
     scene.claim(id, 10, at(1)).await;
     scene.command(id, Command::Stop, at(2)).await;
     let leases = vec![(id, uuid(10))];
-    let dispatches = scene.store.release(leases, false, at(3)).await.unwrap();
+    let dispatches = scene
+        .store
+        .release(leases, Release::Unbegun, at(3))
+        .await
+        .unwrap();
     assert!(dispatches.is_empty());
     assert_eq!(scene.status(id).await, Status::Stopped);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pawl_kernel::execution::{Control, PriorityClass, Status, Wait, WaitKind};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle::{Command, Skip};
+use pawl_kernel::lifecycle::{Command, Release, Skip};
 use pawl_kernel::ports::quotas::{Admitted, SetQuota};
 use pawl_kernel::ports::store::{Created, NewExecution};
 use pawl_kernel::quota::{Quota, QuotaClaim, QuotaName, Source};
@@ -48,6 +48,8 @@ pub(super) const CASES: &[StoreCase] = cases!["quota":
     tells_who_holds_a_quota,
     tells_the_place_in_line,
     counts_in_who_was_there_before,
+    counts_in_everybody_once,
+    counts_in_nobody_else,
     nothing_is_miscounted,
 ];
 
@@ -237,7 +239,11 @@ async fn every_way_to_end_gives_back(scene: Scene) {
     scene.claim(id(5), 5, late).await;
     scene.command(id(5), Command::Stop, late).await;
     let lease = vec![(id(5), uuid(5))];
-    scene.store.release(lease, false, late).await.unwrap();
+    scene
+        .store
+        .release(lease, Release::Unbegun, late)
+        .await
+        .unwrap();
     assert_eq!(scene.state(id(6)).await.control, None::<Control>);
     // A claim that finds that too many workers have died of it.
     for token in 0..5 {
@@ -738,6 +744,75 @@ async fn counts_in_who_was_there_before(scene: Scene) {
     assert!(scene.admit(at(61)).await.is_empty());
     scene.end(1, at(62)).await;
     assert_eq!(scene.admit(at(63)).await, [execution_id(6)]);
+}
+
+fn of_tenant(n: u64, tenant: &str) -> NewExecution {
+    let mut new = new_execution(n);
+    new.execution.tenant = Some(tenant.into());
+    new
+}
+
+impl Scene {
+    /// Everybody whom the quota concerns.
+    async fn count_in(&self, quota: &str) -> u64 {
+        let counted = self.store.count_rest(name(quota), at(9));
+        counted.await.unwrap()
+    }
+}
+
+/// A quota knows whether there is somebody left to be counted: who asks again, perhaps after half of it was done, gets
+/// the rest, and then nothing is looked at any more.
+async fn counts_in_everybody_once(scene: Scene) {
+    for n in 1..=4 {
+        scene.enter(of_tenant(n, "acme")).await;
+    }
+    scene.end(4, at(5)).await;
+    scene.set("tenant:acme", 1).await;
+    // So far its process came.
+    let some = vec![execution_id(2)];
+    let counted = scene.store.count_in(name("tenant:acme"), some, at(6)).await;
+    assert_eq!(counted.unwrap(), 1);
+    scene.set("tenant:acme", 2).await;
+    assert_eq!(scene.count_in("tenant:acme").await, 2);
+    assert_eq!(scene.use_of("tenant:acme").await, (3, 0));
+    // Done is done: this one would have said by itself that it counts.
+    scene.enter(of_tenant(5, "acme")).await;
+    scene.set("tenant:acme", 3).await;
+    assert_eq!(scene.count_in("tenant:acme").await, 0);
+    // While it is not set nobody counts, so that there is something to do again.
+    let removed = scene.store.remove_quota(name("tenant:acme"), at(7)).await;
+    assert!(removed.unwrap());
+    assert_eq!(scene.count_in("tenant:acme").await, 0);
+    scene.set("tenant:acme", 3).await;
+    assert_eq!(scene.count_in("tenant:acme").await, 1);
+    assert_eq!(scene.use_of("tenant:acme").await, (4, 0));
+}
+
+async fn counts_in_nobody_else(scene: Scene) {
+    scene.enter(of_tenant(1, "acme")).await;
+    scene.enter(of_tenant(2, "other")).await;
+    scene.create(3).await;
+    for quota in [
+        "tenant:acme",
+        "schema:flow-1",
+        "schema:none",
+        "key:flow-1/x",
+    ] {
+        assert_eq!(scene.count_in(quota).await, 0, "{quota} is not set");
+        scene.set(quota, 9).await;
+    }
+    assert_eq!(scene.count_in("tenant:acme").await, 1);
+    assert_eq!(scene.count_in("schema:flow-1").await, 3);
+    assert_eq!(scene.count_in("schema:none").await, 0);
+    assert_eq!(scene.count_in("key:flow-1/x").await, 0);
+    let claims = |quotas: &[&str]| -> Vec<QuotaClaim> {
+        let claims = quotas.iter().map(|quota| QuotaClaim::if_set(name(quota)));
+        claims.collect()
+    };
+    let first = scene.execution(execution_id(1)).await.quotas;
+    assert_eq!(first, claims(&["schema:flow-1", "tenant:acme"]));
+    let second = scene.execution(execution_id(2)).await.quotas;
+    assert_eq!(second, claims(&["schema:flow-1"]));
 }
 
 async fn nothing_is_miscounted(scene: Scene) {

@@ -1,8 +1,10 @@
 //! Reaper, sweeper and the start of an embedded store.
 
+use std::time::Duration;
+
 use pawl_kernel::execution::{PriorityClass, Status};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle::{Command, CommitRefusal};
+use pawl_kernel::lifecycle::{Command, CommitRefusal, Release};
 use pawl_kernel::ports::store::{Dispatch, SweepRequest};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -29,6 +31,8 @@ pub(super) const CASES: &[StoreCase] = cases!["recovery":
     sweep_starts_afresh_after_a_commit,
     sweep_goes_page_by_page,
     sweep_says_seq_and_priority,
+    sweep_has_patience_by_class,
+    what_is_not_for_here_is_swept_later_and_later,
 ];
 
 async fn expired_lists_leases_that_ran_out(scene: Scene) {
@@ -225,6 +229,49 @@ async fn sweep_starts_afresh_after_a_commit(scene: Scene) {
     assert_eq!(scene.state(id).await.next_sweep_at, None);
     assert!(sweep(&scene, sweep_request(at(60))).await.is_empty());
     assert_eq!(sweep(&scene, sweep_request(at(61))).await, [id]);
+}
+
+/// A long queue of one class is no reason to wait for the others.
+async fn sweep_has_patience_by_class(scene: Scene) {
+    for (n, class) in (1..).zip(PriorityClass::ALL) {
+        let mut new = new_execution(n);
+        new.execution.priority = *class;
+        scene.store.create(new).await.unwrap();
+    }
+    let mut request = sweep_request(at(100));
+    // High, normal, low: the last has been idle for not long enough.
+    request.idle_since = [at(90), at(90), Timestamp::default()];
+    assert_eq!(sweep(&scene, request).await, [1, 2].map(execution_id));
+    assert_eq!(
+        sweep(&scene, sweep_request(at(100))).await,
+        [execution_id(3)]
+    );
+}
+
+async fn what_is_not_for_here_is_swept_later_and_later(scene: Scene) {
+    let id = scene.create(1).await;
+    let entered = scene.state(id).await.position.entered_at;
+    for (after, pause) in [(4, 10), (60, 30), (10_000, 60)] {
+        let now = entered.plus(Duration::from_secs(after));
+        let claimed = scene.claim(id, after, now).await;
+        let token = claimed.state.lease.unwrap().token;
+        let released = scene
+            .store
+            .release(vec![(id, token)], Release::NotHere, now)
+            .await;
+        assert_eq!(
+            released.unwrap(),
+            [],
+            "the next one to get the message would be this one"
+        );
+        let due = now.plus(Duration::from_secs(pause));
+        let state = scene.state(id).await;
+        assert_eq!((state.next_sweep_at, state.recoveries), (Some(due), 0));
+        let early = sweep_request(due.minus(Duration::from_secs(1)));
+        assert_eq!(sweep(&scene, early).await, []);
+    }
+    let later = entered.plus(Duration::from_secs(10_060));
+    assert_eq!(sweep(&scene, sweep_request(later)).await, [id]);
 }
 
 async fn sweep_goes_page_by_page(scene: Scene) {

@@ -88,6 +88,12 @@ impl Story {
 
     async fn count_in(&mut self) {
         let (quota, now) = (name(self.some_name()), self.now);
+        if self.rng.chance(500) {
+            self.note("count_rest", &quota);
+            self.same(async |store| told(store.count_rest(quota.clone(), now).await))
+                .await;
+            return;
+        }
         let ids = vec![self.any_id(), self.any_id()];
         self.note("count_in", &(&quota, &ids));
         self.same(async |store| told(store.count_in(quota.clone(), ids.clone(), now).await))

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use pawl_kernel::execution::{DebugMode, State, Status, Wait, WaitKind};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode};
+use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode, Release};
 use pawl_kernel::ports::store::{
     Claim, Created, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store, StoreResult,
 };
@@ -273,7 +273,9 @@ impl Story {
 
     async fn sweep(&mut self) {
         let mut request = fixture::sweep_request(self.now);
-        request.idle_since = self.now.minus(Duration::from_secs(self.rng.below(15)));
+        for idle_since in &mut request.idle_since {
+            *idle_since = self.now.minus(Duration::from_secs(self.rng.below(15)));
+        }
         self.note("sweep", &request);
         self.same(async |store| told(store.sweep(request.clone()).await.map(|s| s.due)))
             .await;
@@ -297,8 +299,8 @@ impl Story {
     async fn release(&mut self) {
         let (leases, now) = (self.some_leases(), self.now);
         self.note("release", &leases);
-        let begun = self.rng.chance(300);
-        self.same(async |store| told(in_order(store.release(leases.clone(), begun, now).await)))
+        let how = [Release::Unbegun, Release::Begun, Release::NotHere][self.rng.below(3) as usize];
+        self.same(async |store| told(in_order(store.release(leases.clone(), how, now).await)))
             .await;
     }
 

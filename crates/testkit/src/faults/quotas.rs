@@ -48,6 +48,10 @@ impl QuotaStore for FaultyStore {
         self.pass(READ, self.inner.place_in_line(id)).await
     }
 
+    async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64> {
+        self.pass(WRITE, self.inner.count_rest(name, now)).await
+    }
+
     async fn count_in(
         &self,
         name: QuotaName,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use pawl_kernel::execution::{LogRecord, Signal, Step};
 use pawl_kernel::id::{ExecutionId, SchemaId};
-use pawl_kernel::lifecycle::{ClaimRequest, Command};
+use pawl_kernel::lifecycle::{ClaimRequest, Command, Release};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
     Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
@@ -92,11 +92,10 @@ impl ExecutionStore for FaultyStore {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
-        begun: bool,
+        how: Release,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
-        self.pass(WRITE, self.inner.release(leases, begun, now))
-            .await
+        self.pass(WRITE, self.inner.release(leases, how, now)).await
     }
 
     async fn heartbeat(

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use pawl_kernel::execution::Signal;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{
-    self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Skip,
+    self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip,
 };
 use pawl_kernel::ports::store::{
     Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
@@ -44,13 +44,13 @@ impl ExecutionStore for ModelStore {
     async fn release(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
-        begun: bool,
+        how: Release,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
         let mut tables = self.lock();
         Ok(leases
             .into_iter()
-            .filter_map(|(id, token)| tables.release(id, token, begun, now))
+            .filter_map(|(id, token)| tables.release(id, token, how, now))
             .collect())
     }
 
@@ -163,11 +163,11 @@ impl Tables {
         &mut self,
         id: ExecutionId,
         token: Uuid,
-        begun: bool,
+        how: Release,
         now: Timestamp,
     ) -> Option<Dispatch> {
         let row = self.row(id)?;
-        let change = lifecycle::release(&row.execution, &row.state, token, begun, now)?;
+        let change = lifecycle::release(&row.execution, &row.state, token, how, now)?;
         let applied = self.apply(change);
         self.dispatch_of(id, &applied)
     }
@@ -176,11 +176,12 @@ impl Tables {
         let state = &mut self.rows.get_mut(&id)?.state;
         let lease = state.lease.as_mut().filter(|lease| lease.token == token)?;
         lease.until = lease.until.max(until);
+        let until = lease.until;
         Some(Beat {
             execution_id: id,
             token,
             stop_requested: state.control.is_some(),
-            held: state.hold.is_some(),
+            until,
         })
     }
 

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 
 use pawl_kernel::execution::Execution;
-use pawl_kernel::id::ExecutionId;
+use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::quotas::{
     Admitted, BEFORE_MAX, Holder, Miscount, PlaceInLine, QuotaStore, Recount, SetQuota,
 };
-use pawl_kernel::ports::store::{Dispatch, NewExecution, StoreResult};
+use pawl_kernel::ports::store::{CatalogStore, Dispatch, NewExecution, StoreResult};
 use pawl_kernel::quota::{
-    self, Board, Book, Group, Lane, Movement, Place, Quota, QuotaClaim, QuotaName, Standing,
+    self, Board, Book, Group, Lane, Movement, Place, Quota, QuotaClaim, QuotaKind, QuotaName,
+    Standing,
 };
 use pawl_kernel::time::Timestamp;
 
@@ -26,6 +27,8 @@ pub(super) struct Quotas {
     rows: BTreeMap<QuotaName, Quota>,
     holders: BTreeMap<(QuotaName, ExecutionId), Timestamp>,
     lanes: BTreeMap<LaneKey, Line>,
+    /// Those that do not count yet who was there before them.
+    uncounted: BTreeSet<QuotaName>,
     /// Of the last admission.
     turn: u64,
 }
@@ -263,6 +266,24 @@ impl Tables {
         true
     }
 
+    /// The open executions that a quota concerns, if not all of them count yet. (Whoever has a key counts against it from
+    /// the start.)
+    fn take_uncounted(&mut self, name: &QuotaName, schema: Option<SchemaId>) -> Vec<ExecutionId> {
+        let is_set = |row: &Quota| row.source.is_some();
+        if !self.quotas.rows.get(name).is_some_and(is_set) || !self.quotas.uncounted.remove(name) {
+            return Vec::new();
+        }
+        let concerns = |id: &&ExecutionId| {
+            let execution = &self.rows[*id].execution;
+            match name.kind() {
+                QuotaKind::Key => false,
+                QuotaKind::Tenant => execution.tenant.as_deref() == Some(name.name()),
+                QuotaKind::Schema => Some(execution.schema_id) == schema,
+            }
+        };
+        self.open.iter().filter(concerns).copied().collect()
+    }
+
     fn check_counted(&mut self, id: ExecutionId, fix: bool, now: Timestamp) -> Option<Miscount> {
         let row = self.rows.get(&id)?;
         let (execution, quotas) = (&row.execution, &mut self.quotas);
@@ -327,6 +348,9 @@ impl QuotaStore for ModelStore {
             .rows
             .remove(&set.name)
             .unwrap_or_else(|| Quota::unset(set.name, now));
+        if row.source.is_none() {
+            quotas.uncounted.insert(row.name.clone());
+        }
         row.set(Some((set.source, set.limit, set.rate)), now);
         quotas.write(vec![row.clone()]);
         Ok(row)
@@ -401,6 +425,16 @@ impl QuotaStore for ModelStore {
                 .collect(),
             before: (line.ids.range(..id).count() as u64).min(BEFORE_MAX),
         }))
+    }
+
+    async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64> {
+        let schema = self.schema(name.name()).await?;
+        let mut tables = self.lock();
+        let ids = tables.take_uncounted(&name, schema.map(|schema| schema.id));
+        let counted = ids
+            .into_iter()
+            .filter(|id| tables.count_in(&name, *id, now));
+        Ok(counted.count() as u64)
     }
 
     async fn count_in(

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 
-use pawl_kernel::execution::{State, Status};
+use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
@@ -90,7 +90,7 @@ impl Tables {
 
     fn sweep_one(&mut self, id: ExecutionId, request: &SweepRequest) -> Option<Dispatch> {
         let row = self.rows.get_mut(&id)?;
-        if !is_due(&row.state, request) {
+        if !request.is_due(&row.execution, &row.state) {
             return None;
         }
         let wait = request.back_off * (1 << row.sweeps.min(DOUBLINGS_MAX));
@@ -98,16 +98,6 @@ impl Tables {
         row.sweeps += 1;
         Some(row.dispatch())
     }
-}
-
-fn is_due(state: &State, request: &SweepRequest) -> bool {
-    state.is_runnable()
-        && state
-            .lease
-            .as_ref()
-            .is_none_or(|lease| lease.until <= request.idle_since)
-        && state.updated_at <= request.idle_since
-        && state.next_sweep_at.is_none_or(|at| at <= request.now)
 }
 
 fn expired(row: &Row) -> Expired {

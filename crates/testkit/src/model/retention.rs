@@ -8,11 +8,23 @@ use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::retention::{
     Cutoff, Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
-use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::ports::store::{StoreError, StoreResult};
 use pawl_kernel::time::Timestamp;
 
 use super::ModelStore;
 use super::tables::Tables;
+
+impl ModelStore {
+    /// From now on this one cannot be removed, nor any other together with it.
+    pub fn keep_from_removal(&self, id: ExecutionId) {
+        self.lock().stuck.insert(id);
+    }
+
+    /// From now on nobody can tell what of this schema is old.
+    pub fn keep_from_looking(&self, schema_id: SchemaId) {
+        self.lock().unreadable.insert(schema_id);
+    }
+}
 
 #[async_trait]
 impl RetentionStore for ModelStore {
@@ -28,11 +40,18 @@ impl RetentionStore for ModelStore {
     }
 
     async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated> {
-        Ok(self.lock().outdated(&request))
+        let tables = self.lock();
+        match tables.unreadable.contains(&request.schema_id) {
+            true => Err(too_slow()),
+            false => Ok(tables.outdated(&request)),
+        }
     }
 
     async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed> {
         let mut tables = self.lock();
+        if request.ids.iter().any(|id| tables.stuck.contains(id)) {
+            return Err(too_slow());
+        }
         let mut removed = Removed::default();
         for id in request.ids {
             removed += tables.remove(id, &request.cutoff);
@@ -48,6 +67,10 @@ impl RetentionStore for ModelStore {
     async fn maintain(&self, _now: Timestamp) -> StoreResult<()> {
         Ok(())
     }
+}
+
+fn too_slow() -> StoreError {
+    StoreError::Unavailable("canceling statement due to statement timeout".into())
 }
 
 impl Tables {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pawl_kernel::execution::{Execution, LogRecord, Signal, State, Step, WaitKind};
-use pawl_kernel::id::ExecutionId;
+use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::store::Dispatch;
 use pawl_kernel::quota;
@@ -33,6 +33,10 @@ pub(super) struct Tables {
     pub(super) journal: Vec<JournalEntry>,
     pub(super) fenced: u64,
     pub(super) presence: Vec<(ExecutionId, Presence)>,
+    /// Executions whose removal fails.
+    pub(super) stuck: BTreeSet<ExecutionId>,
+    /// Schemas whose old executions cannot be listed.
+    pub(super) unreadable: BTreeSet<SchemaId>,
 }
 
 /// One execution with all that belongs to it.

@@ -140,6 +140,11 @@ impl KeyRing {
     }
 }
 
+/// For those who want to know before they connect to anything.
+pub fn check_admin_key(text: Option<&str>) -> Result<(), BadAdminKey> {
+    text.map(admin_hash).transpose().map(drop)
+}
+
 /// What cannot be sent in a header, or is quickly guessed, is no key.
 fn admin_hash(text: &str) -> Result<KeyHash, BadAdminKey> {
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -1,14 +1,16 @@
 //! Workers in processes of their own: what a second one brings, and what idle ones cost.
 
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use pawl_engine::worker::Roles;
 use pawl_kernel::ports::store::Store;
 
-use super::{Site, rate};
+use super::{Site, join, rate};
 use crate::bench::load::save;
 use crate::bench::{Arguments, BenchError, Row, flows, median};
+use crate::config::Config;
 use crate::wiring::Cluster;
 
 /// The hidden name under which the binary is a worker of the benchmark.
@@ -21,18 +23,26 @@ pub(in crate::bench) fn child(arguments: &Arguments) -> ExitCode {
     let run = async {
         let places = arguments.places.clone()?;
         let slots = arguments.slots?;
-        let mut site = Site::open(&places).await.ok()?;
-        site.config.database.schema = std::env::var("PAWL_BENCH_SCHEMA").ok()?;
-        site.config.broker.prefix = std::env::var("PAWL_BENCH_PREFIX").ok()?;
-        let cluster = site.join(Roles::ALL, slots).await.ok()?;
-        let end_of_input = || std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        let _ = tokio::task::spawn_blocking(end_of_input).await;
+        let mut config = Config::default();
+        config.database.schema = std::env::var("PAWL_BENCH_SCHEMA").ok()?;
+        config.broker.prefix = std::env::var("PAWL_BENCH_PREFIX").ok()?;
+        let cluster = join(&places, &config, Roles::ALL, slots).await.ok()?;
+        let store = cluster.store.clone();
+        let answers = move || answer_lines(|| store.questions());
+        let _ = tokio::task::spawn_blocking(answers).await;
         cluster.shutdown().await;
         Some(())
     };
     match crate::system::runtime().map(|runtime| runtime.block_on(run)) {
         Ok(Some(())) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
+    }
+}
+
+/// For every line read, one is written: how often the database was asked until now.
+fn answer_lines(questions: impl Fn() -> u64) {
+    for _ in std::io::stdin().lines().map_while(Result::ok) {
+        println!("{}", questions());
     }
 }
 
@@ -51,7 +61,7 @@ impl Crew {
                 .env("PAWL_BENCH_SCHEMA", &site.config.database.schema)
                 .env("PAWL_BENCH_PREFIX", &site.config.broker.prefix)
                 .stdin(Stdio::piped())
-                .stdout(Stdio::null())
+                .stdout(Stdio::piped())
                 .spawn()
                 .map_err(BenchError::of)?;
             crew.0.push(child);
@@ -59,6 +69,25 @@ impl Crew {
         let store = &server.control.parts().store;
         wait_for_workers(&**store, &server.control, sizes.len()).await?;
         Ok(crew)
+    }
+
+    /// How often all of them together have asked the database.
+    fn questions(&mut self) -> Result<u64, BenchError> {
+        let gone = || BenchError::Failed("a worker of the benchmark is gone".into());
+        let mut sum = 0;
+        for child in &mut self.0 {
+            let (Some(words), Some(answers)) = (&mut child.stdin, &mut child.stdout) else {
+                return Err(gone());
+            };
+            writeln!(words, "questions").map_err(BenchError::of)?;
+            let mut line = String::new();
+            // One line was asked for, so nothing is read ahead.
+            BufReader::new(answers)
+                .read_line(&mut line)
+                .map_err(BenchError::of)?;
+            sum += line.trim().parse::<u64>().map_err(|_| gone())?;
+        }
+        Ok(sum)
     }
 
     fn stop(mut self) {
@@ -110,7 +139,7 @@ pub(super) async fn measure(site: &Site, quick: bool) -> Result<Vec<Row>, BenchE
             crew.stop();
         }
     }
-    let idle = idle_queries(site, &server).await?;
+    let idle = idle_questions(site, &server).await?;
     server.shutdown().await;
     let [mut one, mut half, mut two] = rates;
     let one = median(&mut one);
@@ -130,18 +159,18 @@ pub(super) async fn measure(site: &Site, quick: bool) -> Result<Vec<Row>, BenchE
             one,
             "printed",
         ),
-        Row::plain("idle_queries_per_worker", idle, "per s", "< 1"),
+        Row::plain("idle_questions_per_worker", idle, "per s", "< 1"),
     ])
 }
 
-/// Transactions per second that two idle workers make, each.
-async fn idle_queries(site: &Site, server: &Cluster) -> Result<f64, BenchError> {
+/// What two idle workers ask the database, each, in a second.
+async fn idle_questions(site: &Site, server: &Cluster) -> Result<f64, BenchError> {
     const WATCHED: Duration = Duration::from_secs(20);
-    let crew = Crew::start(site, server, &[SLOTS, SLOTS]).await?;
+    let mut crew = Crew::start(site, server, &[SLOTS, SLOTS]).await?;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let before = site.counters().await?;
+    let before = crew.questions()?;
     tokio::time::sleep(WATCHED).await;
-    let after = site.counters().await?;
+    let asked = crew.questions()? - before;
     crew.stop();
-    Ok((after.transactions - before.transactions) / WATCHED.as_secs_f64() / 2.0)
+    Ok(asked as f64 / WATCHED.as_secs_f64() / 2.0)
 }

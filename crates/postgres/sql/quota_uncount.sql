@@ -1,0 +1,1 @@
+UPDATE quotas SET uncounted = $2::bigint WHERE name = $1::text

@@ -1,0 +1,1 @@
+SELECT name, used, waiting FROM quotas

@@ -1,5 +1,0 @@
-SELECT name, source, max_running, rate, settings_limit, settings_version, used, waiting, next_at, share_now, share_high,
-       share_normal, share_low, updated_at
-FROM quotas
-ORDER BY name
-FOR UPDATE

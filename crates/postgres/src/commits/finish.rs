@@ -1,0 +1,182 @@
+//! Commits by guess, and what it takes to finish those that were not as guessed.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle::{self, CommitRefusal};
+use pawl_kernel::ports::store::CommitError;
+use pawl_kernel::transition::{Applied, Transition};
+use uuid::Uuid;
+
+use super::{Committed, share_fault};
+use crate::changes::{self, Decided};
+use crate::error::{Fault, Outcome};
+use crate::heads::lock_heads;
+use crate::hot::Hot;
+use crate::locked::Locked;
+use crate::session::Session;
+
+pub(super) async fn write_guessed(
+    session: &Session,
+    guessed: &BTreeMap<ExecutionId, Decided>,
+    shards: u32,
+) -> Outcome<HashSet<ExecutionId>> {
+    if guessed.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let decided: Vec<&Decided> = guessed.values().collect();
+    changes::write(session, &decided, shards, true).await
+}
+
+pub(crate) type Answers = HashMap<ExecutionId, Committed>;
+
+/// What it takes to finish a batch that was written by guess. An execution without an answer is done alone.
+pub(super) struct Rest<'a> {
+    pub(super) session: &'a Session,
+    pub(super) hot: &'a Hot,
+    pub(super) shards: u32,
+    pub(super) locked: &'a Locked,
+}
+
+impl Rest<'_> {
+    /// Notes what was written by guess. The fault, if there was one, is for [`Rest::finish`].
+    pub(super) fn take_guessed(
+        &self,
+        guessed: BTreeMap<ExecutionId, Decided>,
+        done: Outcome<HashSet<ExecutionId>>,
+        answers: &mut Answers,
+    ) -> Outcome<()> {
+        let done = done?;
+        let written = guessed.into_iter().filter(|(id, _)| done.contains(id));
+        answers.extend(written.map(|(id, decided)| (id, Ok(settle(decided, self.hot)))));
+        Ok(())
+    }
+
+    /// What was not written by guess is read first, decided and written. No fault that leaves the connection whole
+    /// leaves this function: what is committed already must not be answered by it.
+    pub(super) async fn finish(
+        &self,
+        transitions: &[&Transition],
+        guessed: Outcome<()>,
+        answers: &mut Answers,
+    ) -> Outcome<()> {
+        let left: Vec<&Transition> = transitions
+            .iter()
+            .filter(|transition| !answers.contains_key(&transition.execution_id))
+            .copied()
+            .collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        let done = match guessed {
+            Ok(()) => self.slowly(&left).await,
+            Err(fault) => Err(fault),
+        };
+        answers.extend(match done {
+            Ok(slow) => slow,
+            Err(fault) if fault.is_lock_timeout() => {
+                self.session.roll_back().await?;
+                self.around(&left, &fault).await?
+            }
+            Err(fault) => self.share(&left, fault).await?,
+        });
+        Ok(())
+    }
+
+    /// The same answer for all of them, or none: then each is done alone.
+    async fn share(&self, transitions: &[&Transition], fault: Fault) -> Outcome<Answers> {
+        let shared = share_answers(transitions, fault)?;
+        self.session.roll_back().await?;
+        Ok(shared)
+    }
+
+    async fn slowly(&self, transitions: &[&Transition]) -> Outcome<Answers> {
+        let slow = commit_slowly(self.session, transitions, self.hot, self.shards).await?;
+        let ids = transitions.iter().map(|transition| transition.execution_id);
+        Ok(ids.zip(slow).collect())
+    }
+
+    /// Somebody has had one of the rows locked for longer than we wait: the others are committed without it.
+    async fn around(&self, transitions: &[&Transition], fault: &Fault) -> Outcome<Answers> {
+        let ids = transitions.iter().map(|transition| transition.execution_id);
+        let locked = self.locked.look(self.session, ids).await?;
+        let is_locked = |transition: &&&Transition| locked.contains(&transition.execution_id);
+        let free: Vec<&Transition> = transitions
+            .iter()
+            .filter(|transition| !is_locked(transition))
+            .copied()
+            .collect();
+        let mut answers = match free.is_empty() {
+            true => Answers::new(),
+            false => match self.slowly(&free).await {
+                Ok(slow) => slow,
+                Err(again) => self.share(&free, again).await?,
+            },
+        };
+        answers.extend(
+            locked
+                .into_iter()
+                .map(|id| (id, Err(fault.of_write().into()))),
+        );
+        Ok(answers)
+    }
+}
+
+fn share_answers(transitions: &[&Transition], fault: Fault) -> Outcome<Answers> {
+    let Some(error) = share_fault(fault, |error| error)? else {
+        return Ok(Answers::new());
+    };
+    let failed = |transition: &&Transition| (transition.execution_id, Err(error.clone().into()));
+    Ok(transitions.iter().map(failed).collect())
+}
+
+/// Sorted by id: the order in which rows are locked.
+pub(super) fn guess(transitions: &[&Transition], hot: &Hot) -> BTreeMap<ExecutionId, Decided> {
+    let decide = |transition: &&Transition| {
+        let before = hot.take(transition.execution_id)?;
+        let transition = Transition::clone(transition);
+        let change = lifecycle::commit(&before.execution, &before.state, transition).ok()?;
+        let decided = Decided { before, change };
+        decided.is_plain().then(|| (decided.id(), decided))
+    };
+    transitions.iter().filter_map(decide).collect()
+}
+
+fn settle(decided: Decided, hot: &Hot) -> Applied {
+    let outcome = decided.change.outcome();
+    hot.remember(decided.after());
+    outcome
+}
+
+/// Locks and reads the rows, decides, writes: two trips to the server.
+pub(super) async fn commit_slowly(
+    session: &Session,
+    transitions: &[&Transition],
+    hot: &Hot,
+    shards: u32,
+) -> Outcome<Vec<Committed>> {
+    let ids: Vec<Uuid> = transitions.iter().map(|t| t.execution_id.0).collect();
+    let mut rows = lock_heads(session, ids).await?;
+    let mut answers = Vec::with_capacity(transitions.len());
+    let mut decided = Vec::new();
+    for transition in transitions {
+        let Some(before) = rows.remove(&transition.execution_id) else {
+            answers.push(Err(CommitError::Refused(CommitRefusal::Fenced)));
+            continue;
+        };
+        let transition = (*transition).clone();
+        match lifecycle::commit(&before.execution, &before.state, transition) {
+            Err(refusal) => answers.push(Err(CommitError::Refused(refusal))),
+            Ok(change) => {
+                answers.push(Ok(change.outcome()));
+                decided.push(Decided { before, change });
+            }
+        }
+    }
+    decided.sort_unstable_by_key(Decided::id);
+    changes::write_all(session, &decided, shards).await?;
+    for one in decided {
+        settle(one, hot);
+    }
+    Ok(answers)
+}

@@ -1,0 +1,96 @@
+//! Locking executions and reading what decisions look at.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::future::join;
+use pawl_kernel::id::ExecutionId;
+use uuid::Uuid;
+
+use crate::error::{Fault, Outcome};
+use crate::rows::{self, Loaded};
+use crate::session::Session;
+use crate::sql;
+
+/// Begins a transaction that has these states locked; returns what decisions look at.
+pub(crate) async fn lock_heads(
+    session: &Session,
+    ids: Vec<Uuid>,
+) -> Outcome<HashMap<ExecutionId, Loaded>> {
+    session
+        .ready(&[&sql::STATES_LOCK, &sql::EXECUTION_HEADS_LOAD])
+        .await?;
+    let (begun, heads) = join(session.begin(), lock_more_heads(session, ids)).await;
+    begun?;
+    heads
+}
+
+/// The same in a transaction that has begun.
+pub(crate) async fn lock_more_heads(
+    session: &Session,
+    mut ids: Vec<Uuid>,
+) -> Outcome<HashMap<ExecutionId, Loaded>> {
+    ids.sort_unstable();
+    ids.dedup();
+    session
+        .ready(&[&sql::STATES_LOCK, &sql::EXECUTION_HEADS_LOAD])
+        .await?;
+    let (locked, heads) = join(
+        session.rows(&sql::STATES_LOCK, &[&ids]),
+        session.rows(&sql::EXECUTION_HEADS_LOAD, &[&ids]),
+    )
+    .await;
+    locked?;
+    by_id(heads?.iter().map(rows::head))
+}
+
+pub(crate) fn by_id(
+    rows: impl Iterator<Item = Outcome<Loaded>>,
+) -> Outcome<HashMap<ExecutionId, Loaded>> {
+    rows.map(|row| row.map(|loaded| (loaded.state.execution_id, loaded)))
+        .collect()
+}
+
+/// What can be had of some executions without waiting for anybody.
+#[derive(Default)]
+pub(crate) struct Free {
+    pub(crate) rows: HashMap<ExecutionId, Loaded>,
+    /// Somebody has them locked: they are being worked on.
+    pub(crate) busy: HashSet<ExecutionId>,
+    /// What is stored is none of what this program knows; another version of it may.
+    pub(crate) unreadable: HashSet<ExecutionId>,
+}
+
+/// In a transaction that has begun: for those who look after everybody, and whom one bad row must not stop.
+pub(crate) async fn lock_free_heads(session: &Session, mut ids: Vec<Uuid>) -> Outcome<Free> {
+    ids.sort_unstable();
+    ids.dedup();
+    session
+        .ready(&[&sql::STATES_FREE, &sql::EXECUTION_HEADS_LOAD])
+        .await?;
+    let (locked, heads) = join(
+        session.rows(&sql::STATES_FREE, &[&ids]),
+        session.rows(&sql::EXECUTION_HEADS_LOAD, &[&ids]),
+    )
+    .await;
+    let locked = locked?
+        .iter()
+        .map(|row| Ok(ExecutionId(row.try_get(0)?)))
+        .collect::<Outcome<HashSet<ExecutionId>>>()?;
+    let mut free = Free::default();
+    for row in &heads? {
+        let id = ExecutionId(row.try_get("execution_id")?);
+        if !locked.contains(&id) {
+            free.busy.insert(id);
+            continue;
+        }
+        match rows::head(row) {
+            Ok(loaded) => drop(free.rows.insert(id, loaded)),
+            Err(Fault::Corrupt(problem)) => {
+                tracing::error!(execution_id = %id, problem, "this execution cannot be read and is left alone");
+                free.unreadable.insert(id);
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(free)
+}

@@ -1,1 +1,0 @@
-SELECT count(*) FROM admission_line WHERE group_id = ?1 AND key = ?2
