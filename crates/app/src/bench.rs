@@ -104,7 +104,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Some("pure" | "effect") => {}
         Some("strict" | "crew") if arguments.places.is_some() => {}
         Some(other) => {
-            eprintln!("there is no benchmark `{other}` in this release; there is: engine");
+            eprintln!(
+                "there is no benchmark `{other}`; there are: engine, pure, effect, and with --database-url and \
+                 --broker-url also strict and crew"
+            );
             return ExitCode::from(2);
         }
     }

@@ -4,10 +4,12 @@
 
 use async_trait::async_trait;
 
-use super::store::{Dispatch, StoreResult};
-use crate::execution::PriorityClass;
+use super::store::{
+    CatalogStore, Dispatch, ExecutionFilter, ExecutionView, QueryStore, StoreResult,
+};
+use crate::execution::{PriorityClass, Status};
 use crate::id::ExecutionId;
-use crate::quota::{Quota, QuotaName, Rate, Source};
+use crate::quota::{Quota, QuotaKind, QuotaName, Rate, Source};
 use crate::time::Timestamp;
 
 /// What an operator wants of a quota.
@@ -119,4 +121,59 @@ pub trait QuotaStore: Send + Sync {
 
     /// Quotas whose counters are wrong; with `fix` they are right afterwards.
     async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>>;
+}
+
+/// Counts in everybody who was there before a quota was set, page by page: what the stores' `count_rest` have in common.
+/// It can be broken off at any point and done again.
+pub async fn count_by_page<S>(store: &S, name: &QuotaName, now: Timestamp) -> StoreResult<u64>
+where
+    S: QuotaStore + QueryStore + CatalogStore,
+{
+    /// Executions counted in one transaction.
+    const PAGE: u32 = 500;
+    let Some(filter) = concerned(store, name).await? else {
+        return Ok(0);
+    };
+    let counts = |view: &ExecutionView| view.execution.quotas.iter().any(|c| c.name == *name);
+    let (mut counted, mut before) = (0, None);
+    loop {
+        let page = store.executions(filter.clone(), before, PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(counted);
+        };
+        before = Some(last.execution.id);
+        // Those that count already need not be locked.
+        let left = page.iter().filter(|view| !counts(view));
+        let ids: Vec<ExecutionId> = left.map(|view| view.execution.id).collect();
+        if !ids.is_empty() {
+            counted += store.count_in(name.clone(), ids, now).await?;
+        }
+    }
+}
+
+/// Whom a quota concerns. `None`: nobody.
+async fn concerned<S: CatalogStore>(
+    store: &S,
+    name: &QuotaName,
+) -> StoreResult<Option<ExecutionFilter>> {
+    let open = Status::ALL.iter().filter(|status| !status.is_terminal());
+    let filter = ExecutionFilter {
+        statuses: open.copied().collect(),
+        ..ExecutionFilter::default()
+    };
+    Ok(match name.kind() {
+        // Whoever has a key has counted against it from the start.
+        QuotaKind::Key => None,
+        QuotaKind::Tenant => Some(ExecutionFilter {
+            tenant: Some(name.name().to_owned()),
+            ..filter
+        }),
+        QuotaKind::Schema => {
+            let schema = store.schema(name.name()).await?;
+            schema.map(|schema| ExecutionFilter {
+                schema_id: Some(schema.id),
+                ..filter
+            })
+        }
+    })
 }

@@ -4,12 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use pawl_kernel::execution::Status;
-use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::quotas::QuotaStore;
-use pawl_kernel::ports::store::{
-    CatalogStore, ExecutionFilter, ExecutionView, QueryStore, StoreError, StoreResult,
-};
+use pawl_kernel::ports::quotas::count_by_page;
+use pawl_kernel::ports::store::{StoreError, StoreResult};
 use pawl_kernel::quota::{QuotaKind, QuotaName};
 use pawl_kernel::time::Timestamp;
 
@@ -18,8 +14,6 @@ use crate::rows::Reader;
 use crate::value::Text;
 use crate::{PostgresStore, sql};
 
-/// Executions counted in one transaction.
-const PAGE: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(25);
 /// A transaction lasts as long as its process lets it; one whose process died lasts until the server ends it, which is
 /// about as long again.
@@ -35,13 +29,11 @@ impl PostgresStore {
         let Some(change) = self.uncounted(name.clone()).await? else {
             return Ok(0);
         };
-        let mut counted = 0;
+        // Whoever has a key has counted against it from the start.
         if name.kind() != QuotaKind::Key {
             self.settle().await?;
-            if let Some(filter) = self.concerned(&name).await? {
-                counted = self.count_all(&name, filter, now).await?;
-            }
         }
+        let counted = count_by_page(self, &name, now).await?;
         self.all_counted(name, change).await?;
         Ok(counted)
     }
@@ -81,53 +73,6 @@ impl PostgresStore {
             rows.iter().map(transaction).collect::<Outcome<_>>()
         });
         done.await.map_err(|fault| fault.of_read())
-    }
-
-    /// `None`: there is nobody whom it could concern.
-    async fn concerned(&self, name: &QuotaName) -> StoreResult<Option<ExecutionFilter>> {
-        let open = Status::ALL.iter().filter(|status| !status.is_terminal());
-        let filter = ExecutionFilter {
-            statuses: open.copied().collect(),
-            ..ExecutionFilter::default()
-        };
-        Ok(match name.kind() {
-            // Whoever has a key has counted against it from the start.
-            QuotaKind::Key => None,
-            QuotaKind::Tenant => Some(ExecutionFilter {
-                tenant: Some(name.name().to_owned()),
-                ..filter
-            }),
-            QuotaKind::Schema => self
-                .schema(name.name())
-                .await?
-                .map(|schema| ExecutionFilter {
-                    schema_id: Some(schema.id),
-                    ..filter
-                }),
-        })
-    }
-
-    async fn count_all(
-        &self,
-        name: &QuotaName,
-        filter: ExecutionFilter,
-        now: Timestamp,
-    ) -> StoreResult<u64> {
-        let counts = |view: &ExecutionView| view.execution.quotas.iter().any(|c| c.name == *name);
-        let (mut counted, mut before) = (0, None);
-        loop {
-            let page = self.executions(filter.clone(), before, PAGE).await?;
-            let Some(last) = page.last() else {
-                return Ok(counted);
-            };
-            before = Some(last.execution.id);
-            // Those that count already need not be locked.
-            let left = page.iter().filter(|view| !counts(view));
-            let ids: Vec<ExecutionId> = left.map(|view| view.execution.id).collect();
-            if !ids.is_empty() {
-                counted += self.count_in(name.clone(), ids, now).await?;
-            }
-        }
     }
 
     async fn all_counted(&self, name: QuotaName, change: i64) -> StoreResult<()> {
