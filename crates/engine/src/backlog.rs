@@ -11,8 +11,10 @@ use crate::hints::lock;
 
 /// No clock and no stranger's message makes anybody more patient than this.
 const AGE_MAX: Duration = Duration::from_secs(3600);
-/// An age is believed for this long, or for twice itself if that is longer.
+/// An age is believed for this long, or for twice itself if that is longer: by then messages of its class would have come.
 const BELIEVED: Duration = Duration::from_secs(60);
+/// What others say they say again, for as long as it is so.
+const BELIEVED_OF_OTHERS: Duration = Duration::from_secs(12);
 /// Ages from here on are worth telling, this often.
 const TELL_FROM: Duration = Duration::from_secs(4);
 const TELL_EVERY: Duration = Duration::from_secs(5);
@@ -38,11 +40,18 @@ struct Age {
 
 impl Age {
     /// While nothing more is received, what waits gets older.
-    fn by(self, now: Timestamp) -> Duration {
+    fn here(self, now: Timestamp) -> Duration {
         let since = now.since(self.at);
         match self.age.is_zero() || since > BELIEVED.max(self.age * 2) {
             true => Duration::ZERO,
             false => (self.age + since).min(AGE_MAX),
+        }
+    }
+
+    fn elsewhere(self, now: Timestamp) -> Duration {
+        match now.since(self.at) > BELIEVED_OF_OTHERS {
+            true => Duration::ZERO,
+            false => self.age,
         }
     }
 }
@@ -64,7 +73,7 @@ impl Backlog {
             let age = age.min(AGE_MAX);
             known.here[place(class)] = Age { age, at: now };
         }
-        let ages = known.here.map(|age| age.by(now));
+        let ages = known.here.map(|age| age.here(now));
         let worth_it = ages.iter().any(|age| *age >= TELL_FROM);
         if !worth_it || now.since(known.told_at) < TELL_EVERY {
             return None;
@@ -83,7 +92,7 @@ impl Backlog {
         let mut known = lock(&self.0);
         for (known, age) in known.elsewhere.iter_mut().zip(ages) {
             let age = age.min(AGE_MAX);
-            if age >= known.by(now) {
+            if age >= known.elsewhere(now) {
                 *known = Age { age, at: now };
             }
         }
@@ -93,9 +102,8 @@ impl Backlog {
     pub(crate) fn ages(&self, now: Timestamp) -> Ages {
         let known = lock(&self.0);
         std::array::from_fn(|class| {
-            known.here[class]
-                .by(now)
-                .max(known.elsewhere[class].by(now))
+            let here = known.here[class].here(now);
+            here.max(known.elsewhere[class].elsewhere(now))
         })
     }
 }
@@ -153,6 +161,11 @@ mod tests {
         let reaper = Backlog::default();
         reaper.heard(told, at(0));
         reaper.heard(Ages::default(), at(1));
-        assert_eq!(reaper.ages(at(2))[0], seconds(32));
+        assert_eq!(reaper.ages(at(12))[0], seconds(30));
+        assert_eq!(
+            reaper.ages(at(13))[0],
+            seconds(0),
+            "they would have said it again"
+        );
     }
 }

@@ -342,7 +342,7 @@ impl Intake {
     /// Slots are free and nothing comes: then no message waits, however long the last one had waited.
     async fn receive(&self, max: usize) -> Result<Vec<Delivery>, QueueError> {
         let mut receiving = std::pin::pin!(self.parts.queue.receive(max));
-        let empty_at = self.parts.now().plus(self.parts.options.sweep_after);
+        let empty_at = self.parts.now().plus(self.parts.options.sweep_after / 5);
         tokio::select! {
             biased;
             received = &mut receiving => return received,
@@ -355,7 +355,9 @@ impl Intake {
     async fn take(&self, deliveries: Vec<Delivery>, slots: Vec<OwnedSemaphorePermit>) {
         let now = self.parts.now();
         self.parts.metrics.queue.received(&deliveries, now);
-        let ages = deliveries.iter().map(|delivery| {
+        // One that comes again was out in between: its age says nothing about the queue.
+        let fresh = deliveries.iter().filter(|delivery| !delivery.redelivered);
+        let ages = fresh.map(|delivery| {
             let message = &delivery.message;
             (message.priority, now.since(message.published_at))
         });

@@ -173,13 +173,13 @@ impl Storm {
         problems
     }
 
-    /// What the processes say of themselves: refused commits are counted, errors of ours are problems. What the
+    /// What the processes say of themselves: passes of zombies are counted, errors of ours are problems. What the
     /// client of the broker calls an error is a connection that we cut.
     fn read_logs(&mut self) -> Vec<String> {
         let mut problems = Vec::new();
         for line in self.logs.iter_mut().flat_map(Log::news) {
-            let refused = line.contains("commit refused: the lease is not ours");
-            self.tally.fenced += usize::from(refused);
+            let abandoned = line.contains("pass abandoned");
+            self.tally.abandoned += usize::from(abandoned);
             let error = line.contains(" ERROR ") && !line.contains(" lapin::");
             if error || line.contains("panicked") {
                 problems.push(line);

@@ -27,8 +27,8 @@ pub(crate) struct Tally {
     pub(crate) given_up: usize,
     /// Leases that were taken from their holders.
     pub(crate) reaped: usize,
-    /// Commits that came too late.
-    pub(crate) fenced: usize,
+    /// Passes that ended without a commit because the lease was lost, by our own clock or by a refusal.
+    pub(crate) abandoned: usize,
     pub(crate) redelivered: usize,
     /// Stops and pauses that found a lease.
     pub(crate) commands: usize,
@@ -80,7 +80,7 @@ impl Tally {
             at_least(kind.name(), done, 3);
             at_least(&format!("{} that hit something", kind.name()), hits, 1);
         }
-        at_least("fenced commits", self.fenced, 1);
+        at_least("passes given up by zombies", self.abandoned, 3);
         at_least("redelivered messages", self.redelivered, 10);
         at_least("leases taken from their holders", self.reaped, 10);
         at_least("effects repeated under their key", self.repeated, 1);
@@ -119,8 +119,8 @@ impl fmt::Display for Tally {
         )?;
         writeln!(
             f,
-            "  {} leases reaped, {} commits fenced, {} messages redelivered, {} stops and pauses under a lease",
-            self.reaped, self.fenced, self.redelivered, self.commands
+            "  {} leases reaped, {} passes given up, {} messages redelivered, {} stops and pauses under a lease",
+            self.reaped, self.abandoned, self.redelivered, self.commands
         )?;
         write!(
             f,
