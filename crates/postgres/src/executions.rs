@@ -75,11 +75,13 @@ impl ExecutionStore for PostgresStore {
         how: Release,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
-        let tokens: HashMap<ExecutionId, Uuid> = leases.into_iter().collect();
-        let ids = tokens.keys().map(|id| id.0).collect();
+        let ids = leases.iter().map(|(id, _)| id.0).collect();
+        // Of one execution there may be a lease that is lost and one that is held.
         let decide = move |loaded: &Loaded| {
-            let token = *tokens.get(&loaded.execution.id)?;
-            lifecycle::release(&loaded.execution, &loaded.state, token, how, now)
+            let mine = leases.iter().filter(|(id, _)| *id == loaded.execution.id);
+            mine.map(|(_, token)| *token).find_map(|token| {
+                lifecycle::release(&loaded.execution, &loaded.state, token, how, now)
+            })
         };
         let decided = self.decide(ids, decide).await?;
         Ok(decided.iter().filter_map(Decided::dispatch).collect())

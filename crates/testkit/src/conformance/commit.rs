@@ -35,6 +35,7 @@ pub(super) const CASES: &[StoreCase] = cases!["commit":
     heartbeat_ignores_what_is_lost,
     release_undoes_the_claim,
     release_needs_the_token,
+    release_finds_the_lease_that_is_held,
     release_of_a_stopped_execution_ends_it,
 ];
 
@@ -405,6 +406,18 @@ async fn release_needs_the_token(scene: Scene) {
         assert!(dispatches.is_empty());
     }
     assert!(scene.state(id).await.lease.is_some());
+}
+
+/// A worker that lost an execution and got it again gives both leases back.
+async fn release_finds_the_lease_that_is_held(scene: Scene) {
+    for (n, tokens) in [(1, [10, 11]), (2, [11, 10])] {
+        let id = scene.create(n).await;
+        scene.claim(id, 10, at(1)).await;
+        let leases = tokens.map(|token| (id, uuid(token))).to_vec();
+        let released = scene.store.release(leases, Release::Unbegun, at(2)).await;
+        assert_eq!(released.unwrap().len(), 1, "{tokens:?}");
+        assert_eq!(scene.state(id).await.lease, None);
+    }
 }
 
 async fn release_of_a_stopped_execution_ends_it(scene: Scene) {
