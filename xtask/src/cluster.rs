@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use xtask::services::{AMQP_URL, POSTGRES_URL, TestServices};
 
+/// Runs without the services that `pawl dev` brings along.
+const EXAMPLE: &str = "examples/approval.yaml";
 const WORKERS: usize = 2;
 
 /// Good enough for a cluster that lives as long as this command, on loopback.
@@ -36,7 +38,7 @@ pub(crate) fn run(
         workers.push(worker);
     }
     println!(
-        "\nPawl on PostgreSQL and RabbitMQ: a server and {WORKERS} workers. Ctrl-C stops all of it.\n"
+        "\nPawl on PostgreSQL and RabbitMQ: a server and {WORKERS} workers. Ctrl-C stops all of it, and the data is gone.\n"
     );
     println!("  API       {url}   docs {url}/api/docs");
     println!("  Key       {ADMIN_KEY}");
@@ -44,8 +46,14 @@ pub(crate) fn run(
     println!("  Broker    {}\n", places.broker);
     println!("In another terminal:\n");
     println!("  export PAWL_URL={url} PAWL_KEY={ADMIN_KEY}");
-    println!("  pawl workers");
-    println!("  pawl schema save examples/decision.yaml\n");
+    println!(
+        "  pawl workers                          # kill -9 one of them, and see the other take over"
+    );
+    println!("  pawl schema save {EXAMPLE}");
+    println!(
+        "  pawl executions start approval --input '{{\"amount\": 900, \"patience\": \"1h\"}}'"
+    );
+    println!("  pawl executions explain ID\n");
     wait_for_any(&mut server, &mut workers)
 }
 
@@ -98,16 +106,29 @@ fn text_of(line: &str, field: &str) -> Option<String> {
     rest.split_once('"').map(|(value, _)| value.to_owned())
 }
 
+/// A worker may be killed: that is what a cluster is for. Without its server there is nothing to look at.
 #[allow(clippy::disallowed_methods)] // Nothing but the processes themselves could tell.
-fn wait_for_any(server: &mut Child, workers: &mut [Child]) -> Result<(), String> {
+fn wait_for_any(server: &mut Child, workers: &mut Vec<Child>) -> Result<(), String> {
     loop {
         std::thread::sleep(std::time::Duration::from_millis(500));
-        for child in workers.iter_mut().chain(std::iter::once(&mut *server)) {
-            if let Ok(Some(status)) = child.try_wait() {
-                return Err(format!(
-                    "a process of the cluster ended by itself: {status}"
-                ));
+        workers.retain_mut(|worker| match worker.try_wait() {
+            Ok(Some(status)) => {
+                println!("worker {} ended ({status}); the others go on", worker.id());
+                false
             }
+            _ => true,
+        });
+        if let Ok(Some(status)) = server.try_wait() {
+            return Err(format!("the server ended by itself: {status}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_example_is_there() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        assert!(root.join(super::EXAMPLE).is_file());
     }
 }

@@ -28,6 +28,8 @@ impl BrokerUrl {
         if uri.vhost.is_empty() {
             uri.vhost = "/".into();
         }
+        check_length("vhost", &uri.vhost)?;
+        check_length("user name", &uri.authority.userinfo.username)?;
         uri.query.heartbeat.get_or_insert(HEARTBEAT);
         uri.query.frame_max.get_or_insert(FRAME_BYTES);
         Ok(Self { uri })
@@ -43,6 +45,16 @@ impl BrokerUrl {
 
     pub(crate) fn vhost(&self) -> &str {
         &self.uri.vhost
+    }
+}
+
+/// The protocol has one byte for the length of these, and its library panics over longer ones.
+fn check_length(what: &str, text: &str) -> Result<(), BrokerError> {
+    match text.len() {
+        0..=255 => Ok(()),
+        length => Err(BrokerError::BadUrl(format!(
+            "its {what} has {length} bytes, and the protocol allows 255"
+        ))),
     }
 }
 
@@ -99,6 +111,18 @@ mod tests {
             let error = BrokerUrl::parse(bad).unwrap_err().to_string();
             assert!(!error.contains("s3cr3t"), "{error}");
             assert!(error.contains("amqp://user:password@host"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_protocol_has_no_room_for_is_refused() {
+        let long = "v".repeat(256);
+        for url in [
+            format!("amqp://host/{long}"),
+            format!("amqp://{long}:secret@host/"),
+        ] {
+            let error = BrokerUrl::parse(&url).unwrap_err().to_string();
+            assert!(error.contains("256 bytes"), "{error}");
         }
     }
 

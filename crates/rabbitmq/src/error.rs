@@ -47,7 +47,8 @@ pub enum BrokerError {
     #[error(
         "the {what} exists on the broker with other properties than the settings ask for: {reason}. Either change the \
          settings (queue type, delivery limit, prefix) to what exists, or delete it once, e.g. `rabbitmqctl {remedy}`; \
-         messages deleted with it are rebuilt from the database"
+         messages of executions deleted with it are sent again from the database, but let the queue run empty first: starts \
+         by other programs and dead letters are nowhere else"
     )]
     Mismatch {
         what: String,

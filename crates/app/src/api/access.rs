@@ -186,7 +186,7 @@ fn bearer(headers: &HeaderMap) -> ApiResult<&str> {
     let mut all = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (all.next(), all.next()) else {
         return Err(unauthorized(
-            "this needs an API key: send one header `Authorization: Bearer KEY`",
+            "this needs an API key: send one header `Authorization: Bearer KEY` (with the CLI: --key or PAWL_KEY)",
         ));
     };
     let text = value.to_str().unwrap_or_default();

@@ -6,6 +6,7 @@ use pawl_engine::insight::{diff, explain};
 use pawl_kernel::execution::{Status, Step, WaitKind};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView};
+use pawl_kernel::ports::workers::WorkerRecord;
 use pawl_kernel::schema::definition::Definition;
 use serde_json::{Value, json};
 
@@ -22,12 +23,16 @@ const DIFF_STEPS_MAX: usize = 10_000;
 
 pub(super) async fn why(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let view = state.control.view(path.execution()?).await?;
+    let workers = engine_workers(&state).await?;
     let around = explain::Surroundings {
         now: state.now(),
         timer_shard: timer_shard(&state, &view).await?,
-        unknown_type: unknown_type(&state, &view).await?,
+        unknown_type: unknown_type(&state, &view, &workers).await?,
         sweep_after: state.parts().options.sweep_after,
         line: line(&state, &view).await?,
+        // A process that is alone with its store runs them itself, and reports less often.
+        nobody_runs: workers.is_empty() && !state.parts().options.exclusive,
+        queue_down: !state.parts().queue.takes_messages(),
     };
     Ok(wire::ok(&explain::explain(&view, &around)))
 }
@@ -55,7 +60,11 @@ async fn timer_shard(state: &ApiState, view: &ExecutionView) -> ApiResult<Option
 }
 
 /// The type of the current node, if no worker that lives knows it.
-async fn unknown_type(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<String>> {
+async fn unknown_type(
+    state: &ApiState,
+    view: &ExecutionView,
+    workers: &[WorkerRecord],
+) -> ApiResult<Option<String>> {
     let execution = &view.execution;
     let version = state
         .store()
@@ -72,20 +81,23 @@ async fn unknown_type(state: &ApiState, view: &ExecutionView) -> ApiResult<Optio
     let Some(current) = current else {
         return Ok(None);
     };
-    let known = somebody_runs(state, &current.node_type).await?;
+    // Whoever runs executions says what it can run; where nobody has reported yet, this process speaks for all.
+    let known = match workers.is_empty() {
+        true => state.parts().registry.get(&current.node_type).is_some(),
+        false => {
+            let mut types = workers.iter().flat_map(|worker| &worker.node_types);
+            types.any(|known| *known == current.node_type)
+        }
+    };
     Ok((!known).then_some(current.node_type))
 }
 
-/// Whoever runs executions says what it can run; where nobody has reported yet, this process speaks for all.
-async fn somebody_runs(state: &ApiState, node_type: &str) -> ApiResult<bool> {
+/// The workers that live and run executions.
+async fn engine_workers(state: &ApiState) -> ApiResult<Vec<WorkerRecord>> {
     let since = alive_since(state.parts(), state.now());
     let mut workers = state.store().workers(since).await?;
     workers.retain(|worker| worker.roles.iter().any(|role| role == "engine"));
-    if workers.is_empty() {
-        return Ok(state.parts().registry.get(node_type).is_some());
-    }
-    let mut types = workers.iter().flat_map(|worker| &worker.node_types);
-    Ok(types.any(|known| known == node_type))
+    Ok(workers)
 }
 
 pub(super) async fn compare(

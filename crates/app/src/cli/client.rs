@@ -185,7 +185,9 @@ impl Client {
             cause = deeper;
         }
         let advice = match error.is_connect() {
-            true => "; start it with `pawl dev`, or say where it runs with --url or PAWL_URL",
+            true => {
+                "; start `pawl dev` or `pawl server`, or say where it runs with --url or PAWL_URL"
+            }
             false => "",
         };
         Failure::failed(format!(

@@ -246,7 +246,7 @@ pub(super) fn pair(name: &str, value: &str) -> Done {
         return Ok(());
     }
     let style = terminal::Style::stdout();
-    let label = format!("{:<18}", name.replace('_', " "));
+    let label = format!("{:<17} ", name.replace('_', " "));
     terminal::say(&format!("{}{}", style.dim(&label), text::clean(value)))
 }
 

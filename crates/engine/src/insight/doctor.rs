@@ -12,6 +12,7 @@ use pawl_kernel::transition::WaitTimer;
 use serde::Serialize;
 
 use crate::parts::Parts;
+use crate::presence::alive_since;
 
 const PAGE: u32 = 500;
 
@@ -40,7 +41,7 @@ pub struct Report {
 /// Looks at every open execution; with `fix` it repairs what it finds.
 pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
     let mut report = Report {
-        about: parts.store.about().await?,
+        about: about(parts).await?,
         ..Report::default()
     };
     let set = SetQuotas::read(parts).await?;
@@ -56,6 +57,24 @@ pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
         examine_page(parts, &page, fix, &mut report).await?;
         examine_claims(parts, &page, &set, fix, &mut report).await?;
     }
+}
+
+/// What the store says of itself, and who is there to do the work.
+async fn about(parts: &Parts) -> StoreResult<Vec<(String, String)>> {
+    let mut about = parts.store.about().await?;
+    let workers = parts.store.workers(alive_since(parts, parts.now())).await?;
+    for role in ["engine", "timers", "reaper"] {
+        let able = workers
+            .iter()
+            .filter(|worker| worker.roles.iter().any(|known| known == role));
+        about.push((format!("workers_{role}"), able.count().to_string()));
+    }
+    let queue = match parts.queue.takes_messages() {
+        true => "takes messages",
+        false => "cannot be reached, or takes no messages",
+    };
+    about.push(("queue".into(), queue.into()));
+    Ok(about)
 }
 
 async fn examine_page(

@@ -28,6 +28,10 @@ pub struct Surroundings {
     pub sweep_after: Duration,
     /// Its place in line, if it stands in one.
     pub line: Option<InLine>,
+    /// No worker that runs executions has reported itself lately.
+    pub nobody_runs: bool,
+    /// Messages cannot be published just now.
+    pub queue_down: bool,
 }
 
 pub use super::line::{InLine, line_of};
@@ -50,10 +54,10 @@ fn why(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
     }
     if let Some(lease) = state.lease.as_ref().filter(|lease| lease.until > now) {
         let left = format_duration(round(lease.until.since(now)));
-        let stop = if state.control.is_some() {
-            " It was told to stop and will at its next commit."
-        } else {
-            ""
+        let stop = match (state.control.is_some(), state.hold) {
+            (true, _) => " It was told to stop and will at its next commit.",
+            (false, Some(Hold::Pause)) => " It was told to pause and will when this node ends.",
+            (false, _) => "",
         };
         let text = format!(
             "The worker {} is running node `{node}`; its lease lasts another {left}.{stop}",
@@ -183,6 +187,18 @@ fn idle(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
         );
         return ("lease_expired", text);
     }
+    if around.queue_down {
+        let text = format!(
+            "It could run node `{node}`, but the broker cannot be reached or takes no messages; it goes on by itself when that is over."
+        );
+        return ("no_queue", text);
+    }
+    if around.nobody_runs {
+        let text = format!(
+            "It could run node `{node}`, but no worker with the role `engine` is alive; start one with `pawl worker`."
+        );
+        return ("no_worker", text);
+    }
     let idle = around.now.since(state.updated_at);
     if idle < around.sweep_after * 2 {
         return (
@@ -191,7 +207,7 @@ fn idle(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
         );
     }
     let text = format!(
-        "It could run node `{node}` and has waited for {}; the queue is long, or no worker is running. The sweeper sends its message again.",
+        "It could run node `{node}` and has waited for {}; the queue is long. The sweeper sends its message again.",
         format_duration(round(idle))
     );
     ("waiting_for_worker", text)
@@ -237,4 +253,41 @@ fn facts(view: &ExecutionView, around: &Surroundings) -> Map<String, Value> {
 /// Tenths of a second are enough for people.
 fn round(duration: Duration) -> Duration {
     Duration::from_millis(duration.as_millis() as u64 / 100 * 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use pawl_testkit::fixture::new_execution;
+
+    use super::*;
+
+    fn queued() -> ExecutionView {
+        let new = new_execution(1);
+        ExecutionView {
+            execution: new.execution,
+            state: new.state,
+            schema_name: "flow".into(),
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named_at_once() {
+        let view = queued();
+        let around = |nobody_runs, queue_down| Surroundings {
+            now: view.state.updated_at,
+            sweep_after: Duration::from_secs(10),
+            nobody_runs,
+            queue_down,
+            ..Surroundings::default()
+        };
+        for (nobody_runs, queue_down, reason) in [
+            (false, false, "queued"),
+            (true, false, "no_worker"),
+            (false, true, "no_queue"),
+            (true, true, "no_queue"),
+        ] {
+            let told = explain(&view, &around(nobody_runs, queue_down));
+            assert_eq!(told.reason, reason, "{}", told.sentence);
+        }
+    }
 }

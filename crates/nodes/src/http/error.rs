@@ -60,7 +60,7 @@ impl HttpError {
     pub(super) fn forbidden(host: &str) -> Self {
         let message = format!(
             "`{host}` is not a public address, and workflows may not call it; \
-             the configuration can allow its network"
+             `http.allow` in the configuration can allow its network"
         );
         Self::new(HttpErrorKind::Forbidden, message)
     }
