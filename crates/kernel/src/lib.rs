@@ -10,6 +10,7 @@ pub mod execution;
 pub mod expr;
 pub mod id;
 pub mod lifecycle;
+pub mod migration;
 pub mod node;
 pub mod planted;
 pub mod ports;

@@ -1,29 +1,13 @@
 //! Numbered migrations, embedded: applied once, all in one transaction under a lock, and never changed afterwards.
 
-use sha2::{Digest, Sha256};
+use pawl_kernel::migration::{self, Applied, Migration};
 
 use crate::error::{Fault, Outcome};
 use crate::session::Session;
 use crate::sql;
 use crate::value::Plain;
 
-struct Migration {
-    version: i64,
-    name: &'static str,
-    text: &'static str,
-}
-
-macro_rules! migrations {
-    ($($version:literal $name:literal),+ $(,)?) => {
-        &[$(Migration {
-            version: $version,
-            name: $name,
-            text: include_str!(concat!("../migrations/", $name, ".sql")),
-        }),+]
-    };
-}
-
-const MIGRATIONS: &[Migration] = migrations![
+const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     1 "0001_executions",
     2 "0002_schemas",
     3 "0003_timers",
@@ -34,20 +18,7 @@ const MIGRATIONS: &[Migration] = migrations![
     8 "0008_counting",
 ];
 
-#[derive(Debug, thiserror::Error)]
-pub enum MigrationError {
-    #[error(
-        "the database was written by a newer Pawl: it has migration {found}, this program knows up to {known}; \
-         use the newer program or restore a backup"
-    )]
-    Newer { found: i64, known: i64 },
-    #[error(
-        "migration `{name}` of this database is not the one in this program; the program or the database was altered"
-    )]
-    Changed { name: String },
-    #[error("{0}")]
-    Failed(String),
-}
+pub type MigrationError = migration::MigrationError<String>;
 
 impl From<Fault> for MigrationError {
     fn from(fault: Fault) -> Self {
@@ -68,15 +39,11 @@ pub(crate) async fn apply(session: &Session, schema: &str) -> Result<(), Migrati
         .await?;
     session.script(sql::MIGRATIONS_TABLE.text).await?;
     let done = applied(session).await?;
-    check(&done)?;
-    for migration in &MIGRATIONS[done.len()..] {
+    for migration in migration::left(MIGRATIONS, &done)? {
         tracing::info!(migration = migration.name, "migrating the database");
         session.script(migration.text).await?;
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] = [
-            &migration.version,
-            &migration.name,
-            &checksum(migration.text),
-        ];
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+            [&migration.version, &migration.name, &migration.checksum()];
         session.rows(&sql::MIGRATION_RECORD, &values).await?;
     }
     Ok(session.commit().await?)
@@ -84,13 +51,7 @@ pub(crate) async fn apply(session: &Session, schema: &str) -> Result<(), Migrati
 
 /// The newest migration known here.
 pub(crate) fn newest() -> i64 {
-    MIGRATIONS.last().map_or(0, |migration| migration.version)
-}
-
-struct Applied {
-    version: i64,
-    name: String,
-    checksum: String,
+    migration::newest(MIGRATIONS)
 }
 
 async fn applied(session: &Session) -> Outcome<Vec<Applied>> {
@@ -104,32 +65,6 @@ async fn applied(session: &Session) -> Outcome<Vec<Applied>> {
             })
         })
         .collect()
-}
-
-/// What was applied must be the beginning of what is known.
-fn check(done: &[Applied]) -> Result<(), MigrationError> {
-    if let Some(last) = done.last().filter(|last| last.version > newest()) {
-        return Err(MigrationError::Newer {
-            found: last.version,
-            known: newest(),
-        });
-    }
-    for (index, row) in done.iter().enumerate() {
-        let same = MIGRATIONS.get(index).is_some_and(|known| {
-            known.version == row.version && checksum(known.text) == row.checksum
-        });
-        if !same {
-            return Err(MigrationError::Changed {
-                name: row.name.clone(),
-            });
-        }
-    }
-    Ok(())
-}
-
-fn checksum(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

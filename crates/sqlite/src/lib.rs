@@ -167,7 +167,7 @@ fn wal_of(file: &Path) -> PathBuf {
 
 fn explain_migration(file: &Path, error: MigrationError) -> OpenError {
     match error {
-        MigrationError::Sql(error) => explain(file, error),
+        MigrationError::Failed(error) => explain(file, error),
         source => OpenError::Migration {
             path: file.to_owned(),
             source,

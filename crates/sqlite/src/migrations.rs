@@ -1,27 +1,11 @@
 //! Numbered migrations, embedded: each is applied once, in a transaction of its own, and never changes afterwards.
 
+use pawl_kernel::migration::{self, Applied, Migration};
 use rusqlite::{Connection, TransactionBehavior, params};
-use sha2::{Digest, Sha256};
 
 use crate::sql;
 
-struct Migration {
-    version: i64,
-    name: &'static str,
-    text: &'static str,
-}
-
-macro_rules! migrations {
-    ($($version:literal $name:literal),+ $(,)?) => {
-        &[$(Migration {
-            version: $version,
-            name: $name,
-            text: include_str!(concat!("../migrations/", $name, ".sql")),
-        }),+]
-    };
-}
-
-const MIGRATIONS: &[Migration] = migrations![
+const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     1 "0001_executions",
     2 "0002_schemas",
     3 "0003_timers",
@@ -32,44 +16,24 @@ const MIGRATIONS: &[Migration] = migrations![
     8 "0008_counting",
 ];
 
-#[derive(Debug, thiserror::Error)]
-pub enum MigrationError {
-    #[error(
-        "the database was written by a newer Pawl: it has migration {found}, this program knows up to {known}; \
-         use the newer program or restore a backup"
-    )]
-    Newer { found: i64, known: i64 },
-    #[error(
-        "migration `{name}` of this database is not the one in this program; the program or the database was altered"
-    )]
-    Changed { name: String },
-    #[error(transparent)]
-    Sql(#[from] rusqlite::Error),
-}
+pub type MigrationError = migration::MigrationError<rusqlite::Error>;
 
 /// Brings the database up to date.
 pub(crate) fn apply(connection: &mut Connection) -> Result<(), MigrationError> {
-    connection.execute(sql::MIGRATIONS_TABLE, [])?;
-    let done = applied(connection)?;
-    check(&done)?;
-    for migration in &MIGRATIONS[done.len()..] {
-        run(connection, migration)?;
+    let done = applied(connection).map_err(MigrationError::Failed)?;
+    for migration in migration::left(MIGRATIONS, &done)? {
+        run(connection, migration).map_err(MigrationError::Failed)?;
     }
     Ok(())
 }
 
 /// The newest migration known here.
 pub(crate) fn newest() -> i64 {
-    MIGRATIONS.last().map_or(0, |migration| migration.version)
-}
-
-struct Applied {
-    version: i64,
-    name: String,
-    checksum: String,
+    migration::newest(MIGRATIONS)
 }
 
 fn applied(connection: &Connection) -> rusqlite::Result<Vec<Applied>> {
+    connection.execute(sql::MIGRATIONS_TABLE, [])?;
     let mut statement = connection.prepare(sql::MIGRATIONS_APPLIED)?;
     let rows = statement.query_map([], |row| {
         Ok(Applied {
@@ -81,40 +45,14 @@ fn applied(connection: &Connection) -> rusqlite::Result<Vec<Applied>> {
     rows.collect()
 }
 
-/// What was applied must be the beginning of what is known.
-fn check(done: &[Applied]) -> Result<(), MigrationError> {
-    if let Some(last) = done.last().filter(|last| last.version > newest()) {
-        return Err(MigrationError::Newer {
-            found: last.version,
-            known: newest(),
-        });
-    }
-    for (index, row) in done.iter().enumerate() {
-        let same = MIGRATIONS.get(index).is_some_and(|known| {
-            known.version == row.version && checksum(known.text) == row.checksum
-        });
-        if !same {
-            return Err(MigrationError::Changed {
-                name: row.name.clone(),
-            });
-        }
-    }
-    Ok(())
-}
-
 fn run(connection: &mut Connection, migration: &Migration) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(migration.text)?;
     transaction.execute(
         sql::MIGRATION_RECORD,
-        params![migration.version, migration.name, checksum(migration.text)],
+        params![migration.version, migration.name, migration.checksum()],
     )?;
     transaction.commit()
-}
-
-fn checksum(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
