@@ -433,6 +433,13 @@ impl Intake {
                 acknowledge(&self.parts, Some(&delivery)).await;
             }
             Claim::Skipped(Skip::Suspect) => self.take_suspect(delivery, slot).await,
+            Claim::Skipped(Skip::Busy) => {
+                tracing::warn!(
+                    execution_id = %delivery.message.execution_id,
+                    "somebody has locked the row of this execution; it is offered again later"
+                );
+                acknowledge(&self.parts, Some(&delivery)).await;
+            }
             Claim::Skipped(reason) => {
                 tracing::trace!(execution_id = %delivery.message.execution_id, ?reason, "nothing to do");
                 acknowledge(&self.parts, Some(&delivery)).await;

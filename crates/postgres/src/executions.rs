@@ -1,6 +1,6 @@
 //! The step protocol on PostgreSQL: lock, load, ask the lifecycle, write.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use async_trait::async_trait;
 use futures_util::future::{join, join3};
@@ -40,7 +40,7 @@ impl ExecutionStore for PostgresStore {
             let rest: Vec<&ClaimRequest> = rest.collect();
             let mut slow = Vec::new().into_iter();
             if !rest.is_empty() {
-                let (claims, decided) = claim(&session, &rest, now, shards).await?;
+                let (claims, decided) = claim_or_go_around(&session, &rest, now, shards).await?;
                 for one in decided {
                     hot.remember(one.after());
                 }
@@ -210,7 +210,12 @@ async fn claim_by_guess(
         return Ok(HashMap::new());
     }
     let decided: Vec<&Decided> = guessed.values().map(|(_, decided)| decided).collect();
-    let done = changes::write(session, &decided, shards, true).await?;
+    let done = match changes::write(session, &decided, shards, true).await {
+        Ok(done) => done,
+        // One of them is locked: which, is found out by the other way.
+        Err(fault) if fault.is_lock_timeout() => return Ok(HashMap::new()),
+        Err(fault) => return Err(fault),
+    };
     let written = guessed.into_iter().filter(|(id, _)| done.contains(id));
     let claims = written.map(|(_, (token, decided))| {
         let Loaded {
@@ -225,6 +230,38 @@ async fn claim_by_guess(
         (token, Claim::Taken(Box::new(claimed)))
     });
     Ok(claims.collect())
+}
+
+/// A row that somebody has locked for long keeps nobody else waiting.
+async fn claim_or_go_around(
+    session: &Session,
+    requests: &[&ClaimRequest],
+    now: Timestamp,
+    shards: u32,
+) -> Outcome<(Vec<Claim>, Vec<Decided>)> {
+    match claim(session, requests, now, shards).await {
+        Err(fault) if fault.is_lock_timeout() => session.roll_back().await?,
+        done => return done,
+    }
+    let ids: Vec<Uuid> = requests.iter().map(|one| one.execution_id.0).collect();
+    let free = session.alone(&sql::STATES_FREE, &[&ids]).await?;
+    let free = free
+        .iter()
+        .map(|row| Ok(ExecutionId(row.try_get(0)?)))
+        .collect::<Outcome<HashSet<ExecutionId>>>()?;
+    let is_free = |request: &&&ClaimRequest| free.contains(&request.execution_id);
+    let left: Vec<&ClaimRequest> = requests.iter().filter(is_free).copied().collect();
+    let (claims, decided) = match left.is_empty() {
+        true => (Vec::new(), Vec::new()),
+        false => claim(session, &left, now, shards).await?,
+    };
+    let mut claims = claims.into_iter();
+    let busy = || Claim::Skipped(Skip::Busy);
+    let answer = |request: &&ClaimRequest| match is_free(&request) {
+        true => claims.next().unwrap_or_else(busy),
+        false => busy(),
+    };
+    Ok((requests.iter().map(answer).collect(), decided))
 }
 
 /// One message may be there twice; only the first can take the lease.

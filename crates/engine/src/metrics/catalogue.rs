@@ -126,7 +126,7 @@ pub static MESSAGE_AGE: Description = Description::histogram(
 );
 pub static MESSAGES_SKIPPED: Description = Description::counter(
     "pawl_messages_skipped_total",
-    "Messages that led to nothing: `duplicate`, `leased`, `ended`, `waiting`, `held`, `unknown` (no such execution). A few are normal.",
+    "Messages that led to nothing: `duplicate`, `leased`, `ended`, `waiting`, `held`, `unknown` (no such execution), `busy` (its row was locked for long). A few are normal.",
 )
 .by(&["reason"]);
 pub static MESSAGES_PUBLISHED: Description = Description::counter(

@@ -134,13 +134,14 @@ pub struct QueueMetrics {
 }
 
 /// Suspects are not skipped but put aside, and counted as such.
-const SKIPS: [(Skip, &str); 6] = [
+const SKIPS: [(Skip, &str); 7] = [
     (Skip::Duplicate, "duplicate"),
     (Skip::Leased, "leased"),
     (Skip::Ended, "ended"),
     (Skip::Waiting, "waiting"),
     (Skip::Held, "held"),
     (Skip::Unknown, "unknown"),
+    (Skip::Busy, "busy"),
 ];
 
 impl QueueMetrics {

@@ -40,6 +40,8 @@ pub enum Skip {
     Suspect,
     /// There is no such execution.
     Unknown,
+    /// Somebody has had its row locked for longer than a store waits. The sweeper offers it again.
+    Busy,
 }
 
 /// From this many unfinished claims on, an execution may be what kills workers.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle::Command;
+use pawl_kernel::lifecycle::{ClaimRequest, Command, Release, Skip};
 use pawl_kernel::ports::quotas::QuotaStore;
 use pawl_kernel::ports::store::{
     Claim, Created, DueTimer, ExecutionStore, LockRequest, RecoveryStore, SweepRequest, TimerStore,
@@ -265,4 +265,49 @@ async fn one_bad_row_stops_neither_sweeper_nor_reaper() {
         .unwrap();
     let due: Vec<ExecutionId> = sweep.due.iter().map(|one| one.execution_id).collect();
     assert_eq!(due, [held[2].id(), held[3].id()]);
+}
+
+/// Two that this store has just handed on, and will claim by guess, and two that it has to read.
+async fn claimable(store: &PostgresStore) -> Vec<ClaimRequest> {
+    let mut requests = Vec::new();
+    for handed_on in [true, false, true, false] {
+        let held = Held::new(store, now()).await;
+        let next = fixture::commit(&held.state, now()).steps(1).build();
+        let lease = vec![(held.id(), next.lease_token)];
+        match handed_on {
+            true => drop(store.commit(next).await.unwrap()),
+            false => drop(store.release(lease, Release::Unbegun, now()).await.unwrap()),
+        }
+        let mut request = fixture::claim_request(held.id(), token(), now());
+        request.message_seq = Some(u64::from(handed_on));
+        requests.push(request);
+    }
+    requests
+}
+
+/// A forgotten transaction of a person on one row: the others are claimed, and it is told apart.
+#[tokio::test]
+async fn one_locked_row_spoils_no_batch_of_claims() {
+    let database = database("claims");
+    let short = Options {
+        lock_timeout: Duration::from_millis(200),
+        ..database.options()
+    };
+    let store = open(short.clone()).await;
+    let client = client(&database.url, &short.schema).await;
+    for locked in [0, 1] {
+        let requests = claimable(&store).await;
+        lock_row(&client, requests[locked].execution_id).await;
+        let claims = store.claim(requests.clone(), now()).await.unwrap();
+        for (place, claim) in claims.iter().enumerate() {
+            let expected = match place == locked {
+                true => matches!(claim, Claim::Skipped(Skip::Busy)),
+                false => matches!(claim, Claim::Taken(_)),
+            };
+            assert!(expected, "{locked} locked, {place}: {claim:?}");
+        }
+        client.batch_execute("ROLLBACK").await.unwrap();
+        let again = store.claim(vec![requests[locked].clone()], now()).await;
+        assert!(matches!(again.unwrap()[0], Claim::Taken(_)));
+    }
 }
