@@ -1,7 +1,8 @@
 //! The pure heart of Pawl. Nothing in here waits, reads a clock, opens a socket or speaks SQL.
 //!
 //! Reading order: [`id`] and [`time`], [`schema`] (text to graph), [`node`], [`execution`] (the rows),
-//! [`transition`] and [`lifecycle`] (every decision), [`quota`] (who may start), [`context`], [`ports`] (what the engine needs).
+//! [`transition`] and [`lifecycle`] (every decision), [`quota`] (who may start), [`schedule`] (what is done
+//! later), [`context`], [`ports`] (what the engine needs).
 
 pub mod context;
 pub mod diagnostic;
@@ -16,6 +17,7 @@ pub mod planted;
 pub mod ports;
 pub mod quota;
 pub mod recent;
+pub mod schedule;
 pub mod schema;
 pub mod time;
 pub mod transition;

@@ -6,9 +6,9 @@
 
 pub mod codes;
 pub mod definition;
-mod findings;
+pub(crate) mod findings;
 pub mod graph;
-mod read;
+pub(crate) mod read;
 pub mod render;
 pub mod source;
 pub mod validate;

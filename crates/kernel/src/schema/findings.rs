@@ -9,14 +9,14 @@ use crate::diagnostic::{Diagnostic, Severity};
 /// A hostile text can have a problem per byte; nobody reads more than this.
 const MAX_FINDINGS: usize = 200;
 
-pub(super) struct Finding {
+pub(crate) struct Finding {
     pub diagnostic: Diagnostic,
     pub at: At,
 }
 
 /// Which part of the value the pointer names is meant.
 #[derive(Clone, PartialEq)]
-pub(super) enum At {
+pub(crate) enum At {
     Value,
     Key,
     /// Bytes of the string value.
@@ -24,7 +24,7 @@ pub(super) enum At {
 }
 
 impl Finding {
-    pub(super) fn error(
+    pub(crate) fn error(
         code: &'static str,
         pointer: impl Into<String>,
         message: impl Into<String>,
@@ -35,7 +35,7 @@ impl Finding {
         }
     }
 
-    pub(super) fn warning(
+    pub(crate) fn warning(
         code: &'static str,
         pointer: impl Into<String>,
         message: impl Into<String>,
@@ -43,46 +43,46 @@ impl Finding {
         Self::error(code, pointer, message).severity(Severity::Warning)
     }
 
-    pub(super) fn severity(mut self, severity: Severity) -> Self {
+    pub(crate) fn severity(mut self, severity: Severity) -> Self {
         self.diagnostic.severity = severity;
         self
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.diagnostic.hint = Some(hint.into());
         self
     }
 
-    pub(super) fn maybe_hint(mut self, hint: Option<String>) -> Self {
+    pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.diagnostic.hint = hint;
         self
     }
 
-    pub(super) fn node(mut self, node_id: Option<&str>) -> Self {
+    pub(crate) fn node(mut self, node_id: Option<&str>) -> Self {
         self.diagnostic.node_id = node_id.map(str::to_owned);
         self
     }
 
-    pub(super) fn key(mut self) -> Self {
+    pub(crate) fn key(mut self) -> Self {
         self.at = At::Key;
         self
     }
 
-    pub(super) fn inside(mut self, bytes: Range<usize>) -> Self {
+    pub(crate) fn inside(mut self, bytes: Range<usize>) -> Self {
         self.at = At::Inside(bytes);
         self
     }
 }
 
 #[derive(Default)]
-pub(super) struct Findings {
+pub(crate) struct Findings {
     list: Vec<Finding>,
     errors: usize,
     left_out: usize,
 }
 
 impl Findings {
-    pub(super) fn add(&mut self, finding: Finding) {
+    pub(crate) fn add(&mut self, finding: Finding) {
         self.errors += usize::from(finding.diagnostic.is_error());
         if self.list.len() < MAX_FINDINGS {
             self.list.push(finding);
@@ -92,17 +92,17 @@ impl Findings {
     }
 
     /// How many errors there were, listed or not.
-    pub(super) fn errors(&self) -> usize {
+    pub(crate) fn errors(&self) -> usize {
         self.errors
     }
 
-    pub(super) fn has(&self, code: &str) -> bool {
+    pub(crate) fn has(&self, code: &str) -> bool {
         self.list.iter().any(|found| found.diagnostic.code == code)
     }
 
     /// The hint for a name that is nearly right, or the list of the right ones. Nothing once the list is
     /// full: nobody will read it, and looking costs time.
-    pub(super) fn suggest<'a>(
+    pub(crate) fn suggest<'a>(
         &self,
         name: &str,
         known: impl Iterator<Item = &'a str> + Clone,
@@ -119,14 +119,14 @@ impl Findings {
         (!names.is_empty()).then(|| format!("known here: {}{more}", names.join(", ")))
     }
 
-    pub(super) fn extend(&mut self, others: Findings) {
+    pub(crate) fn extend(&mut self, others: Findings) {
         self.left_out += others.left_out;
         for finding in others.list {
             self.add(finding);
         }
     }
 
-    pub(super) fn into_list(mut self) -> Vec<Finding> {
+    pub(crate) fn into_list(mut self) -> Vec<Finding> {
         if self.left_out > 0 {
             let message = format!("{} more problems are not listed", self.left_out);
             let last = Finding::error(codes::TOO_MANY_PROBLEMS, "", message)
@@ -136,7 +136,7 @@ impl Findings {
         self.list
     }
 
-    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.into_list()
             .into_iter()
             .map(|finding| finding.diagnostic)
@@ -145,7 +145,7 @@ impl Findings {
 }
 
 /// Adds one step to a JSON pointer.
-pub(super) fn join(pointer: &str, token: impl std::fmt::Display) -> String {
+pub(crate) fn join(pointer: &str, token: impl std::fmt::Display) -> String {
     let token = token.to_string();
     if token.contains(['~', '/']) {
         return format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"));

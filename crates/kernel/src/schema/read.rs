@@ -3,7 +3,7 @@
 //! Reading goes on after a problem with a harmless stand-in, so that the checks that follow can find
 //! the rest. The result is only to be used if no error was found.
 
-mod fields;
+pub(crate) mod fields;
 mod nodes;
 mod settings;
 mod triggers;

@@ -10,14 +10,14 @@ use crate::schema::findings::{Finding, Findings, join};
 use crate::time::{duration_from_seconds, format_duration, parse_duration};
 
 #[derive(Clone, Copy)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     map: &'a Map<String, Value>,
     pointer: &'a str,
     node: Option<&'a str>,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         map: &'a Map<String, Value>,
         pointer: &'a str,
         node: Option<&'a str>,
@@ -25,24 +25,24 @@ impl<'a> Fields<'a> {
         Self { map, pointer, node }
     }
 
-    pub(super) fn node(&self) -> Option<&'a str> {
+    pub(crate) fn node(&self) -> Option<&'a str> {
         self.node
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
     /// A field written as null counts as left out.
-    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|value| !value.is_null())
     }
 
-    pub(super) fn at(&self, name: &str) -> String {
+    pub(crate) fn at(&self, name: &str) -> String {
         join(self.pointer, name)
     }
 
-    pub(super) fn error(
+    pub(crate) fn error(
         &self,
         code: &'static str,
         name: &str,
@@ -51,7 +51,7 @@ impl<'a> Fields<'a> {
         Finding::error(code, self.at(name), message).node(self.node)
     }
 
-    pub(super) fn check_known(
+    pub(crate) fn check_known(
         &self,
         known: &'static [&'static str],
         ignored: &[&str],
@@ -70,19 +70,19 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(super) fn missing(&self, name: &str, findings: &mut Findings) {
+    pub(crate) fn missing(&self, name: &str, findings: &mut Findings) {
         let message = format!("the field `{name}` is missing");
         findings.add(Finding::error(codes::MISSING_FIELD, self.pointer, message).node(self.node));
     }
 
-    pub(super) fn required_text(&self, name: &str, findings: &mut Findings) -> Option<String> {
+    pub(crate) fn required_text(&self, name: &str, findings: &mut Findings) -> Option<String> {
         if !self.has(name) {
             self.missing(name, findings);
         }
         self.text(name, findings)
     }
 
-    pub(super) fn text(&self, name: &str, findings: &mut Findings) -> Option<String> {
+    pub(crate) fn text(&self, name: &str, findings: &mut Findings) -> Option<String> {
         match self.get(name)? {
             Value::String(text) => Some(text.clone()),
             other => {
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(super) fn boolean(&self, name: &str, findings: &mut Findings) -> Option<bool> {
+    pub(crate) fn boolean(&self, name: &str, findings: &mut Findings) -> Option<bool> {
         let value = self.get(name)?;
         if value.as_bool().is_none() {
             let finding = self.wrong_type(name, "true or false", value);
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
         value.as_bool()
     }
 
-    pub(super) fn integer(
+    pub(crate) fn integer(
         &self,
         name: &str,
         range: RangeInclusive<u64>,
@@ -134,7 +134,7 @@ impl<'a> Fields<'a> {
         fitting
     }
 
-    pub(super) fn duration(
+    pub(crate) fn duration(
         &self,
         name: &str,
         range: RangeInclusive<Duration>,
@@ -159,7 +159,7 @@ impl<'a> Fields<'a> {
         Some(duration)
     }
 
-    pub(super) fn choice<T: Copy>(
+    pub(crate) fn choice<T: Copy>(
         &self,
         name: &str,
         choices: &[(&'static str, T)],
@@ -178,7 +178,7 @@ impl<'a> Fields<'a> {
         found.map(|(_, value)| *value)
     }
 
-    pub(super) fn object(
+    pub(crate) fn object(
         &self,
         name: &str,
         findings: &mut Findings,
@@ -190,7 +190,7 @@ impl<'a> Fields<'a> {
         value.as_object()
     }
 
-    pub(super) fn list(&self, name: &str, findings: &mut Findings) -> Option<&'a [Value]> {
+    pub(crate) fn list(&self, name: &str, findings: &mut Findings) -> Option<&'a [Value]> {
         let value = self.get(name)?;
         if !value.is_array() {
             findings.add(self.wrong_type(name, "a list", value));
@@ -204,7 +204,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub(super) fn object<'a>(
+pub(crate) fn object<'a>(
     value: &'a Value,
     pointer: &str,
     what: &str,
@@ -217,7 +217,7 @@ pub(super) fn object<'a>(
     value.as_object()
 }
 
-pub(in crate::schema) fn duration(value: &Value) -> Result<Duration, String> {
+pub(crate) fn duration(value: &Value) -> Result<Duration, String> {
     match value {
         Value::String(text) => parse_duration(text),
         Value::Number(number) => duration_from_seconds(number.as_f64().unwrap_or(f64::NAN)),
@@ -228,7 +228,7 @@ pub(in crate::schema) fn duration(value: &Value) -> Result<Duration, String> {
     }
 }
 
-pub(in crate::schema) fn describe(value: &Value) -> &'static str {
+pub(crate) fn describe(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

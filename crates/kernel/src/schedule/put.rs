@@ -1,0 +1,89 @@
+//! What a write by a user makes of an action.
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::calendar;
+use super::plan;
+use super::spec::Spec;
+use super::status::Status;
+use super::{Meta, ScheduledAction};
+use crate::time::Timestamp;
+
+/// What to do if there is an action of this id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Override {
+    /// Refuse.
+    #[default]
+    None,
+    /// Keep its status and its next time; the new spec counts from the firing after that.
+    MetaAndSpecOnly,
+    /// As if there were none.
+    All,
+}
+
+impl Override {
+    pub const CHOICES: &'static [(&'static str, Self)] = &[
+        ("none", Self::None),
+        ("meta_and_spec_only", Self::MetaAndSpecOnly),
+        ("all", Self::All),
+    ];
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Put {
+    pub id: String,
+    pub guid: Uuid,
+    pub spec: Spec,
+    pub notes: Map<String, Value>,
+    pub mode: Override,
+    pub written_by: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is an action `{0}` already; write with override `meta_and_spec_only` to keep what has become of it, or `all` to begin anew"
+)]
+pub struct Exists(pub String);
+
+/// The row to write, with a new row in the incoming queue at its `due_at`.
+pub fn put(
+    existing: Option<&ScheduledAction>,
+    request: Put,
+    now: Timestamp,
+) -> Result<ScheduledAction, Exists> {
+    let mut meta = Meta {
+        created_at: now,
+        updated_at: now,
+        written_by: request.written_by,
+        notes: request.notes,
+    };
+    let status = match (existing, request.mode) {
+        (Some(_), Override::None) => return Err(Exists(request.id)),
+        (Some(row), Override::MetaAndSpecOnly) => {
+            meta.created_at = row.meta.created_at;
+            row.status.clone()
+        }
+        (row, _) => new_status(&request.spec, row, now),
+    };
+    Ok(ScheduledAction {
+        id: request.id,
+        guid: request.guid,
+        meta,
+        spec: request.spec,
+        status,
+    })
+}
+
+fn new_status(spec: &Spec, replaced: Option<&ScheduledAction>, now: Timestamp) -> Status {
+    let mut status = Status::new(generation(replaced, now));
+    plan::put_down(spec, &mut status, calendar::first(spec), now);
+    status
+}
+
+/// The time in milliseconds: an id that was deleted and is used again must not find its old firings done.
+fn generation(replaced: Option<&ScheduledAction>, now: Timestamp) -> u64 {
+    let millis = u64::try_from(now.as_micros() / 1_000).unwrap_or(0);
+    let next = replaced.map_or(1, |row| row.status.generation.saturating_add(1));
+    millis.max(next)
+}

@@ -1,0 +1,269 @@
+//! What has become of an action so far. Plain data; every decision about it is in [`super::firing`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+/// The column `status`, as JSON the same as in the API.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    /// Which life of the action this is: a new one begins when it is written anew as a whole, or again after it was
+    /// deleted. Grows with time, so that no two lives of one id are the same.
+    pub generation: u64,
+    /// When to look at it next: a planned time, a retry, or the time at which an attempt must have ended.
+    #[serde(with = "optional_moment")]
+    pub scheduled_at: Option<Timestamp>,
+    /// The time that the coming firing, or the one under way, was planned for. No retry moves it.
+    #[serde(with = "optional_moment")]
+    pub planned_at: Option<Timestamp>,
+    /// Since when this firing is under way: begun, or waiting for the one before. `None`: it is yet to come.
+    #[serde(with = "optional_moment")]
+    pub begun_at: Option<Timestamp>,
+    /// Attempts begun at this firing.
+    pub attempts: u32,
+    /// Attempts begun in this generation. Those that are neither counted below nor `current` were given back.
+    pub begun: u64,
+    pub successful: u64,
+    pub failed: u64,
+    /// Attempts that ended without anybody saying how.
+    pub interrupted: u64,
+    /// Attempts failed or interrupted since the last success.
+    pub consecutive_failures: u64,
+    pub current: Option<Attempt>,
+    pub last: Option<PastAttempt>,
+    /// The latest planned time that was ever begun; nothing at it or before begins again.
+    #[serde(with = "optional_moment")]
+    pub last_planned_at: Option<Timestamp>,
+    /// The latest planned time that succeeded.
+    #[serde(with = "optional_moment")]
+    pub last_success_planned_at: Option<Timestamp>,
+    /// The last time that firings were left out.
+    pub last_skip: Option<Skip>,
+    #[serde(with = "optional_moment")]
+    pub paused_at: Option<Timestamp>,
+    #[serde(with = "optional_moment")]
+    pub finished_at: Option<Timestamp>,
+    pub finished: Option<Ending>,
+}
+
+impl Status {
+    pub(super) fn new(generation: u64) -> Self {
+        Self {
+            generation,
+            scheduled_at: None,
+            planned_at: None,
+            begun_at: None,
+            attempts: 0,
+            begun: 0,
+            successful: 0,
+            failed: 0,
+            interrupted: 0,
+            consecutive_failures: 0,
+            current: None,
+            last: None,
+            last_planned_at: None,
+            last_success_planned_at: None,
+            last_skip: None,
+            paused_at: None,
+            finished_at: None,
+            finished: None,
+        }
+    }
+
+    pub fn is_finished(&self) -> bool {
+        self.finished_at.is_some()
+    }
+
+    /// Is there a firing that has begun and is not over? Also one that waits for its retry.
+    pub fn is_under_way(&self) -> bool {
+        self.begun_at.is_some()
+    }
+
+    pub(super) fn finish(&mut self, ending: Ending, now: Timestamp) {
+        self.scheduled_at = None;
+        self.planned_at = None;
+        self.begun_at = None;
+        self.attempts = 0;
+        self.finished_at = Some(now);
+        self.finished = Some(ending);
+    }
+
+    /// The attempt under way ended like this.
+    pub(super) fn end(&mut self, ended: Ended, now: Timestamp) -> Option<PastAttempt> {
+        let attempt = self.current.take()?;
+        let past = PastAttempt {
+            attempt,
+            finished_at: now,
+            ended,
+        };
+        match &past.ended {
+            Ended::Success => {
+                self.successful += 1;
+                self.last_success_planned_at = Some(past.attempt.planned_at);
+            }
+            Ended::Failed(_) => self.failed += 1,
+            Ended::Interrupted => self.interrupted += 1,
+        }
+        self.consecutive_failures = match &past.ended {
+            Ended::Success => 0,
+            _ => self.consecutive_failures + 1,
+        };
+        self.last = Some(past.clone());
+        Some(past)
+    }
+
+    /// The column `status`.
+    pub fn to_stored(&self) -> String {
+        // Texts and numbers only: this cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    pub fn from_stored(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|e| e.to_string())
+    }
+}
+
+/// One try to do what a firing is for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Its place among all attempts of the generation, from 1; no two have the same.
+    pub ordinal: u64,
+    /// Its place among those of its firing, from 1.
+    pub number: u32,
+    #[serde(with = "moment")]
+    pub planned_at: Timestamp,
+    #[serde(with = "moment")]
+    pub started_at: Timestamp,
+}
+
+/// An attempt that is over, as the history keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PastAttempt {
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// For an interrupted one: when that was found.
+    #[serde(with = "moment")]
+    pub finished_at: Timestamp,
+    #[serde(flatten)]
+    pub ended: Ended,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", content = "error", rename_all = "lowercase")]
+pub enum Ended {
+    Success,
+    Failed(Failure),
+    Interrupted,
+}
+
+impl Ended {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failed(_) => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub code: String,
+    pub message: String,
+}
+
+/// The row is read at every firing: an answer of a megabyte must not be in it.
+const MESSAGE_CHARS_MAX: usize = 1_000;
+
+impl Failure {
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if let Some((end, _)) = message.char_indices().nth(MESSAGE_CHARS_MAX) {
+            message.truncate(end);
+            message.push('…');
+        }
+        Self {
+            code: code.into(),
+            message,
+        }
+    }
+}
+
+/// Firings from one planned time to another, both included, that will not happen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    #[serde(with = "moment")]
+    pub from: Timestamp,
+    /// The firing itself if it was one; else no firing after this moment was left out.
+    #[serde(with = "moment")]
+    pub until: Timestamp,
+    pub reason: SkipReason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipReason {
+    /// They were missed and are not caught up with.
+    CatchUp,
+    /// The one before was under way.
+    Overlap,
+    /// The action was paused.
+    Paused,
+}
+
+/// Why an action is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    Done,
+    OutOfRetries,
+    Deadline,
+}
+
+impl Ending {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::OutOfRetries => "out_of_retries",
+            Self::Deadline => "deadline",
+        }
+    }
+}
+
+mod moment {
+    use super::*;
+    use serde::{Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(value: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        let text = String::deserialize(from)?;
+        let bad = || D::Error::custom(format!("`{text}` is no time"));
+        Timestamp::parse(&text).ok_or_else(bad)
+    }
+}
+
+mod optional_moment {
+    use super::*;
+    use serde::{Deserializer, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Wrapped(#[serde(with = "moment")] Timestamp);
+
+    pub(super) fn serialize<S: Serializer>(
+        value: &Option<Timestamp>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.map(Wrapped).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        let wrapped = Option::<Wrapped>::deserialize(from)?;
+        Ok(wrapped.map(|Wrapped(at)| at))
+    }
+}

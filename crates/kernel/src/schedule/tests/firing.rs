@@ -1,0 +1,555 @@
+use super::*;
+use crate::schedule::status::{Ending, SkipReason};
+
+struct Play {
+    row: ScheduledAction,
+    limits: Limits,
+    guids: u128,
+}
+
+impl Play {
+    fn of(policy: Value) -> Self {
+        Self {
+            row: row(spec(policy)),
+            limits: Limits::default(),
+            guids: 100,
+        }
+    }
+
+    fn until(mut self, deadline: Timestamp) -> Self {
+        self.row.spec.deadline = Some(deadline);
+        self
+    }
+
+    fn begin_with(&mut self, previous: Previous, now: Timestamp) -> Begin {
+        let begin = begin(Some(&self.row), self.row.guid, previous, &self.limits, now);
+        match &begin {
+            Begin::Run(run) => self.row = run.row.clone(),
+            Begin::Moved(moved) => self.row = moved.row.clone(),
+            Begin::NotDue { .. } | Begin::Stale => {}
+        }
+        begin
+    }
+
+    fn run(&mut self, now: Timestamp) -> Run {
+        match self.begin_with(Previous::Over, now) {
+            Begin::Run(run) => *run,
+            other => panic!("nothing begins at {now}: {other:?}"),
+        }
+    }
+
+    fn moved(&mut self, now: Timestamp) {
+        let begin = self.begin_with(Previous::Over, now);
+        assert!(matches!(begin, Begin::Moved(_)), "{begin:?}");
+    }
+
+    fn record(&mut self, ticket: &Ticket, outcome: Outcome, now: Timestamp) -> Record {
+        self.guids += 1;
+        let record = record(
+            Some(&self.row),
+            ticket,
+            outcome,
+            guid(self.guids),
+            &self.limits,
+            now,
+        );
+        if let Record::Written(recorded) = &record {
+            self.row = recorded.row.clone();
+        }
+        record
+    }
+
+    fn fire(&mut self, now: Timestamp, outcome: Outcome) -> Timestamp {
+        let run = self.run(now);
+        self.record(&run.ticket, outcome, now);
+        run.attempt.planned_at
+    }
+
+    fn put(&mut self, mode: Override, now: Timestamp) {
+        self.guids += 1;
+        let request = Put {
+            id: self.row.id.clone(),
+            guid: guid(self.guids),
+            spec: self.row.spec.clone(),
+            notes: Map::new(),
+            mode,
+            written_by: "tests".into(),
+        };
+        self.row = put(Some(&self.row), request, now).unwrap();
+    }
+}
+
+fn failed() -> Outcome {
+    Outcome::Failed(Failure::new("HTTP_STATUS", "503"))
+}
+
+fn after(count: u64) -> Timestamp {
+    noon().plus(seconds(count))
+}
+
+fn retries(count: u32) -> Value {
+    json!({"max_retries": count})
+}
+
+#[test]
+fn once_done_is_done() {
+    let mut play = Play::of(json!({"once": {}}));
+    assert_eq!(
+        play.begin_with(Previous::Over, after(0).minus(seconds(1))),
+        Begin::NotDue { at: noon() }
+    );
+    let run = play.run(after(3));
+    assert_eq!(
+        run.row.due_at(),
+        Some(after(13)),
+        "looked at again when a vanished worker is known to have"
+    );
+    assert_eq!(
+        run.key,
+        format!(
+            "a:{}:2026-06-01T12:00:00.000000Z",
+            run.row.status.generation
+        )
+    );
+    assert_eq!(
+        play.begin_with(Previous::Over, after(4)),
+        Begin::NotDue { at: after(13) }
+    );
+    play.record(&run.ticket, Outcome::Success, after(4));
+    assert_eq!(
+        (play.row.status.finished, play.row.due_at()),
+        (Some(Ending::Done), None)
+    );
+    assert_eq!(play.begin_with(Previous::Over, after(20)), Begin::Stale);
+    assert!(
+        matches!(
+            play.record(&run.ticket, Outcome::Success, after(21)),
+            Record::Late(_)
+        ),
+        "twice the same record"
+    );
+    assert_eq!(play.row.status.successful, 1);
+}
+
+#[test]
+fn retries_wait_longer_and_end() {
+    let mut play = Play::of(json!({"once": {"retry": retries(2)}}));
+    let mut now = noon();
+    for delay in [2, 3] {
+        assert_eq!(
+            play.fire(now, failed()),
+            noon(),
+            "the planned time is not the retry's"
+        );
+        assert_eq!(play.row.due_at(), Some(now.plus(seconds(delay))));
+        now = now.plus(seconds(delay));
+    }
+    play.fire(now, failed());
+    let status = &play.row.status;
+    assert_eq!(status.finished, Some(Ending::OutOfRetries));
+    assert_eq!(
+        (status.failed, status.consecutive_failures, status.begun),
+        (3, 3, 3)
+    );
+}
+
+#[test]
+fn an_interrupted_attempt_is_found_and_counted() {
+    let mut play = Play::of(json!({"once": {"retry": retries(1)}}));
+    let lost = play.run(after(0));
+    let again = play.run(after(10));
+    assert_eq!(
+        again.interrupted.as_ref().map(|past| past.ended.name()),
+        Some("interrupted")
+    );
+    assert_eq!(
+        (again.key.as_str(), again.attempt.number),
+        (lost.key.as_str(), 2)
+    );
+    assert!(
+        matches!(
+            play.record(&lost.ticket, Outcome::Success, after(11)),
+            Record::Late(_)
+        ),
+        "counted as interrupted"
+    );
+    // The last try is lost too.
+    play.moved(after(30));
+    let status = &play.row.status;
+    assert_eq!(
+        (status.interrupted, status.finished),
+        (2, Some(Ending::OutOfRetries))
+    );
+}
+
+#[test]
+fn an_attempt_not_made_counts_for_nothing() {
+    let mut play = Play::of(json!({"once": {}}));
+    let run = play.run(after(0));
+    play.record(&run.ticket, Outcome::NotMade, after(1));
+    assert_eq!(play.row.due_at(), Some(after(1)));
+    assert_eq!(play.fire(after(1), Outcome::Success), noon());
+    assert_eq!(
+        (play.row.status.successful, play.row.status.interrupted),
+        (1, 0)
+    );
+}
+
+#[test]
+fn the_deadline_ends_retries() {
+    let mut play = Play::of(json!({"once": {"retry": retries(9)}})).until(after(4));
+    play.fire(after(0), failed());
+    play.fire(after(2), failed());
+    assert_eq!(
+        play.row.status.finished,
+        Some(Ending::Deadline),
+        "the retry would be at 5 s"
+    );
+    let mut play = Play::of(json!({"once": {"retry": retries(9)}})).until(after(4));
+    play.run(after(1));
+    play.moved(after(11));
+    assert_eq!(
+        (play.row.status.finished, play.row.status.interrupted),
+        (Some(Ending::Deadline), 1)
+    );
+    let mut play = Play::of(json!({"periodic": {"period": "10s"}})).until(after(15));
+    play.fire(after(0), Outcome::Success);
+    play.fire(after(10), Outcome::Success);
+    assert_eq!(
+        play.row.status.finished,
+        Some(Ending::Deadline),
+        "the next would be at 20 s"
+    );
+}
+
+#[test]
+fn a_clock_set_back_fires_nothing_twice() {
+    let mut play = Play::of(json!({"cron": {"expr": "* * * * *"}}));
+    play.fire(after(0), Outcome::Success);
+    let run = play.run(after(60));
+    // An hour back, between begin and record.
+    let back = after(61).minus(seconds(3_600));
+    play.record(&run.ticket, Outcome::Success, back);
+    assert_eq!(play.row.due_at(), Some(after(120)));
+    assert_eq!(
+        play.begin_with(Previous::Over, back),
+        Begin::NotDue { at: after(120) }
+    );
+    // Even by hand, no planned time comes again.
+    let manual = run_now(&play.row, guid(7), back).unwrap();
+    assert!(manual.status.planned_at > Some(after(60)));
+    play.row = manual;
+    play.fire(back, Outcome::Success);
+    assert_eq!(play.row.due_at(), Some(after(120)));
+}
+
+fn missed(mode: &str, policy: &str, now: Timestamp) -> Vec<Timestamp> {
+    let mut fields = json!({"catch_up": mode});
+    match policy {
+        "cron" => fields["expr"] = json!("* * * * *"),
+        _ => fields["period"] = json!("1m"),
+    }
+    let mut play = Play::of(json!({policy: fields}));
+    play.limits.catch_up_max = 5;
+    play.limits.grace = seconds(5);
+    let mut fired = Vec::new();
+    while play.row.due_at().is_some_and(|due| due <= now) {
+        match play.begin_with(Previous::Over, now) {
+            Begin::Run(run) => {
+                fired.push(run.attempt.planned_at);
+                play.record(&run.ticket, Outcome::Success, now);
+            }
+            begin => assert!(matches!(begin, Begin::Moved(_)), "{begin:?}"),
+        }
+    }
+    assert_eq!(
+        play.row.due_at().map(|at| at.as_micros() % 60_000_000),
+        Some(0)
+    );
+    fired
+}
+
+#[test]
+fn an_outage_is_caught_up_with_as_wanted() {
+    for policy in ["cron", "periodic"] {
+        // Ten days.
+        let now = after(864_000 + 30);
+        let latest = after(864_000);
+        assert_eq!(missed("none", policy, now), []);
+        assert_eq!(missed("none", policy, latest.plus(seconds(5))), [latest]);
+        assert_eq!(missed("last", policy, now), [latest]);
+        let five: Vec<Timestamp> = (0..5)
+            .rev()
+            .map(|n| latest.minus(seconds(n * 60)))
+            .collect();
+        assert_eq!(missed("all", policy, now), five);
+        // Three of them, which is fewer than the limit.
+        let three = [after(0), after(60), after(120)];
+        assert_eq!(missed("all", policy, after(150)), three);
+    }
+}
+
+#[test]
+fn years_of_seconds_are_not_walked_through() {
+    let mut play =
+        Play::of(json!({"cron": {"expr": "* * 9-17 * * *", "timezone": "Europe/Berlin"}}));
+    let planned = play.fire(at("2036-06-01T23:00:00Z"), Outcome::Success);
+    assert_eq!(planned, at("2036-06-01T15:59:59Z"));
+    assert_eq!(
+        play.row.status.last_skip.as_ref().map(|skip| skip.reason),
+        Some(SkipReason::CatchUp)
+    );
+}
+
+fn overlapping(overlap: &str) -> Play {
+    Play::of(
+        json!({"periodic": {"period": "10s", "overlap": overlap, "catch_up": "all", "retry": retries(5)}}),
+    )
+}
+
+#[test]
+fn firings_that_meet_a_retry() {
+    // The first attempt takes 25 s, the retry is 2 s later.
+    let meet = |overlap| {
+        let mut play = overlapping(overlap);
+        let run = play.run(after(0));
+        play.record(&run.ticket, failed(), after(25));
+        play
+    };
+    let mut play = meet("skip");
+    assert_eq!(play.fire(after(27), Outcome::Success), noon());
+    assert_eq!(play.row.due_at(), Some(after(30)));
+    let mut play = meet("queue");
+    assert_eq!(play.fire(after(27), Outcome::Success), noon());
+    assert_eq!(play.fire(after(27), Outcome::Success), after(10));
+    assert_eq!(play.fire(after(28), Outcome::Success), after(20));
+    assert_eq!(play.row.due_at(), Some(after(30)));
+    let mut play = meet("cancel_previous");
+    assert_eq!(
+        play.row.due_at(),
+        Some(after(10)),
+        "the retry is taken away"
+    );
+    assert_eq!(play.fire(after(25), Outcome::Success), after(10));
+}
+
+#[test]
+fn firings_that_meet_an_execution() {
+    for (overlap, begins, cancels, due) in [
+        ("skip", false, false, after(20)),
+        ("queue", false, false, after(15)),
+        ("allow", true, false, after(20)),
+        ("cancel_previous", true, true, after(20)),
+    ] {
+        let mut play = overlapping(overlap);
+        play.fire(after(0), Outcome::Success);
+        let run = match play.begin_with(Previous::Running, after(10)) {
+            Begin::Run(run) => Some(run),
+            _ => None,
+        };
+        assert_eq!(run.is_some(), begins, "{overlap}");
+        if let Some(run) = run {
+            assert_eq!(run.cancel_previous, cancels);
+            play.record(&run.ticket, Outcome::Success, after(10));
+        }
+        assert_eq!(play.row.due_at(), Some(due), "{overlap}");
+    }
+}
+
+#[test]
+fn only_executions_can_be_in_the_way() {
+    let mut play = overlapping("skip");
+    play.fire(after(0), Outcome::Success);
+    assert_eq!(play.row.previous_key(), None, "a mock starts nothing");
+    play.row.spec.action = Action::StartExecution {
+        schema: "s".into(),
+        input: Value::Null,
+    };
+    let first = play.row.key(noon());
+    assert_eq!(play.row.previous_key(), Some(first.clone()));
+    for now in [10, 12, 15, 20, 29, 46] {
+        play.fire(after(now), failed());
+    }
+    assert!(!play.row.status.is_under_way());
+    assert_eq!(
+        play.row.previous_key(),
+        Some(first),
+        "what failed has started nothing"
+    );
+}
+
+#[test]
+fn one_in_line_keeps_its_place() {
+    let mut play =
+        Play::of(json!({"periodic": {"period": "1h", "overlap": "queue", "catch_up": "none"}}));
+    play.fire(after(0), Outcome::Success);
+    for look in [0, 600, 1_200] {
+        play.begin_with(Previous::Running, after(3_600 + look));
+    }
+    assert_eq!(
+        play.fire(after(5_400), Outcome::Success),
+        after(3_600),
+        "half an hour late, and no outage"
+    );
+}
+
+#[test]
+fn a_write_that_keeps_the_status_keeps_the_attempt() {
+    let mut play = Play::of(json!({"periodic": {"period": "1m"}}));
+    let run = play.run(after(0));
+    play.put(Override::MetaAndSpecOnly, after(1));
+    let (guid, due) = (play.row.guid, play.row.due_at());
+    assert_eq!((due, &play.row.status), (run.row.due_at(), &run.row.status));
+    let Record::Written(recorded) = play.record(&run.ticket, Outcome::Success, after(2)) else {
+        panic!("the attempt is the row's own");
+    };
+    assert!(recorded.requeue && recorded.row.guid != guid);
+    assert_eq!(
+        (play.row.status.successful, play.row.due_at()),
+        (1, Some(after(60)))
+    );
+    assert_eq!(
+        begin(
+            Some(&play.row),
+            guid,
+            Previous::Over,
+            &play.limits,
+            after(60)
+        ),
+        Begin::Stale
+    );
+}
+
+#[test]
+fn a_new_generation_knows_nothing_of_the_old() {
+    let mut play = Play::of(json!({"once": {}}));
+    let run = play.run(after(0));
+    play.put(Override::All, after(1));
+    let fresh = play.row.clone();
+    assert!(fresh.status.generation > run.ticket.generation);
+    assert!(matches!(
+        play.record(&run.ticket, Outcome::Success, after(2)),
+        Record::Late(_)
+    ));
+    assert_eq!(play.row, fresh);
+    assert_ne!(play.run(after(2)).key, run.key);
+    let late = record(
+        None,
+        &run.ticket,
+        Outcome::Success,
+        guid(9),
+        &Limits::default(),
+        after(3),
+    );
+    assert!(matches!(late, Record::Late(_)), "deleted");
+}
+
+#[test]
+fn what_exists_is_not_overridden_unasked() {
+    let existing = row(spec(json!({"once": {}})));
+    let mut request = Put {
+        id: "a".into(),
+        guid: guid(2),
+        spec: spec(json!({"periodic": {"period": "1h"}})),
+        notes: Map::new(),
+        mode: Override::None,
+        written_by: "tests".into(),
+    };
+    assert_eq!(
+        put(Some(&existing), request.clone(), noon()),
+        Err(Exists("a".into()))
+    );
+    request.mode = Override::MetaAndSpecOnly;
+    let kept = put(Some(&existing), request.clone(), after(5)).unwrap();
+    assert_eq!(
+        (kept.status, kept.guid, kept.meta.created_at),
+        (existing.status.clone(), guid(2), noon())
+    );
+    request.mode = Override::All;
+    // Within one millisecond, and with a clock that was set back.
+    for now in [noon(), noon().minus(seconds(3_600))] {
+        let new = put(Some(&existing), request.clone(), now).unwrap();
+        assert!(new.status.generation > existing.status.generation);
+    }
+}
+
+#[test]
+fn a_pause_holds_and_leaves_out() {
+    let mut play = Play::of(json!({"periodic": {"period": "1m", "catch_up": "all"}}));
+    let run = play.run(after(0));
+    play.row = pause(&play.row, guid(2), after(1)).unwrap().unwrap();
+    assert_eq!(play.row.due_at(), None);
+    assert_eq!(pause(&play.row, guid(3), after(1)), Ok(None));
+    assert_eq!(play.begin_with(Previous::Over, after(90)), Begin::Stale);
+    assert!(matches!(
+        play.record(&run.ticket, Outcome::Success, after(2)),
+        Record::Written(_)
+    ));
+    assert_eq!((play.row.status.successful, play.row.due_at()), (1, None));
+    assert_eq!(run_now(&play.row, guid(3), after(3)), Err(Refusal::Paused));
+    play.row = resume(&play.row, guid(4), after(200)).unwrap();
+    assert_eq!(play.row.due_at(), Some(after(240)));
+    assert_eq!(
+        resume(&play.row, guid(5), after(200)),
+        Err(Refusal::NotPaused)
+    );
+    let mut once = Play::of(json!({"once": {}}));
+    once.row = pause(&once.row, guid(2), after(0)).unwrap().unwrap();
+    once.row = resume(&once.row, guid(3), after(99)).unwrap();
+    assert_eq!(
+        once.fire(after(99), Outcome::Success),
+        noon(),
+        "late, not lost"
+    );
+    assert_eq!(
+        pause(&once.row, guid(4), after(99)),
+        Err(Refusal::Finished(Ending::Done))
+    );
+}
+
+#[test]
+fn run_now_adds_a_firing() {
+    let mut play = Play::of(json!({"periodic": {"period": "1m"}}));
+    play.fire(after(0), Outcome::Success);
+    play.row = run_now(&play.row, guid(2), after(20)).unwrap();
+    let run = play.run(after(20));
+    assert_eq!(run.attempt.planned_at, after(20));
+    assert_eq!(
+        run_now(&play.row, guid(3), after(21)),
+        Err(Refusal::UnderWay(after(20)))
+    );
+    play.record(&run.ticket, Outcome::Success, after(21));
+    assert_eq!(play.row.due_at(), Some(after(60)), "the schedule goes on");
+    let early = noon().minus(seconds(500));
+    let mut once = Play::of(json!({"once": {}}));
+    once.row = run_now(&once.row, guid(2), early).unwrap();
+    assert_eq!(once.fire(early, Outcome::Success), early);
+    assert!(once.row.status.is_finished());
+}
+
+#[test]
+fn a_status_survives_its_column() {
+    let mut play = Play::of(json!({"periodic": {"period": "1m", "retry": retries(3)}}));
+    let check = |play: &Play| {
+        let status = &play.row.status;
+        assert_eq!(
+            Status::from_stored(&status.to_stored()).as_ref(),
+            Ok(status)
+        );
+    };
+    check(&play);
+    let run = play.run(after(500));
+    check(&play);
+    play.record(&run.ticket, failed(), after(501));
+    check(&play);
+    let json: Value = serde_json::from_str(&play.row.status.to_stored()).unwrap();
+    assert_eq!(json["last"]["outcome"], "failed");
+    assert_eq!(json["last"]["error"]["code"], "HTTP_STATUS");
+    assert_eq!(json["scheduled_at"], "2026-06-01T12:08:23.000000Z");
+    play.run(after(503));
+    play.run(after(520));
+    check(&play);
+    play.row.status.finish(Ending::Done, after(521));
+    check(&play);
+    assert!(Failure::new("X", "ü".repeat(5_000)).message.chars().count() <= 1_001);
+}
