@@ -5,7 +5,9 @@
 mod branch;
 mod quotas;
 mod requeue;
+mod schedule;
 mod start;
+mod triggers;
 
 use pawl_kernel::execution::{Signal, Status};
 use pawl_kernel::id::ExecutionId;
@@ -20,7 +22,11 @@ use crate::worker::Handle;
 
 pub use branch::{ForkRequest, RetryRequest};
 pub use requeue::Requeued;
+pub use schedule::ScheduleError;
 pub use start::{StartRequest, Started};
+pub use triggers::{
+    check_triggers, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
+};
 
 #[derive(Clone)]
 pub struct Control {

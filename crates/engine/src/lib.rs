@@ -3,6 +3,7 @@
 //! [`worker`] puts the services together; [`control`] is what API and CLI call; [`insight`] answers why an
 //! execution is where it is. The engine knows no concrete store, queue, node type or server.
 
+mod actions;
 mod backlog;
 pub mod consumer;
 pub mod control;
@@ -24,6 +25,7 @@ pub mod timers;
 mod warm;
 pub mod worker;
 
+pub use actions::{MockHook, MockRun};
 pub use graphs::{GraphError, Graphs};
 pub use hints::{Hints, News, Watcher};
 pub use metrics::Metrics;

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pawl_kernel::node::PayloadLimits;
+use pawl_kernel::schedule::Limits;
 use serde_json::{Map, Value};
+
+use crate::actions::MockHook;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -29,6 +32,16 @@ pub struct Options {
     pub timer_shards: u32,
     /// A timer shard whose owner has not been heard of for this long is free.
     pub shard_lock: Duration,
+    /// Timers fired each second of those that were overdue when this worker came.
+    pub catch_up_rate: u32,
+    /// Attempts of scheduled actions made at once.
+    pub action_slots: usize,
+    /// What decides about scheduled actions. Their attempts get four fifths of its `patience`.
+    pub schedule: Limits,
+    /// May users write actions that only pretend?
+    pub allow_mock: bool,
+    /// Who is told of each attempt of an action that only pretends.
+    pub on_mock: Option<MockHook>,
     /// Finished executions are removed this long after their end, unless their schema says otherwise; `None`: never.
     pub retention: Option<Duration>,
     /// No other process can be on this store: locks need no heartbeat and hints cannot be missed.
@@ -47,7 +60,19 @@ impl Options {
             lease_margin: self.lease_margin.min(lease / 6),
             reaper_interval: self.reaper_interval.min(lease / 6),
             shard_lock: self.shard_lock.min(lease),
+            schedule: Limits {
+                patience: self.schedule.patience.min(lease),
+                ..self.schedule
+            },
             ..self
+        }
+    }
+
+    /// A worker that vanished is not known to have before its lock is free: no attempt counts as interrupted sooner.
+    pub fn schedule_limits(&self) -> Limits {
+        Limits {
+            patience: self.schedule.patience.max(self.shard_lock),
+            ..self.schedule.clone()
         }
     }
 }
@@ -68,6 +93,11 @@ impl Default for Options {
             grace: Duration::from_secs(20),
             timer_shards: 16,
             shard_lock: Duration::from_secs(10),
+            catch_up_rate: 1_000,
+            action_slots: 64,
+            schedule: Limits::default(),
+            allow_mock: false,
+            on_mock: None,
             retention: None,
             exclusive: false,
             env: Map::new(),

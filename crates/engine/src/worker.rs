@@ -147,19 +147,21 @@ impl Worker {
     /// Runs until `stop` is cancelled and what is in flight has finished. Dropping the future is a crash: every
     /// service stops where it is.
     pub async fn run(self, stop: CancellationToken) {
+        let handle = self.handle();
         let Self {
             parts,
             roles,
             running,
             consumer,
         } = self;
-        let timers = Timers::new(parts.clone());
+        let (stop_timers, actions_over) = (stop.child_token(), CancellationToken::new());
+        let timers = Timers::of_worker(parts.clone(), handle, stop_timers.clone());
         let shard_lock = timers.guid();
         let presence = Presence::new(parts.clone(), roles, running.clone());
         let services = async {
             tokio::join!(
                 only_if(roles.engine, heartbeat::run(parts.clone(), running.clone())),
-                only_if(roles.timers, timers.run()),
+                only_if(roles.timers, timers.run(actions_over.clone())),
                 only_if(
                     roles.reaper,
                     Reaper::new(parts.clone()).run(running.clone())
@@ -173,6 +175,15 @@ impl Worker {
             match roles.engine {
                 true => consumer.run(stop).await,
                 false => stop.cancelled().await,
+            }
+            if roles.timers {
+                // Also where it is the queue that has ended.
+                stop_timers.cancel();
+                let deadline = parts.now().plus(parts.options.grace);
+                tokio::select! {
+                    () = actions_over.cancelled() => {}
+                    () = parts.clock.sleep_until(deadline) => {}
+                }
             }
         };
         tokio::select! {

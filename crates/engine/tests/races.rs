@@ -49,6 +49,8 @@ macro_rules! both {
     )* };
 }
 
+#[path = "races/action.rs"]
+mod action;
 #[path = "races/branch.rs"]
 mod branch;
 #[path = "races/clock.rs"]

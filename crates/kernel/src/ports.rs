@@ -8,5 +8,6 @@ pub mod letters;
 pub mod queue;
 pub mod quotas;
 pub mod retention;
+pub mod schedule;
 pub mod store;
 pub mod workers;

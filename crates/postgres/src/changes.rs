@@ -229,9 +229,9 @@ pub(crate) fn put_timer(columns: &mut Columns<'_>, timer: &WaitTimer, now: Times
     columns.time(timer.at);
 }
 
-/// Wait ids are random, so their bits spread evenly.
-fn shard_of(wait_id: Uuid, shards: u32) -> u32 {
-    let (high, low) = wait_id.as_u64_pair();
+/// Wait ids and guids of actions are random, so their bits spread evenly.
+pub(crate) fn shard_of(guid: Uuid, shards: u32) -> u32 {
+    let (high, low) = guid.as_u64_pair();
     ((high ^ low) % u64::from(shards.max(1))) as u32
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`PostgresStore::open`] here, `session` (connections and pools), `commits` (many creations and
 //! transitions at once), `changes` (how decisions of the kernel become rows), then one module per role of the store:
-//! `executions`, `recovery`, `timers`, `catalog`, `queries`.
+//! `executions`, `recovery`, `timers`, `schedule`, `catalog`, `queries`.
 //!
 //! Promises: what was answered is on disk; rows that fail, fail alone; no rule of the protocol lives here. Every write
 //! to an execution is guarded by the version it was decided on.
@@ -29,6 +29,7 @@ mod quotas;
 mod recovery;
 mod retention;
 mod rows;
+mod schedule;
 mod session;
 mod sql;
 mod timers;

@@ -156,7 +156,7 @@ fn numbers(shards: &[u32]) -> Vec<i32> {
         .collect()
 }
 
-fn shards_of(rows: &[Row]) -> Outcome<Vec<u32>> {
+pub(crate) fn shards_of(rows: &[Row]) -> Outcome<Vec<u32>> {
     let set: BTreeSet<u32> = rows
         .iter()
         .map(|row| Reader::new(row).number())

@@ -38,6 +38,16 @@ async fn it_counts_as_the_model_does() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_schedules_as_the_model_does() {
+    let database = support::database("schedules");
+    for seed in 1..=100 {
+        let model = Arc::new(ModelStore::default());
+        let store = database.store().await;
+        differential::compare_schedules(seed, 60, model, store).await;
+    }
+}
+
 /// Three processes on one database: no limit is ever exceeded, and nobody waits for each other in a circle.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn three_schedulers_keep_every_limit() {

@@ -10,7 +10,9 @@ use futures_util::future::join_all;
 use pawl_kernel::execution::Status;
 use pawl_kernel::lifecycle::Command;
 use pawl_kernel::lifecycle::Release;
+use pawl_kernel::ports::schedule::{ActionCommand, RecordRequest, ScheduleStore};
 use pawl_kernel::ports::store::{ExecutionStore, LockRequest, RecoveryStore, TimerStore};
+use pawl_kernel::schedule::{Limits, Outcome, Put};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::fixture;
@@ -116,6 +118,55 @@ async fn do_everything(store: &PostgresStore) {
     store.probe(id).await.unwrap();
     store.open_signals(id).await.unwrap();
     store.history(id, 1).await.unwrap();
+    act(store).await;
+}
+
+/// The life of a scheduled action.
+async fn act(store: &PostgresStore) {
+    let guid = Uuid::from_u128(u128::from(token()));
+    let name = format!("action-{guid}");
+    let request = Put {
+        guid,
+        ..fixture::put(&name, 0, fixture::starting(now(), 60))
+    };
+    store.put_action(request, now()).await.unwrap();
+    for minutes in 1..4 {
+        assert_eq!(attempt(store, guid, minutes).await, 1);
+    }
+    let other = Uuid::from_u128(u128::from(token()));
+    let pause = store.command_action(&name, ActionCommand::Pause, other, now());
+    pause.await.unwrap();
+    assert!(store.delete_action(&name).await.unwrap());
+    // The row that it has left is dropped.
+    assert_eq!(attempt(store, guid, 10).await, 0);
+    store.unlock_shards(guid).await.unwrap();
+}
+
+/// Makes what is due so many minutes from now; returns how many were made.
+async fn attempt(store: &PostgresStore, guid: Uuid, minutes: u64) -> usize {
+    let later = now().plus(Duration::from_secs(60 * minutes));
+    let request = LockRequest {
+        guid,
+        owner: "me".into(),
+        now: later,
+        stale_before: later,
+        max: 100,
+    };
+    store.lock_shards(request).await.unwrap();
+    let shards = store.keep_shards(guid, later).await.unwrap();
+    store.collect(guid, &shards, later, 100).await.unwrap();
+    let due = store.upcoming(&shards, later, 100).await.unwrap();
+    let begun = store.begin_actions(guid, due, Limits::default(), later);
+    let runs = begun.await.unwrap().runs.into_iter();
+    let requests = runs.map(|(timer, run)| RecordRequest {
+        timer,
+        ticket: run.ticket,
+        attempt: run.attempt,
+        outcome: Outcome::Success,
+        fresh: guid,
+    });
+    let records = store.record_actions(guid, requests.collect(), Limits::default(), later);
+    records.await.unwrap().len()
 }
 
 async fn fire(store: &PostgresStore) {
@@ -199,6 +250,10 @@ async fn no_plan_reads_a_whole_table_however_it_came_about() {
         "Seq Scan on execution_state",
         "Seq Scan on executions",
         "Seq Scan on execution_steps",
+        "Seq Scan on scheduled_actions",
+        "Seq Scan on action_attempts",
+        "Seq Scan on processing_queue",
+        "Seq Scan on incoming_queue",
     ];
     let mut bad = Vec::new();
     for (query, plan) in &plans {

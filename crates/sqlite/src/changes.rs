@@ -8,6 +8,7 @@ use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Change, Snapshot, WaitTimer};
 use rusqlite::{Connection, params};
+use uuid::Uuid;
 
 use crate::fault::{Fault, JobResult};
 use crate::hot;
@@ -230,20 +231,33 @@ pub(crate) fn insert_timer(
     now: Timestamp,
     shards: u32,
 ) -> JobResult<()> {
+    let action_id = timer.execution_id.to_string();
+    enqueue(connection, &action_id, timer.wait_id, timer.at, now, shards)
+}
+
+/// A row in a random shard of the incoming queue.
+pub(crate) fn enqueue(
+    connection: &Connection,
+    action_id: &str,
+    guid: Uuid,
+    at: Timestamp,
+    now: Timestamp,
+    shards: u32,
+) -> JobResult<()> {
     connection
         .prepare_cached(sql::TIMER_INSERT)?
         .execute(params![
-            shard_of(timer, shards),
+            shard_of(guid, shards),
             now.as_micros(),
-            timer.execution_id.to_string(),
-            timer.wait_id.as_bytes(),
-            timer.at.as_micros()
+            action_id,
+            guid.as_bytes(),
+            at.as_micros()
         ])?;
     Ok(())
 }
 
-/// Wait ids are random, so their bits spread evenly.
-fn shard_of(timer: &WaitTimer, shards: u32) -> u32 {
-    let (high, low) = timer.wait_id.as_u64_pair();
+/// Wait ids and guids of actions are random, so their bits spread evenly.
+fn shard_of(guid: Uuid, shards: u32) -> u32 {
+    let (high, low) = guid.as_u64_pair();
     ((high ^ low) % u64::from(shards.max(1))) as u32
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`SqliteStore::open`] here, `writer` (one thread, group commit), `readers`, `changes` (how a
 //! decision of the kernel becomes rows), then one module per role of the store: `executions`, `recovery`,
-//! `timers`, `catalog`, `queries`, `keys`, `letters`. [`EmbeddedQueue`] is the queue that goes with it.
+//! `timers`, `schedule`, `catalog`, `queries`, `keys`, `letters`. [`EmbeddedQueue`] is the queue that goes with it.
 //!
 //! Promises: what was answered is on disk; jobs that fail, fail alone; no rule of the protocol lives here.
 
@@ -24,6 +24,7 @@ mod readers;
 mod recovery;
 mod retention;
 mod rows;
+mod schedule;
 mod sql;
 mod timers;
 mod workers;

@@ -14,6 +14,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     6 "0006_workers",
     7 "0007_retention",
     8 "0008_counting",
+    9 "0009_actions",
 ];
 
 pub type MigrationError = migration::MigrationError<rusqlite::Error>;

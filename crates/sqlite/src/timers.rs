@@ -124,7 +124,7 @@ fn sorted(shards: impl Iterator<Item = rusqlite::Result<u32>>) -> JobResult<Vec<
     Ok(set.into_iter().collect())
 }
 
-fn owned(connection: &Connection, guid: Uuid) -> JobResult<BTreeSet<u32>> {
+pub(crate) fn owned(connection: &Connection, guid: Uuid) -> JobResult<BTreeSet<u32>> {
     let mut statement = connection.prepare_cached(sql::SHARDS_OWNED)?;
     let shards = statement.query_map([guid.as_bytes()], |row| row.get(0))?;
     Ok(shards.collect::<Result<_, _>>()?)

@@ -5,10 +5,12 @@
 use std::sync::Arc;
 
 use pawl_kernel::execution::Status;
+use pawl_kernel::ports::schedule::{ActionFilter, ScheduleStore};
 use pawl_kernel::ports::store::{
     Claim, CommitError, Created, ExecutionStore, NewExecution, QueryStore, RecoveryStore,
     StoreError, TimerStore,
 };
+use pawl_kernel::schedule::Limits;
 use pawl_sqlite::{Options, SqliteStore};
 use pawl_testkit::fixture::{self, at, commit, execution_id, new_execution};
 use tempfile::TempDir;
@@ -184,4 +186,36 @@ async fn one_unreadable_row_stops_nobody_else() {
     assert!(left[0].at > at(60));
     let sweep = store.sweep(fixture::sweep_request(at(500))).await.unwrap();
     assert_eq!(sweep.due.len(), 2);
+}
+
+#[tokio::test]
+async fn one_unreadable_action_stops_nobody_else() {
+    let folder = TempDir::new().unwrap();
+    let open = || SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let store = open();
+    for (n, id) in ["a", "b", "c"].into_iter().enumerate() {
+        let request = fixture::put(id, 1 + n as u64, fixture::once(at(1), 0));
+        store.put_action(request, at(0)).await.unwrap();
+    }
+    drop(store);
+    let connection = rusqlite::Connection::open(folder.path().join("pawl.db")).unwrap();
+    let damage = "UPDATE scheduled_actions SET status = '{}' WHERE id = 'b'";
+    assert_eq!(connection.execute(damage, []).unwrap(), 1);
+    drop(connection);
+    let store = open();
+    let request = fixture::lock_request(7, at(5));
+    let guid = request.guid;
+    let shards = store.lock_shards(request).await.unwrap();
+    store.collect(guid, &shards, at(5), 100).await.unwrap();
+    let due = store.upcoming(&shards, at(5), 100).await.unwrap();
+    let begun = store.begin_actions(guid, due, Limits::default(), at(5));
+    assert_eq!(begun.await.unwrap().runs.len(), 2);
+    let mut left = store.upcoming(&shards, at(999), 100).await.unwrap();
+    left.retain(|timer| timer.action_id == "b");
+    assert_eq!(left.len(), 1, "put off, not lost");
+    assert!(left[0].at > at(60));
+    let listed = store.actions(ActionFilter::default(), None, 10).await;
+    assert_eq!(listed.unwrap().len(), 2);
+    let unreadable = store.action("b").await;
+    assert!(matches!(unreadable, Err(StoreError::Corrupt(_))));
 }

@@ -24,6 +24,7 @@ mod quota;
 mod recovery;
 mod retention;
 mod scene;
+mod schedule;
 mod signal;
 mod timer;
 mod workers;
@@ -57,6 +58,8 @@ pub const CASES: &[&[StoreCase]] = &[
     claim::CASES,
     commit::CASES,
     timer::CASES,
+    schedule::CASES,
+    schedule::work::CASES,
     signal::CASES,
     command::CASES,
     recovery::CASES,

@@ -6,6 +6,7 @@
 
 mod quotas;
 mod rows;
+mod schedule;
 mod verbs;
 
 use std::fmt::Debug;
@@ -15,6 +16,7 @@ use uuid::Uuid;
 
 use pawl_kernel::execution::State;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::schedule::{ActionError, PutError};
 use pawl_kernel::ports::store::{
     CatalogError, CommandError, CommitError, Dispatch, Store, StoreError,
 };
@@ -41,6 +43,8 @@ pub async fn compare_with_quotas(seed: u64, length: usize, a: Arc<dyn Store>, b:
     story.executions = 2 * EXECUTIONS;
     play(story, length).await;
 }
+
+pub use schedule::{Reached, compare_schedules};
 
 async fn play(mut story: Story, length: usize) {
     let schema = fixture::schema(1);
@@ -169,6 +173,24 @@ impl Told for CommandError {
 }
 
 impl Told for CatalogError {
+    fn told(&self) -> String {
+        match self {
+            Self::Store(error) => error.told(),
+            other => format!("{other:?}"),
+        }
+    }
+}
+
+impl Told for PutError {
+    fn told(&self) -> String {
+        match self {
+            Self::Exists(exists) => format!("{exists:?}"),
+            Self::Store(error) => error.told(),
+        }
+    }
+}
+
+impl Told for ActionError {
     fn told(&self) -> String {
         match self {
             Self::Store(error) => error.told(),

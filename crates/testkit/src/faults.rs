@@ -9,6 +9,7 @@ mod desk;
 mod queue;
 mod quotas;
 mod retention;
+mod schedule;
 mod store;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

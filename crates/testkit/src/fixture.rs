@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use pawl_kernel::execution::{
@@ -14,6 +14,7 @@ use pawl_kernel::execution::{
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode};
 use pawl_kernel::ports::store::{LockRequest, NewExecution, SaveMode, SaveSchema, SweepRequest};
+use pawl_kernel::schedule::{Author, Override, Put, Spec, read_spec};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Next, Snapshot, Transition};
 
@@ -346,5 +347,42 @@ pub fn sweep_request(now: Timestamp) -> SweepRequest {
         back_off: Duration::from_secs(10),
         after: None,
         limit: 10_000,
+    }
+}
+
+/// What an action is to do, as on the wire but without its start.
+pub fn spec(start_at: Timestamp, mut value: Value) -> Spec {
+    value["start_at"] = json!(start_at.to_string());
+    read_spec(&value, "", Author::Engine, start_at).unwrap()
+}
+
+/// A mock action that fires once, with so many retries.
+pub fn once(start_at: Timestamp, max_retries: u32) -> Spec {
+    let policy = json!({"once": {"retry": {"max_retries": max_retries}}});
+    spec(start_at, json!({"policy": policy, "action": {"mock": {}}}))
+}
+
+/// A mock action that fires every so many seconds.
+pub fn periodic(start_at: Timestamp, seconds: u64) -> Spec {
+    let policy = json!({"periodic": {"period": format!("{seconds}s")}});
+    spec(start_at, json!({"policy": policy, "action": {"mock": {}}}))
+}
+
+/// An action that starts `flow-1` every so many seconds, unless the one before still runs.
+pub fn starting(start_at: Timestamp, seconds: u64) -> Spec {
+    let policy = json!({"periodic": {"period": format!("{seconds}s"), "overlap": "skip"}});
+    let action = json!({"start_execution": {"schema": "flow-1", "input": {}}});
+    spec(start_at, json!({"policy": policy, "action": action}))
+}
+
+/// A write with the guid `uuid(guid)`, refused if there is an action of this id.
+pub fn put(id: &str, guid: u64, spec: Spec) -> Put {
+    Put {
+        id: id.to_owned(),
+        guid: uuid(guid),
+        spec,
+        notes: Map::new(),
+        mode: Override::None,
+        written_by: "user:1".into(),
     }
 }

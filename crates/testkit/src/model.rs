@@ -12,6 +12,7 @@ mod query;
 mod quota;
 mod recovery;
 mod retention;
+mod schedule;
 mod tables;
 mod timer;
 mod workers;
@@ -25,6 +26,7 @@ use pawl_kernel::execution::{Execution, Signal, State, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::DeadLetter;
 use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Snapshot;
 
@@ -48,6 +50,9 @@ pub struct Dump {
     /// Timer rows not yet collected, and those that are.
     pub incoming: Vec<DueTimer>,
     pub processing: Vec<DueTimer>,
+    pub actions: Vec<ScheduledAction>,
+    /// What is known of the attempts of each action, by generation and ordinal.
+    pub attempts: BTreeMap<String, BTreeMap<(u64, u64), PastAttempt>>,
     /// Who holds a place in which quota.
     pub holders: Vec<(String, ExecutionId)>,
     /// How many commits were refused because the lease was lost.

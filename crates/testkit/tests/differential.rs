@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pawl_kernel::execution::Status;
-use pawl_testkit::differential::{compare, compare_with_quotas};
+use pawl_testkit::differential::{Reached, compare, compare_schedules, compare_with_quotas};
 use pawl_testkit::model::ModelStore;
 
 #[tokio::test]
@@ -45,4 +45,24 @@ async fn the_model_agrees_with_itself_about_quotas() {
     assert!(admitted > 150, "{admitted} admitted from the line");
     assert!(in_line > 200, "{in_line} in line at the end");
     assert!(ended > 100, "{ended} ended");
+}
+
+#[tokio::test]
+async fn the_model_agrees_with_itself_about_scheduled_actions() {
+    let mut reached = Reached::default();
+    for seed in 0..400 {
+        let (a, b) = (Arc::new(ModelStore::new()), Arc::new(ModelStore::new()));
+        reached += compare_schedules(seed, 120, a, b).await;
+    }
+    let counts = [
+        reached.runs,
+        reached.interrupted,
+        reached.successes,
+        reached.requeued,
+        reached.late,
+        reached.lock_lost,
+        reached.waits,
+        reached.finished,
+    ];
+    assert!(counts.iter().all(|count| *count > 100), "{reached:?}");
 }

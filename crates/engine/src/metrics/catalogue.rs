@@ -38,6 +38,9 @@ pub static ALL: &[&Description] = &[
     &TIMERS_FIRED,
     &TIMER_LATENESS,
     &TIMER_SHARDS_HELD,
+    &TIMER_SHARD_OWNED,
+    &TIMERS_DUE,
+    &ACTION_ATTEMPTS,
     &SCHEDULER_LINED_UP,
     &SCHEDULER_ADMITTED,
     &SCHEDULER_WAITING,
@@ -200,6 +203,21 @@ pub static TIMER_SHARDS_HELD: Description = Description::gauge(
     "pawl_timer_shards_held",
     "Shards of the timers that this process fires; over all processes the sum should be the number of shards.",
 );
+pub static TIMER_SHARD_OWNED: Description = Description::gauge(
+    "pawl_timer_shard_owned",
+    "1 if this process fires the timers of the shard, else 0.",
+)
+.by(&["shard"]);
+pub static TIMERS_DUE: Description = Description::gauge(
+    "pawl_timers_due",
+    "Timers of the shard that are known to be due and have not fired, of those whose shard is held here.",
+)
+.by(&["shard"]);
+pub static ACTION_ATTEMPTS: Description = Description::counter(
+    "pawl_action_attempts_total",
+    "Attempts of scheduled actions by what became of them: `success`, `failed`, `interrupted` (nobody said how they ended), `given_back` (not made), `late` (ended after they had been given up), `lost` (the shard was somebody else's by then).",
+)
+.by(&["outcome"]);
 pub static SCHEDULER_LINED_UP: Description = Description::counter(
     "pawl_scheduler_lined_up_total",
     "Executions created here that had to stand in line for a quota.",

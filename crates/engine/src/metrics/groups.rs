@@ -8,6 +8,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{CommitRefusal, Skip};
 use pawl_kernel::ports::queue::{Delivery, QueueError};
 use pawl_kernel::ports::store::{Claim, DueTimer};
+use pawl_kernel::schedule::{Outcome, Record, Run};
 use pawl_kernel::time::Timestamp;
 
 use super::catalogue as all;
@@ -232,6 +233,24 @@ impl super::Metrics {
         }
     }
 
+    /// Which shards of the timers are held here, of so many.
+    pub(crate) fn timer_shards(&self, held: &[u32], shards: u32) {
+        for shard in 0..shards {
+            let gauge = self
+                .series
+                .gauge(&all::TIMER_SHARD_OWNED, &[&shard.to_string()]);
+            gauge.set(i64::from(held.contains(&shard)));
+        }
+    }
+
+    /// How many timers are known to be due in each shard that is held here.
+    pub(crate) fn timers_due(&self, due: &[(u32, usize)]) {
+        for (shard, count) in due {
+            let gauge = self.series.gauge(&all::TIMERS_DUE, &[&shard.to_string()]);
+            gauge.set(i64::try_from(*count).unwrap_or(i64::MAX));
+        }
+    }
+
     /// Who is asked how many messages of a class wait.
     pub fn observe_queue_depth(
         &self,
@@ -297,22 +316,53 @@ pub struct TimerMetrics {
     fired: Arc<Counter>,
     lateness: Arc<Histogram>,
     shards_held: Arc<Gauge>,
+    succeeded: Arc<Counter>,
+    failed: Arc<Counter>,
+    interrupted: Arc<Counter>,
+    given_back: Arc<Counter>,
+    late: Arc<Counter>,
+    lost: Arc<Counter>,
 }
 
 impl TimerMetrics {
     pub(super) fn new(series: &SeriesRegistry) -> Self {
+        let attempts = |outcome| series.counter(&all::ACTION_ATTEMPTS, &[outcome]);
         Self {
             fired: series.counter(&all::TIMERS_FIRED, &[]),
             lateness: series.histogram(&all::TIMER_LATENESS, &[]),
             shards_held: series.gauge(&all::TIMER_SHARDS_HELD, &[]),
+            succeeded: attempts("success"),
+            failed: attempts("failed"),
+            interrupted: attempts("interrupted"),
+            given_back: attempts("given_back"),
+            late: attempts("late"),
+            lost: attempts("lost"),
         }
     }
 
-    pub(crate) fn fired(&self, timers: &[DueTimer], now: Timestamp) {
-        self.fired.add(timers.len() as u64);
+    pub(crate) fn fired<'t>(&self, timers: impl Iterator<Item = &'t DueTimer>, now: Timestamp) {
         for timer in timers {
+            self.fired.increment();
             self.lateness.record_time(now.since(timer.at));
         }
+    }
+
+    /// Attempts were begun; with some of them one before was found interrupted.
+    pub(crate) fn begun(&self, runs: &[(DueTimer, Run)]) {
+        let found = runs.iter().filter(|(_, run)| run.interrupted.is_some());
+        self.interrupted.add(found.count() as u64);
+    }
+
+    /// `record` is what the store said to an attempt that ended like this.
+    pub(crate) fn recorded(&self, outcome: &Outcome, record: Option<&Record>) {
+        let counter = match (record, outcome) {
+            (None, _) => &self.lost,
+            (Some(Record::Late(_)), _) => &self.late,
+            (Some(Record::Written(_)), Outcome::Success) => &self.succeeded,
+            (Some(Record::Written(_)), Outcome::Failed(_)) => &self.failed,
+            (Some(Record::Written(_)), Outcome::NotMade) => &self.given_back,
+        };
+        counter.increment();
     }
 
     pub(crate) fn shards_held(&self, shards: &[u32]) {

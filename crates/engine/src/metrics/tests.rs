@@ -30,6 +30,8 @@ fn an_untouched_page_is_whole() {
         "pawl_node_errors_total",
         "pawl_queue_depth",
         "pawl_store_batch_jobs",
+        "pawl_timer_shard_owned",
+        "pawl_timers_due",
     ];
     let expected = ALL
         .iter()

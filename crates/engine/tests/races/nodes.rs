@@ -106,6 +106,10 @@ pub(crate) fn registry(outside: &Arc<Outside>, with_effect: bool) -> Registry {
             timeout: seconds(call),
         }),
     ];
+    for spec in [&HTTP_REQUEST, &RABBITMQ_PUBLISH] {
+        let outside = outside.clone();
+        handlers.push(Arc::new(Callback { spec, outside }));
+    }
     if with_effect {
         handlers.push(Arc::new(Effect(outside.clone())));
     }
@@ -185,6 +189,28 @@ impl Effect {
     }
 }
 
+/// What scheduled actions call: fails and tells all it knows if its config says `fail` anywhere.
+struct Callback {
+    spec: &'static NodeSpec,
+    outside: Arc<Outside>,
+}
+
+#[async_trait]
+impl NodeHandler for Callback {
+    fn spec(&self) -> &'static NodeSpec {
+        self.spec
+    }
+
+    async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError> {
+        Unanswered::call(&self.outside, &call).answered();
+        let config = call.config.to_string();
+        match config.contains("fail") {
+            true => Err(NodeError::new("HTTP_STATUS", format!("500 for {config}"))),
+            false => Ok(Outcome::done(json!({}))),
+        }
+    }
+}
+
 /// A call under way; counts as dropped unless it is answered.
 struct Unanswered<'a>(Option<&'a Outside>);
 
@@ -249,6 +275,8 @@ const fn spec(
 static START: NodeSpec = spec("start", true, &[], &[]);
 static FINISH: NodeSpec = spec("finish", true, &[], &[field("output")]);
 static NOTE: NodeSpec = spec("note", true, &[], &[field("value")]);
+static HTTP_REQUEST: NodeSpec = spec("http_request", false, &[], &[]);
+static RABBITMQ_PUBLISH: NodeSpec = spec("rabbitmq_publish", false, &[], &[]);
 static NAP: NodeSpec = spec("nap", true, &[], &[field("seconds")]);
 static EVENT: NodeSpec = spec(
     "event",

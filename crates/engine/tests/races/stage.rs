@@ -15,6 +15,9 @@ use pawl_kernel::ports::quotas::{
 use pawl_kernel::ports::retention::{
     Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
+use pawl_kernel::ports::schedule::{
+    ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest, ScheduleStore,
+};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
     Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
@@ -23,6 +26,7 @@ use pawl_kernel::ports::store::{
 };
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::quota::{Quota, QuotaName};
+use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition, WaitTimer};
@@ -253,6 +257,18 @@ forward!(TimerStore {
     next_due(shards: &[u32]) -> StoreResult<Option<Timestamp>>;
     register_timers(timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()>;
     fire(guid: Uuid, timers: Vec<DueTimer>, now: Timestamp) -> StoreResult<Vec<Dispatch>>;
+});
+
+forward!(ScheduleStore {
+    put_action(put: Put, now: Timestamp) -> Result<ScheduledAction, PutError>;
+    action(id: &str) -> StoreResult<Option<ScheduledAction>>;
+    actions(filter: ActionFilter, after: Option<String>, limit: u32) -> StoreResult<Vec<ScheduledAction>>;
+    delete_action(id: &str) -> StoreResult<bool>;
+    command_action(id: &str, command: ActionCommand, guid: Uuid, now: Timestamp) -> Result<ScheduledAction, ActionError>;
+    attempts(id: &str, before: Option<(u64, u64)>, limit: u32) -> StoreResult<Vec<(u64, PastAttempt)>>;
+    queued_in(id: &str) -> StoreResult<Vec<u32>>;
+    begin_actions(lock: Uuid, due: Vec<DueTimer>, limits: Limits, now: Timestamp) -> StoreResult<Begun>;
+    record_actions(lock: Uuid, requests: Vec<RecordRequest>, limits: Limits, now: Timestamp) -> StoreResult<Vec<Option<Record>>>;
 });
 
 forward!(CatalogStore {

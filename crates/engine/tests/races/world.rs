@@ -94,8 +94,12 @@ impl World {
 
     /// Somebody who asks for things and runs none: starts go through the queue, stops give no hint.
     pub(crate) fn client(&self) -> Control {
+        self.client_with(|_| {})
+    }
+
+    pub(crate) fn client_with(&self, change: impl FnOnce(&mut Options)) -> Control {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
-        Control::new(self.parts(stage, |_| {}, true), None)
+        Control::new(self.parts(stage, change, true), None)
     }
 
     /// A reaper that does nothing until it is told to.

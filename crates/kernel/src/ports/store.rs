@@ -15,6 +15,7 @@ use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
 use crate::ports::quotas::QuotaStore;
 use crate::ports::retention::RetentionStore;
+use crate::ports::schedule::ScheduleStore;
 use crate::ports::workers::WorkerStore;
 use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
@@ -319,7 +320,7 @@ pub struct LockRequest {
 pub struct DueTimer {
     pub at: Timestamp,
     pub shard_id: u32,
-    /// The execution's id, as text.
+    /// The id of an execution that waits, as text, or that of a scheduled action.
     pub action_id: String,
     pub guid: Uuid,
 }
@@ -481,6 +482,7 @@ pub trait Store:
     ExecutionStore
     + RecoveryStore
     + TimerStore
+    + ScheduleStore
     + CatalogStore
     + QueryStore
     + KeyStore
@@ -495,6 +497,7 @@ impl<T> Store for T where
     T: ExecutionStore
         + RecoveryStore
         + TimerStore
+        + ScheduleStore
         + CatalogStore
         + QueryStore
         + KeyStore

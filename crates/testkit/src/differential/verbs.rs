@@ -43,7 +43,7 @@ impl Story {
         }
     }
 
-    async fn create(&mut self) {
+    pub(super) async fn create(&mut self) {
         let new = self.new_execution();
         self.note("create", &(new.execution.id, &new.state.wait));
         let answer = self
@@ -102,7 +102,7 @@ impl Story {
         (*self.rng.pick(&["paid", "shipped"])).to_owned()
     }
 
-    async fn claim(&mut self) {
+    pub(super) async fn claim(&mut self) {
         let count = 1 + self.rng.below(3);
         let requests: Vec<ClaimRequest> = (0..count).map(|_| self.claim_request()).collect();
         let (now, shown) = (self.now, requests.iter().map(|r| r.execution_id));
@@ -132,7 +132,7 @@ impl Story {
         request
     }
 
-    async fn commit(&mut self) {
+    pub(super) async fn commit(&mut self) {
         let Some(state) = self.state_to_commit().await else {
             return;
         };

@@ -14,6 +14,7 @@ use super::catalog::Catalog;
 use super::keys::Keys;
 use super::letters::Letters;
 use super::quota::Quotas;
+use super::schedule::Actions;
 use super::timer::Timers;
 use super::workers::Workers;
 use super::{Dump, JournalEntry, Presence};
@@ -28,6 +29,7 @@ pub(super) struct Tables {
     pub(super) workers: Workers,
     pub(super) api_keys: Keys,
     pub(super) timers: Timers,
+    pub(super) actions: Actions,
     pub(super) quotas: Quotas,
     pub(super) catalog: Catalog,
     pub(super) journal: Vec<JournalEntry>,
@@ -184,6 +186,8 @@ impl Tables {
             dead_letters: self.letters.all(),
             incoming: self.timers.incoming(),
             processing: self.timers.processing(),
+            actions: self.actions.all(),
+            attempts: self.actions.history(),
             holders: self.quotas.holders(),
             fenced: self.fenced,
             ..Dump::default()

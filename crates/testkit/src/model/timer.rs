@@ -48,15 +48,42 @@ impl Default for Timers {
 
 impl Timers {
     pub(super) fn add(&mut self, timer: &WaitTimer, now: Timestamp) {
+        self.enqueue(timer.execution_id.to_string(), timer.wait_id, timer.at, now);
+    }
+
+    pub(super) fn enqueue(&mut self, action_id: String, guid: Uuid, at: Timestamp, now: Timestamp) {
         self.arrivals += 1;
         let row = DueTimer {
-            at: timer.at,
+            at,
             // Any spread will do; this one needs no chance.
-            shard_id: (timer.wait_id.as_u128() % u128::from(SHARDS)) as u32,
-            action_id: timer.execution_id.to_string(),
-            guid: timer.wait_id,
+            shard_id: (guid.as_u128() % u128::from(SHARDS)) as u32,
+            action_id,
+            guid,
         };
         self.incoming.insert((now, self.arrivals), row);
+    }
+
+    /// Puts a row of the processing queue to another time, or takes it away. False: it is not there.
+    pub(super) fn move_row(&mut self, timer: &DueTimer, to: Option<Timestamp>) -> bool {
+        let found = self.processing.remove(timer);
+        if let Some(at) = to.filter(|_| found) {
+            self.processing.insert(DueTimer {
+                at,
+                ..timer.clone()
+            });
+        }
+        found
+    }
+
+    /// Where the rows of this id and guid are.
+    pub(super) fn shards_of(&self, action_id: &str, guid: Uuid) -> Vec<u32> {
+        let rows = self.incoming.values().chain(&self.processing);
+        let mut shards: Vec<u32> = rows
+            .filter(|row| row.guid == guid && row.action_id == action_id)
+            .map(|row| row.shard_id)
+            .collect();
+        shards.sort_unstable();
+        shards
     }
 
     fn add_missing(&mut self, timer: &WaitTimer, now: Timestamp) {
@@ -75,9 +102,7 @@ impl Timers {
     }
 
     pub(super) fn shard_of(&self, action_id: &str, guid: Uuid) -> Option<u32> {
-        let mut rows = self.incoming.values().chain(&self.processing);
-        rows.find(|row| row.guid == guid && row.action_id == action_id)
-            .map(|row| row.shard_id)
+        self.shards_of(action_id, guid).first().copied()
     }
 
     fn lock(&mut self, request: &LockRequest) -> Vec<u32> {
@@ -121,7 +146,7 @@ impl Timers {
         }
     }
 
-    fn owns(&self, guid: Uuid, shard: u32) -> bool {
+    pub(super) fn owns(&self, guid: Uuid, shard: u32) -> bool {
         self.locks
             .get(&shard)
             .is_some_and(|lock| lock.guid == Some(guid))

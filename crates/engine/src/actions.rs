@@ -1,0 +1,244 @@
+//! Makes the attempts of scheduled actions: only such as are written down, only so many at once, and each is over in time
+//! for its end to be written down before anybody could take it for interrupted.
+//!
+//! How: the store puts an attempt's row off by at least `patience` from the moment it began. An attempt has four fifths of
+//! that, counted from the same moment; the rest is for recording. One that would have to begin too late is given back.
+
+mod attempt;
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pawl_kernel::id;
+use pawl_kernel::ports::schedule::RecordRequest;
+use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::schedule::{Attempt, Outcome, Run, Ticket};
+use pawl_kernel::time::Timestamp;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::control::Control;
+use crate::parts::Parts;
+
+/// Where attempts take no longer than this, some may be begun before there is a slot: they will not wait long.
+const QUICK: Duration = Duration::from_millis(20);
+const AHEAD: usize = 8;
+
+/// An attempt of an action that only pretends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MockRun {
+    pub action_id: String,
+    pub key: String,
+    /// Its place among those of its firing, from 1.
+    pub attempt: u32,
+    pub planned_at: Timestamp,
+    pub at: Timestamp,
+}
+
+/// Told of each attempt of an action that only pretends, when it is made. For tests and benchmarks.
+#[derive(Clone)]
+pub struct MockHook(pub Arc<dyn Fn(MockRun) + Send + Sync>);
+
+impl fmt::Debug for MockHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MockHook")
+    }
+}
+
+/// An attempt that is written down.
+struct Begun {
+    timer: DueTimer,
+    run: Run,
+    /// By our clock, before the store wrote it down.
+    at: Timestamp,
+}
+
+/// An attempt that is over.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    pub(crate) timer: DueTimer,
+    ticket: Ticket,
+    attempt: Attempt,
+    pub(crate) outcome: Outcome,
+    /// Where its row stands in the queue until the end is recorded.
+    row_at: Timestamp,
+    took: Duration,
+}
+
+impl Done {
+    fn of(begun: Begun, outcome: Outcome, took: Duration) -> Self {
+        let row_at = begun.run.row.due_at().unwrap_or(begun.timer.at);
+        Self {
+            timer: begun.timer,
+            ticket: begun.run.ticket,
+            attempt: begun.run.attempt,
+            outcome,
+            row_at,
+            took,
+        }
+    }
+
+    /// Its row in the queue.
+    pub(crate) fn row(&self) -> DueTimer {
+        DueTimer {
+            at: self.row_at,
+            ..self.timer.clone()
+        }
+    }
+}
+
+pub(crate) struct Runner {
+    control: Control,
+    /// Begun, and there was no slot yet.
+    waiting: VecDeque<Begun>,
+    tasks: JoinSet<Done>,
+    /// Attempts of ours that are not recorded.
+    open: HashSet<(String, Uuid)>,
+    over: VecDeque<Done>,
+    /// How long attempts take, roughly.
+    typical: Duration,
+}
+
+impl Runner {
+    pub(crate) fn new(control: Control) -> Self {
+        Self {
+            control,
+            waiting: VecDeque::new(),
+            tasks: JoinSet::new(),
+            open: HashSet::new(),
+            over: VecDeque::new(),
+            typical: QUICK,
+        }
+    }
+
+    fn parts(&self) -> &Parts {
+        self.control.parts()
+    }
+
+    fn slots(&self) -> usize {
+        self.parts().options.action_slots.max(1)
+    }
+
+    /// How many more may be begun.
+    pub(crate) fn room(&self) -> usize {
+        let most = match self.typical < QUICK {
+            true => self.slots() * AHEAD,
+            false => self.slots(),
+        };
+        most.saturating_sub(self.open.len())
+    }
+
+    /// Is an attempt of this row ours and not yet recorded? Then nobody looks at the row: it would count as interrupted.
+    pub(crate) fn has(&self, row: &DueTimer) -> bool {
+        // Nothing is open most of the time.
+        !self.open.is_empty() && self.open.contains(&(row.action_id.clone(), row.guid))
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Is something over that was not made, and waits to be recorded?
+    pub(crate) fn has_over(&self) -> bool {
+        !self.over.is_empty()
+    }
+
+    /// Attempts that the store has written down since `at`.
+    pub(crate) fn begin(&mut self, runs: Vec<(DueTimer, Run)>, at: Timestamp) {
+        for (timer, run) in runs {
+            self.open.insert(key(&timer));
+            self.waiting.push_back(Begun { timer, run, at });
+        }
+    }
+
+    /// Starts what has a slot. `held_until`: the locks may be somebody else's from then on, and nothing starts.
+    pub(crate) fn start(&mut self, held_until: Timestamp) {
+        let now = self.parts().now();
+        let patience = self.parts().options.schedule_limits().patience;
+        while self.tasks.len() < self.slots() {
+            let Some(begun) = self.waiting.pop_front() else {
+                return;
+            };
+            let too_late = now.since(begun.at) > patience / 2;
+            if too_late || held_until <= now {
+                self.over
+                    .push_back(Done::of(begun, Outcome::NotMade, Duration::ZERO));
+                continue;
+            }
+            let deadline = begun.at.plus(patience / 5 * 4);
+            self.tasks
+                .spawn(make(self.control.clone(), begun, deadline));
+        }
+    }
+
+    /// Whatever has not started is not made.
+    pub(crate) fn give_back(&mut self) {
+        let back = self.waiting.drain(..);
+        self.over
+            .extend(back.map(|begun| Done::of(begun, Outcome::NotMade, Duration::ZERO)));
+    }
+
+    /// Waits until an attempt is over; for ever if there is none.
+    pub(crate) async fn wait(&mut self) {
+        match self.tasks.join_next().await {
+            Some(done) => self.note(done),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Attempts that are over and not recorded, at most so many. Those that cannot be recorded come [back](Self::keep).
+    pub(crate) fn take_over(&mut self, most: usize) -> Vec<Done> {
+        while let Some(done) = self.tasks.try_join_next() {
+            self.note(done);
+        }
+        let count = self.over.len().min(most);
+        self.over.drain(..count).collect()
+    }
+
+    /// They are to be recorded later.
+    pub(crate) fn keep(&mut self, done: Vec<Done>) {
+        for done in done.into_iter().rev() {
+            self.over.push_front(done);
+        }
+    }
+
+    /// Recorded, or nobody's business any more.
+    pub(crate) fn forget(&mut self, done: &Done) {
+        self.open.remove(&key(&done.timer));
+    }
+
+    fn note(&mut self, done: Result<Done, tokio::task::JoinError>) {
+        match done {
+            Ok(done) => {
+                self.typical = (self.typical * 7 + done.took) / 8;
+                self.over.push_back(done);
+            }
+            // Panics are caught where they happen, and nobody aborts a task but the end of the runner.
+            Err(error) => tracing::error!(%error, "an attempt vanished"),
+        }
+    }
+
+    pub(crate) fn requests(&self, done: &[Done]) -> Vec<RecordRequest> {
+        let request = |done: &Done| RecordRequest {
+            timer: done.timer.clone(),
+            ticket: done.ticket.clone(),
+            attempt: done.attempt.clone(),
+            outcome: done.outcome.clone(),
+            fresh: id::random(&*self.parts().entropy),
+        };
+        done.iter().map(request).collect()
+    }
+}
+
+fn key(timer: &DueTimer) -> (String, Uuid) {
+    (timer.action_id.clone(), timer.guid)
+}
+
+async fn make(control: Control, begun: Begun, deadline: Timestamp) -> Done {
+    let started = control.parts().now();
+    let outcome = attempt::make(&control, &begun.run, deadline).await;
+    let took = control.parts().now().since(started);
+    Done::of(begun, outcome, took)
+}

@@ -1,0 +1,255 @@
+//! One attempt: an action becomes work, and whatever goes wrong becomes a failure that can be shown.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::node::{NodeCall, NodeError};
+use pawl_kernel::ports::store::{ExecutionFilter, StoreError};
+use pawl_kernel::schedule::{Action, Failure, Outcome, Overlap, Run};
+use pawl_kernel::time::{Timestamp, format_duration};
+use serde_json::{Map, Value, json};
+
+use super::MockRun;
+use crate::control::{Control, ControlError, StartRequest};
+use crate::pass::panic_text;
+
+/// The connection of a message that names none: the program's own broker.
+const OWN_BROKER: &str = "default";
+/// Clocks differ: the execution of a firing may seem older than the firing.
+const SKEW: Duration = Duration::from_secs(3_600);
+
+/// What went wrong, before secrets are taken out of it.
+struct Problem {
+    code: String,
+    message: String,
+}
+
+impl Problem {
+    fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+}
+
+/// Over by `deadline`, whatever happens.
+pub(super) async fn make(control: &Control, run: &Run, deadline: Timestamp) -> Outcome {
+    let parts = control.parts();
+    let time = deadline.since(parts.now());
+    let work = AssertUnwindSafe(Box::pin(act(control, run, time))).catch_unwind();
+    let result = tokio::select! {
+        biased;
+        result = work => result.unwrap_or_else(|panic| Err(panicked(run, &*panic))),
+        () = parts.clock.sleep_until(deadline) => Err(timed_out(run, time)),
+    };
+    match result {
+        Ok(()) => Outcome::Success,
+        Err(mut problem) => {
+            // Before it is cut to length: half a secret is not found any more.
+            parts.redactor.text(&mut problem.code);
+            parts.redactor.text(&mut problem.message);
+            Outcome::Failed(Failure::new(problem.code, problem.message))
+        }
+    }
+}
+
+async fn act(control: &Control, run: &Run, time: Duration) -> Result<(), Problem> {
+    match &run.row.spec.action {
+        Action::HttpCallback {
+            method,
+            url,
+            headers,
+            body,
+        } => {
+            // How the answer reads is nobody's concern, so it is not read.
+            let config = json!({
+                "method": method, "url": url, "headers": headers, "body": body, "response": "base64",
+            });
+            call_node(control, "http_request", config, run, time).await
+        }
+        Action::RabbitmqPublish {
+            connection,
+            exchange,
+            routing_key,
+            message,
+        } => {
+            let config = publish_config(connection.as_deref(), exchange, routing_key, message);
+            call_node(control, "rabbitmq_publish", config, run, time).await
+        }
+        Action::StartExecution { schema, input } => start(control, run, schema, input).await,
+        Action::Mock { fail_first, takes } => pretend(control, run, *fail_first, *takes).await,
+    }
+}
+
+/// Without an exchange the key is the name of a queue.
+fn publish_config(
+    connection: Option<&str>,
+    exchange: &str,
+    routing_key: &str,
+    message: &Value,
+) -> Value {
+    let connection = connection.unwrap_or(OWN_BROKER);
+    match exchange.is_empty() {
+        true => json!({"connection": connection, "queue": routing_key, "message": message}),
+        false => {
+            json!({"connection": connection, "exchange": exchange, "routing_key": routing_key, "message": message})
+        }
+    }
+}
+
+/// The same code that runs nodes, with its client, its guards and its idempotency keys.
+async fn call_node(
+    control: &Control,
+    node_type: &str,
+    config: Value,
+    run: &Run,
+    timeout: Duration,
+) -> Result<(), Problem> {
+    let parts = control.parts();
+    let Some(handler) = parts.registry.get(node_type) else {
+        let message = format!("this worker has no node type `{node_type}`");
+        return Err(Problem::new("UNKNOWN_NODE_TYPE", message));
+    };
+    let id = run.row.id.as_str();
+    let call = NodeCall {
+        node_id: id,
+        config,
+        execution_id: id,
+        correlation_id: id,
+        seq: run.attempt.ordinal,
+        attempt: run.attempt.number,
+        entered_at: run.attempt.planned_at,
+        now: parts.now(),
+        effect_key: Some(&run.key),
+        timeout,
+        limits: parts.options.payload,
+    };
+    let ran = handler.run(call).await;
+    ran.map(|_| ()).map_err(|error| node_problem(&error))
+}
+
+fn node_problem(error: &NodeError) -> Problem {
+    Problem::new(error.code.clone(), error.message.clone())
+}
+
+/// Started again under the same key it is the same execution.
+async fn start(control: &Control, run: &Run, schema: &str, input: &Value) -> Result<(), Problem> {
+    if let Some(planned_at) = replaced(run) {
+        stop_started_at(control, run, planned_at).await?;
+    }
+    let request = StartRequest {
+        schema: schema.to_owned(),
+        input: (!input.is_null()).then(|| input.clone()),
+        idempotency_key: Some(run.key.clone()),
+        labels: Map::from_iter([("scheduled_action".to_owned(), json!(run.row.id))]),
+        created_by: format!("schedule:{}", run.row.id),
+        ..StartRequest::default()
+    };
+    let started = control.start(request).await;
+    started.map(|_| ()).map_err(control_problem)
+}
+
+/// The planned time of the firing whose execution must make way. A retry looks again: the attempt before may have failed
+/// at just that.
+fn replaced(run: &Run) -> Option<Timestamp> {
+    let repeat = run.row.spec.policy.repeat()?;
+    let again = run.attempt.number > 1 && repeat.overlap == Overlap::CancelPrevious;
+    let previous = run.row.status.last_success_planned_at;
+    previous.filter(|at| (run.cancel_previous || again) && *at != run.attempt.planned_at)
+}
+
+async fn stop_started_at(
+    control: &Control,
+    run: &Run,
+    planned_at: Timestamp,
+) -> Result<(), Problem> {
+    let key = run.row.key(planned_at);
+    let Some(id) = execution_under(control, &key, planned_at)
+        .await
+        .map_err(store_problem)?
+    else {
+        return Ok(());
+    };
+    match control.stop(id).await {
+        // It has ended in the meantime, or retention has taken it.
+        Ok(_) | Err(ControlError::Conflict(_) | ControlError::NotFound(_)) => Ok(()),
+        Err(error) => Err(control_problem(error)),
+    }
+}
+
+async fn execution_under(
+    control: &Control,
+    key: &str,
+    planned_at: Timestamp,
+) -> Result<Option<ExecutionId>, StoreError> {
+    const MOST: u32 = 100;
+    let filter = ExecutionFilter {
+        text: Some(key.to_owned()),
+        created_after: Some(planned_at.minus(SKEW)),
+        ..ExecutionFilter::default()
+    };
+    let found = control.parts().store.executions(filter, None, MOST).await?;
+    let mut same = found
+        .into_iter()
+        .filter(|view| view.execution.idempotency_key.as_deref() == Some(key));
+    Ok(same.next().map(|view| view.execution.id))
+}
+
+async fn pretend(
+    control: &Control,
+    run: &Run,
+    fail_first: u32,
+    takes: Duration,
+) -> Result<(), Problem> {
+    let parts = control.parts();
+    let now = parts.now();
+    if let Some(hook) = &parts.options.on_mock {
+        (hook.0)(MockRun {
+            action_id: run.row.id.clone(),
+            key: run.key.clone(),
+            attempt: run.attempt.number,
+            planned_at: run.attempt.planned_at,
+            at: now,
+        });
+    }
+    if !takes.is_zero() {
+        parts.clock.sleep_until(now.plus(takes)).await;
+    }
+    if run.attempt.number <= fail_first {
+        let message = format!("told to fail {fail_first} time(s)");
+        return Err(Problem::new("MOCK_FAILED", message));
+    }
+    Ok(())
+}
+
+fn control_problem(error: ControlError) -> Problem {
+    let message = error.to_string();
+    match error {
+        ControlError::NotFound(_) => Problem::new("NOT_FOUND", message),
+        ControlError::Conflict(_) => Problem::new("CONFLICT", message),
+        ControlError::Invalid { code, .. } => Problem::new(code, message),
+        ControlError::Store(error) => store_problem(error),
+    }
+}
+
+fn store_problem(error: StoreError) -> Problem {
+    Problem::new("UNAVAILABLE", error.to_string())
+}
+
+fn timed_out(run: &Run, time: Duration) -> Problem {
+    let message = format!(
+        "`{}` did not finish within {}",
+        run.row.spec.action.name(),
+        format_duration(time)
+    );
+    Problem::new("NODE_TIMEOUT", message)
+}
+
+fn panicked(run: &Run, panic: &(dyn std::any::Any + Send)) -> Problem {
+    let (id, kind, text) = (&run.row.id, run.row.spec.action.name(), panic_text(panic));
+    tracing::error!(action_id = %id, panic = text, "an action panicked");
+    Problem::new("INTERNAL_ERROR", format!("`{kind}` has a bug: {text}"))
+}

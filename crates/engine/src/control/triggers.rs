@@ -1,0 +1,309 @@
+//! Cron triggers of schemas are scheduled actions that belong to the engine: `cron:<schema id>:<name or place>`. The id of
+//! the schema and not its name, because a schema can be renamed.
+//!
+//! Whoever saves, activates, deactivates or deletes a schema brings them in step afterwards. That is not one transaction
+//! with the schema: done again it does no harm, so whoever finds them out of step does it again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use pawl_kernel::diagnostic::Diagnostic;
+use pawl_kernel::id::{self, SchemaId};
+use pawl_kernel::ports::schedule::{ActionCommand, ActionError, ActionFilter};
+use pawl_kernel::ports::store::SchemaRecord;
+use pawl_kernel::schedule::{Author, Override, Policy, Put, ScheduledAction, Spec, read_spec};
+use pawl_kernel::schema::definition::Definition;
+use pawl_kernel::time::{Timestamp, format_duration};
+use serde_json::{Map, Value, json};
+
+use super::ControlError;
+use super::schedule::{OWN_PREFIX, action_refused, command_action, write_action};
+use crate::parts::Parts;
+
+const PAGE: u32 = 200;
+/// The note that says whether the schema was active when the action was written.
+const ACTIVE: &str = "active";
+/// Two who save at once: each looks again until nothing has changed meanwhile.
+const ROUNDS: usize = 5;
+/// A start that fails because a store is away is tried again; it is idempotent.
+const RETRIES: u32 = 10;
+const RETRY_MAX: Duration = Duration::from_secs(60);
+
+/// Makes the scheduled actions of a schema what its latest version says, paused if it is inactive.
+pub async fn keep_triggers_in_step(
+    parts: &Parts,
+    schema: &SchemaRecord,
+) -> Result<(), ControlError> {
+    let mut schema = schema.clone();
+    for _ in 0..ROUNDS {
+        align(parts, &schema).await?;
+        let Some(latest) = parts.store.schema(&schema.id.to_string()).await? else {
+            return drop_triggers(parts, schema.id).await;
+        };
+        let same = |one: &SchemaRecord| (one.latest_version, one.active);
+        if same(&latest) == same(&schema) {
+            return Ok(());
+        }
+        schema = latest;
+    }
+    Ok(())
+}
+
+/// The schema is gone, and its triggers with it.
+pub async fn drop_triggers(parts: &Parts, schema: SchemaId) -> Result<(), ControlError> {
+    for id in existing(parts, schema).await?.into_keys() {
+        parts.store.delete_action(&id).await?;
+    }
+    Ok(())
+}
+
+/// All schemas, for the start of a process: whoever saved one may have died before its triggers were in step. Returns how
+/// many schemas have triggers.
+pub async fn keep_all_triggers_in_step(parts: &Parts) -> Result<usize, ControlError> {
+    let mut known = schemas_with_actions(parts).await?;
+    let (mut kept, mut after) = (0, None);
+    loop {
+        let page = parts.store.schemas(None, after.take(), PAGE).await?;
+        for schema in &page {
+            if known.remove(&schema.id) || has_cron(parts, schema).await? {
+                keep_triggers_in_step(parts, schema).await?;
+                kept += 1;
+            }
+        }
+        if page.len() < PAGE as usize {
+            break;
+        }
+        after = page.last().map(|schema| schema.name.clone());
+    }
+    for gone in known {
+        drop_triggers(parts, gone).await?;
+    }
+    Ok(kept)
+}
+
+async fn schemas_with_actions(parts: &Parts) -> Result<BTreeSet<SchemaId>, ControlError> {
+    let actions = all_beginning(parts, OWN_PREFIX.to_owned()).await?;
+    let schema = |id: &String| id.strip_prefix(OWN_PREFIX)?.split(':').next()?.parse().ok();
+    Ok(actions.keys().filter_map(schema).collect())
+}
+
+/// By the text alone: most schemas have none, and need not be compiled to find out.
+async fn has_cron(parts: &Parts, schema: &SchemaRecord) -> Result<bool, ControlError> {
+    let version = parts
+        .store
+        .version(schema.id, schema.latest_version)
+        .await?;
+    Ok(version.is_some_and(|version| version.definition.contains("\"cron\"")))
+}
+
+/// What is wrong with the cron triggers of a definition, for whoever saves it.
+pub fn check_triggers(definition: &Definition, now: Timestamp) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (place, trigger) in cron_triggers(definition) {
+        if let Err(problems) = read_trigger("schema", trigger, now) {
+            found.extend(problems.into_iter().map(|one| at_trigger(one, place)));
+        }
+    }
+    found
+}
+
+/// From a place in the spec that was made of it to the trigger.
+fn at_trigger(problem: Diagnostic, place: usize) -> Diagnostic {
+    let field = match problem.pointer.rsplit('/').next() {
+        Some("timezone") => "/timezone",
+        Some("expr") => "/cron",
+        Some("overlap") => "/overlap",
+        Some("catch_up") => "/catch_up",
+        _ => "",
+    };
+    Diagnostic {
+        pointer: format!("/triggers/{place}{field}"),
+        ..problem
+    }
+}
+
+async fn align(parts: &Parts, schema: &SchemaRecord) -> Result<(), ControlError> {
+    let mut old = existing(parts, schema.id).await?;
+    for (id, spec) in wanted(parts, schema).await? {
+        let known = old.remove(&id);
+        let paused = Paused::of(known.as_ref());
+        // Before it is noted that the schema is active again: a crash in between must not look like a person's pause.
+        if schema.active && paused == Paused::WithSchema {
+            obey(parts, &id, ActionCommand::Resume).await?;
+        }
+        write(parts, schema, &id, spec, known.as_ref()).await?;
+        if !schema.active || paused == Paused::ByPerson {
+            obey(parts, &id, ActionCommand::Pause).await?;
+        }
+    }
+    for id in old.into_keys() {
+        parts.store.delete_action(&id).await?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Paused {
+    No,
+    /// It runs again when the schema does.
+    WithSchema,
+    /// It stays so, whatever is saved.
+    ByPerson,
+}
+
+impl Paused {
+    fn of(known: Option<&ScheduledAction>) -> Self {
+        let Some(known) = known else {
+            return Self::No;
+        };
+        if known.meta.notes.get(ACTIVE) == Some(&json!(false)) {
+            return Self::WithSchema;
+        }
+        match known.status.paused_at {
+            Some(_) => Self::ByPerson,
+            None => Self::No,
+        }
+    }
+}
+
+/// All actions of the schema, by id.
+async fn existing(
+    parts: &Parts,
+    schema: SchemaId,
+) -> Result<BTreeMap<String, ScheduledAction>, ControlError> {
+    all_beginning(parts, format!("{OWN_PREFIX}{schema}:")).await
+}
+
+async fn all_beginning(
+    parts: &Parts,
+    prefix: String,
+) -> Result<BTreeMap<String, ScheduledAction>, ControlError> {
+    let filter = ActionFilter {
+        prefix: Some(prefix),
+        ..ActionFilter::default()
+    };
+    let mut found = BTreeMap::new();
+    let mut after = None;
+    loop {
+        let page = parts
+            .store
+            .actions(filter.clone(), after.take(), PAGE)
+            .await?;
+        let is_last = page.len() < PAGE as usize;
+        after = page.last().map(|action| action.id.clone());
+        found.extend(page.into_iter().map(|action| (action.id.clone(), action)));
+        if is_last {
+            return Ok(found);
+        }
+    }
+}
+
+/// What the latest version wants. A line that means nothing, saved before anybody checked it, is left out.
+async fn wanted(parts: &Parts, schema: &SchemaRecord) -> Result<Vec<(String, Spec)>, ControlError> {
+    let graph = parts.graphs.get(schema.id, schema.latest_version).await?;
+    let definition = graph.definition();
+    let key = schema.id.to_string();
+    let mut specs = Vec::new();
+    for (place, trigger) in cron_triggers(definition) {
+        let id = format!("{OWN_PREFIX}{key}:{}", name_of(definition, place, trigger));
+        match read_trigger(&key, trigger, parts.now()) {
+            Ok(spec) => specs.push((id, spec)),
+            Err(found) => {
+                let problem = found.first().map_or("", |one| one.message.as_str());
+                tracing::warn!(
+                    schema = schema.name,
+                    place,
+                    problem,
+                    "a cron trigger cannot be kept"
+                );
+            }
+        }
+    }
+    Ok(specs)
+}
+
+/// Those that are not disabled, with their place among all triggers.
+fn cron_triggers(definition: &Definition) -> impl Iterator<Item = (usize, &Value)> {
+    let triggers = definition.triggers.iter().enumerate();
+    triggers.filter(|(_, trigger)| trigger["type"] == "cron" && trigger["disabled"] != true)
+}
+
+/// A name of its own, so that another order of the triggers changes nothing; else its place.
+fn name_of(definition: &Definition, place: usize, trigger: &Value) -> String {
+    let name = trigger["name"].as_str().filter(|name| !name.is_empty());
+    let others = |name: &str| {
+        let mut all = cron_triggers(definition);
+        all.any(|(other, trigger)| other != place && trigger["name"] == name)
+    };
+    match name.filter(|name| !others(name)) {
+        Some(name) => name.to_owned(),
+        None => place.to_string(),
+    }
+}
+
+fn read_trigger(schema: &str, trigger: &Value, now: Timestamp) -> Result<Spec, Vec<Diagnostic>> {
+    let mut cron = json!({
+        "expr": trigger["cron"],
+        "retry": {"max_retries": RETRIES, "max": format_duration(RETRY_MAX)},
+    });
+    for field in ["timezone", "overlap", "catch_up"] {
+        if !trigger[field].is_null() {
+            cron[field] = trigger[field].clone();
+        }
+    }
+    let spec = json!({
+        "policy": {"cron": cron},
+        "action": {"start_execution": {"schema": schema, "input": trigger["input"]}},
+    });
+    read_spec(&spec, "", Author::Engine, now)
+}
+
+/// The time of the next firing stays as long as the line does.
+async fn write(
+    parts: &Parts,
+    schema: &SchemaRecord,
+    id: &str,
+    mut spec: Spec,
+    known: Option<&ScheduledAction>,
+) -> Result<(), ControlError> {
+    let mut mode = Override::All;
+    if let Some(known) = known.filter(|known| is_same_schedule(&known.spec, &spec)) {
+        mode = Override::MetaAndSpecOnly;
+        spec.start_at = known.spec.start_at;
+    }
+    let notes = Map::from_iter([
+        ("schema".to_owned(), json!(schema.name)),
+        ("version".to_owned(), json!(schema.latest_version)),
+        (ACTIVE.to_owned(), json!(schema.active)),
+    ]);
+    // A write gives the row a new place in a queue: not for nothing.
+    if known.is_some_and(|known| known.spec == spec && known.meta.notes == notes) {
+        return Ok(());
+    }
+    let put = Put {
+        id: id.to_owned(),
+        guid: id::random(&*parts.entropy),
+        spec,
+        notes,
+        mode,
+        written_by: format!("schema:{}", schema.name),
+    };
+    write_action(parts, put).await?;
+    Ok(())
+}
+
+fn is_same_schedule(one: &Spec, other: &Spec) -> bool {
+    match (&one.policy, &other.policy) {
+        (Policy::Cron { cron: one, .. }, Policy::Cron { cron: other, .. }) => one == other,
+        _ => false,
+    }
+}
+
+/// It is as asked for, or was already.
+async fn obey(parts: &Parts, id: &str, command: ActionCommand) -> Result<(), ControlError> {
+    match command_action(parts, id, command).await {
+        Ok(_) => Ok(()),
+        Err(ActionError::Refused(_) | ActionError::NotFound) => Ok(()),
+        Err(error) => Err(action_refused(id, error)),
+    }
+}

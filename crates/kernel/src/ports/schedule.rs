@@ -1,0 +1,143 @@
+//! Scheduled actions as the store keeps them. Every verb is one transaction; what happens in it is decided by
+//! [`crate::schedule`].
+//!
+//! Invariant: for each action that is due some time exactly one row with its current `(id, guid)` is in `incoming_queue` or
+//! `processing_queue`. Whoever writes an action appends to a random shard of `incoming_queue` and touches nothing else of the
+//! queues; rows with other guids are stale, and the owner of their shard drops them.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::store::{DueTimer, StoreError, StoreResult};
+use crate::schedule::{
+    Attempt, Exists, Limits, Outcome, PastAttempt, Put, Record, Refusal, Run, ScheduledAction,
+    Ticket,
+};
+use crate::time::Timestamp;
+
+mod rules;
+
+pub use rules::{
+    ATTEMPTS_KEPT, About, Written, about, decide_command, decide_put, is_time_to_forget,
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum PutError {
+    #[error(transparent)]
+    Exists(#[from] Exists),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ActionError {
+    #[error("there is no such action")]
+    NotFound,
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a person may do to an action besides writing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionCommand {
+    Pause,
+    Resume,
+    RunNow,
+}
+
+/// Which actions to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActionFilter {
+    /// Ids that begin like this.
+    pub prefix: Option<String>,
+    pub finished: Option<bool>,
+    /// Due before this.
+    pub due_before: Option<Timestamp>,
+}
+
+/// What the owner of shards is to do about rows that are due.
+#[derive(Clone, Debug, Default)]
+pub struct Begun {
+    /// Attempts that are written down: make them, then record them.
+    pub runs: Vec<(DueTimer, Run)>,
+    /// Rows that are not about actions: waits of executions.
+    pub waits: Vec<DueTimer>,
+}
+
+/// An attempt that is over.
+#[derive(Clone, Debug)]
+pub struct RecordRequest {
+    /// As [`Begun`] gave it. Only its shard counts: its row in the queue is by now at the time of the run's row.
+    pub timer: DueTimer,
+    pub ticket: Ticket,
+    /// As [`Run`] gave it, for the history of a generation that is over.
+    pub attempt: Attempt,
+    pub outcome: Outcome,
+    /// Used only if the row must be queued anew.
+    pub fresh: Uuid,
+}
+
+#[async_trait]
+pub trait ScheduleStore: Send + Sync {
+    /// The same guid again is the same write again: it changes nothing.
+    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError>;
+
+    async fn action(&self, id: &str) -> StoreResult<Option<ScheduledAction>>;
+
+    /// By id, after `after`.
+    async fn actions(
+        &self,
+        filter: ActionFilter,
+        after: Option<String>,
+        limit: u32,
+    ) -> StoreResult<Vec<ScheduledAction>>;
+
+    /// Its history goes too. What the queues hold of it is stale from then on.
+    async fn delete_action(&self, id: &str) -> StoreResult<bool>;
+
+    /// The same guid again is the same command again.
+    async fn command_action(
+        &self,
+        id: &str,
+        command: ActionCommand,
+        guid: Uuid,
+        now: Timestamp,
+    ) -> Result<ScheduledAction, ActionError>;
+
+    /// Attempts that are over with their generation, the youngest first; of those before `before` (generation, ordinal).
+    /// The latest [`ATTEMPTS_KEPT`] are there, and perhaps a few more.
+    async fn attempts(
+        &self,
+        id: &str,
+        before: Option<(u64, u64)>,
+        limit: u32,
+    ) -> StoreResult<Vec<(u64, PastAttempt)>>;
+
+    /// The shards of the queues' rows with the action's current guid: one if it is due some time, else none. For people
+    /// who look into trouble.
+    async fn queued_in(&self, id: &str) -> StoreResult<Vec<u32>>;
+
+    /// Sorts rows of the processing queue that are due. Of actions the next attempt is written down and the row of the queue
+    /// put to the time of looking again, or dropped if it is stale or the action is over. Only in shards locked under
+    /// `lock`; for overlaps the store looks whether the execution under [`ScheduledAction::previous_key`] is over. In the
+    /// order given; rows of actions that somebody has locked or that cannot be read are put off.
+    async fn begin_actions(
+        &self,
+        lock: Uuid,
+        due: Vec<DueTimer>,
+        limits: Limits,
+        now: Timestamp,
+    ) -> StoreResult<Begun>;
+
+    /// Writes down what became of attempts, in the order given. Where a shard is not locked under `lock` any more nothing is
+    /// written and the answer is `None`: whoever has it now finds an interrupted attempt.
+    async fn record_actions(
+        &self,
+        lock: Uuid,
+        requests: Vec<RecordRequest>,
+        limits: Limits,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Option<Record>>>;
+}

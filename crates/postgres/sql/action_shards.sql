@@ -1,0 +1,14 @@
+SELECT i.shard_id
+FROM scheduled_actions a
+CROSS JOIN shard_locks l
+JOIN incoming_queue i ON i.shard_id = l.shard_id AND i.action_id = a.id AND i.action_guid = a.guid
+WHERE a.id = $1::text
+UNION ALL
+-- Found by its time, without an index of its own.
+SELECT p.shard_id
+FROM scheduled_actions a
+CROSS JOIN shard_locks l
+JOIN processing_queue p
+    ON p.shard_id = l.shard_id AND p.scheduled_at = a.scheduled_at AND p.action_id = a.id AND p.action_guid = a.guid
+WHERE a.id = $1
+ORDER BY 1

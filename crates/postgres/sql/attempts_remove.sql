@@ -1,0 +1,1 @@
+DELETE FROM action_attempts WHERE action_id = $1::text

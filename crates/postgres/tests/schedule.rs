@@ -1,0 +1,292 @@
+//! Scheduled actions on a real server: rows that are locked or unreadable, writers and workers at the same moment.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pawl_kernel::ports::schedule::{
+    ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest, ScheduleStore,
+};
+use pawl_kernel::ports::store::{DueTimer, LockRequest, StoreError, TimerStore};
+use pawl_kernel::schedule::{Failure, Limits, Outcome, Override, Put, Record, Run};
+use pawl_kernel::time::Timestamp;
+use pawl_postgres::{Options, PostgresStore};
+use pawl_testkit::clock::Rng;
+use pawl_testkit::fixture::{self, at, once, periodic, put, uuid};
+use support::{client, database, open, until};
+use uuid::Uuid;
+
+/// Actions whose rows are not as they must be.
+const BROKEN: &str = "SELECT count(*) FROM scheduled_actions a \
+    WHERE (CASE WHEN a.scheduled_at IS NULL THEN 0 ELSE 1 END) <> \
+        (SELECT count(*) FROM incoming_queue i WHERE i.action_id = a.id AND i.action_guid = a.guid) + \
+        (SELECT count(*) FROM processing_queue p WHERE p.action_id = a.id AND p.action_guid = a.guid)";
+
+const DONE_TWICE: &str = "SELECT count(*) FROM (SELECT 1 FROM action_attempts WHERE status = 'success' \
+    GROUP BY action_id, generation, planned_at HAVING count(*) > 1) twice";
+
+/// Whatever is due, in the hands of whoever takes all shards.
+async fn begin(store: &PostgresStore, lock: u64, now: Timestamp) -> Begun {
+    let shards = store.lock_shards(fixture::lock_request(lock, now)).await;
+    let shards = shards.unwrap();
+    let guid = uuid(lock);
+    store.collect(guid, &shards, now, 1000).await.unwrap();
+    let until = now.plus(Duration::from_micros(1));
+    let due = store.upcoming(&shards, until, 1000).await.unwrap();
+    let begun = store.begin_actions(guid, due, Limits::default(), now);
+    begun.await.unwrap()
+}
+
+/// What is locked or cannot be read is put off; nobody else waits for it.
+#[tokio::test]
+async fn one_bad_action_stops_nobody() {
+    let database = database("bad_action");
+    let options = Options {
+        lock_timeout: Duration::from_millis(200),
+        ..database.options()
+    };
+    let store = open(options.clone()).await;
+    for (n, id) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let request = put(id, 1 + n as u64, once(at(100), 0));
+        store.put_action(request, at(5)).await.unwrap();
+    }
+    let client = client(&database.url, &options.schema).await;
+    let lock = "BEGIN; SELECT * FROM scheduled_actions WHERE id = 'a' FOR UPDATE";
+    client.batch_execute(lock).await.unwrap();
+    let damage = "UPDATE scheduled_actions SET status = '{}' WHERE id = 'b'";
+    database.psql(&options.schema, damage);
+    let begun = begin(&store, 9, at(100)).await;
+    let ids: Vec<_> = begun.runs.iter().map(|(_, run)| &run.row.id).collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    let shards: Vec<u32> = (0..16).collect();
+    let mut later = store.upcoming(&shards, at(999), 100).await.unwrap();
+    later.retain(|timer| ["a", "b"].contains(&timer.action_id.as_str()));
+    assert_eq!(later.len(), 2, "put off, not lost");
+    assert!(later.iter().all(|timer| timer.at > at(100)), "{later:?}");
+    client.batch_execute("ROLLBACK").await.unwrap();
+    let soon = at(101);
+    later.retain(|timer| timer.at <= soon);
+    let begun = store.begin_actions(uuid(9), later, Limits::default(), soon);
+    assert_eq!(begun.await.unwrap().runs.len(), 1);
+    // People see the others, and are told about this one.
+    let listed = store.actions(ActionFilter::default(), None, 10).await;
+    assert_eq!(listed.unwrap().len(), 3);
+    let unreadable = store.action("b").await;
+    assert!(matches!(unreadable, Err(StoreError::Corrupt(_))));
+    assert!(store.delete_action("b").await.unwrap());
+}
+
+/// A locked row is worth waiting for where an end would be lost otherwise.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_waits_for_a_lock() {
+    let database = database("record_waits");
+    let options = database.options();
+    let store = open(options.clone()).await;
+    let request = put("a", 1, once(at(100), 0));
+    store.put_action(request, at(5)).await.unwrap();
+    let run = begin(&store, 9, at(100)).await.runs.remove(0);
+    let client = client(&database.url, &options.schema).await;
+    let lock = "BEGIN; SELECT * FROM scheduled_actions FOR UPDATE";
+    client.batch_execute(lock).await.unwrap();
+    let requests = vec![request_of(&run, Outcome::Success, Uuid::nil())];
+    let recording = tokio::spawn(async move {
+        store
+            .record_actions(uuid(9), requests, Limits::default(), at(101))
+            .await
+    });
+    let waiting = "SELECT count(*) FROM pg_stat_activity \
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%scheduled_actions%'";
+    until(Duration::from_secs(5), async || {
+        (database.psql(&options.schema, waiting) != "0").then_some(())
+    })
+    .await;
+    client.batch_execute("ROLLBACK").await.unwrap();
+    let records = recording.await.unwrap();
+    let records = records.unwrap();
+    assert!(matches!(records[0], Some(Record::Written(_))));
+}
+
+fn request_of(run: &(DueTimer, Run), outcome: Outcome, fresh: Uuid) -> RecordRequest {
+    RecordRequest {
+        timer: run.0.clone(),
+        ticket: run.1.ticket.clone(),
+        attempt: run.1.attempt.clone(),
+        outcome,
+        fresh,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writers_of_one_id_meet() {
+    let database = database("writers_meet");
+    let options = database.options();
+    let store = open(Options {
+        writers: 8,
+        ..options.clone()
+    })
+    .await;
+    for round in 0..10 {
+        let id = format!("a{round}");
+        let write = |n: u64, mode| {
+            let request = Put {
+                mode,
+                ..put(&id, 100 * round + n, once(at(100), 0))
+            };
+            store.put_action(request, at(5))
+        };
+        let made = join_all((0..8).map(|n| write(n, Override::None))).await;
+        assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 1);
+        let refused = |made: &Result<_, PutError>| matches!(made, Err(PutError::Exists(_)));
+        assert_eq!(made.iter().filter(|made| refused(made)).count(), 7);
+        let made = join_all((10..18).map(|n| write(n, Override::All))).await;
+        assert!(made.iter().all(Result::is_ok));
+        assert_eq!(database.psql(&options.schema, BROKEN), "0");
+    }
+}
+
+const ROUNDS: u64 = 250;
+
+struct Contest {
+    stores: [Arc<PostgresStore>; 2],
+    clock: AtomicI64,
+    runs: AtomicU64,
+    taken: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Contest {
+    /// A fifth of a second for everything anybody does.
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.clock.fetch_add(200_000, Ordering::SeqCst))
+    }
+
+    async fn write(&self, seed: u64) {
+        let mut rng = Rng::new(seed);
+        let store = &self.stores[seed as usize % 2];
+        for _ in 0..ROUNDS {
+            let (now, guid) = (self.now(), rng.uuid());
+            let id = format!("a{}", rng.below(6));
+            match rng.below(10) {
+                0 => drop(store.delete_action(&id).await.unwrap()),
+                1..4 => {
+                    let commands = [
+                        ActionCommand::Pause,
+                        ActionCommand::Resume,
+                        ActionCommand::RunNow,
+                    ];
+                    let command = *rng.pick(&commands);
+                    let done = store.command_action(&id, command, guid, now).await;
+                    assert!(!matches!(done, Err(ActionError::Store(_))), "{done:?}");
+                }
+                _ => {
+                    let modes = [Override::None, Override::MetaAndSpecOnly, Override::All];
+                    let request = Put {
+                        guid,
+                        mode: *rng.pick(&modes),
+                        ..put(&id, 0, periodic(now, 1 + rng.below(5)))
+                    };
+                    let done = store.put_action(request, now).await;
+                    assert!(!matches!(done, Err(PutError::Store(_))), "{done:?}");
+                }
+            }
+        }
+    }
+
+    async fn work(&self, seed: u64) {
+        let mut rng = Rng::new(seed);
+        let store = &self.stores[seed as usize % 2];
+        let lock = rng.uuid();
+        let limits = Limits {
+            patience: Duration::from_secs(3),
+            ..Limits::default()
+        };
+        let mut flights = Vec::new();
+        for _ in 0..ROUNDS {
+            let due = self.due(store, lock, &mut rng).await;
+            let now = self.now();
+            let begun = store.begin_actions(lock, due, limits.clone(), now).await;
+            let begun = begun.unwrap();
+            assert!(begun.waits.is_empty());
+            self.runs
+                .fetch_add(begun.runs.len() as u64, Ordering::SeqCst);
+            flights.extend(begun.runs);
+            let over = flights.split_off(flights.len() / 2);
+            let requests: Vec<_> = over.iter().filter_map(|run| end(run, &mut rng)).collect();
+            let now = self.now();
+            let done = store
+                .record_actions(lock, requests, limits.clone(), now)
+                .await;
+            self.count(&done.unwrap());
+        }
+    }
+
+    /// At times all shards are taken from whoever has them.
+    async fn due(&self, store: &PostgresStore, lock: Uuid, rng: &mut Rng) -> Vec<DueTimer> {
+        let now = self.now();
+        let patience = *rng.pick(&[0, 10_000, 10_000, 10_000]);
+        let request = LockRequest {
+            guid: lock,
+            owner: "worker".into(),
+            now,
+            stale_before: now.minus(Duration::from_secs(patience)),
+            max: 1 + rng.below(16) as u32,
+        };
+        store.lock_shards(request).await.unwrap();
+        let shards = store.keep_shards(lock, now).await.unwrap();
+        store.collect(lock, &shards, now, 1000).await.unwrap();
+        store.upcoming(&shards, now, 1000).await.unwrap()
+    }
+
+    fn count(&self, records: &[Option<Record>]) {
+        let taken = |record: &&Option<Record>| matches!(record, Some(Record::Written(_)));
+        let taken = records.iter().filter(taken).count() as u64;
+        self.taken.fetch_add(taken, Ordering::SeqCst);
+        self.lost
+            .fetch_add(records.len() as u64 - taken, Ordering::SeqCst);
+    }
+}
+
+/// `None`: the worker forgets it, as if it had crashed.
+fn end(run: &(DueTimer, Run), rng: &mut Rng) -> Option<RecordRequest> {
+    let outcome = match rng.below(10) {
+        0 => return None,
+        1 => Outcome::NotMade,
+        2..4 => Outcome::Failed(Failure::new("BROKEN", "it broke")),
+        _ => Outcome::Success,
+    };
+    Some(request_of(run, outcome, rng.uuid()))
+}
+
+/// Nobody waits for each other in a circle, no action is lost or doubled at any moment, and no firing succeeds twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writers_and_workers_meet() {
+    let database = database("all_meet");
+    let options = database.options();
+    let contest = Arc::new(Contest {
+        stores: [open(options.clone()).await, open(options.clone()).await],
+        clock: AtomicI64::new(at(100).as_micros()),
+        runs: AtomicU64::new(0),
+        taken: AtomicU64::new(0),
+        lost: AtomicU64::new(0),
+    });
+    let mut tasks = tokio::task::JoinSet::new();
+    for seed in 0..3 {
+        let (writer, worker) = (contest.clone(), contest.clone());
+        tasks.spawn(async move { writer.write(seed).await });
+        tasks.spawn(async move { worker.work(100 + seed).await });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap();
+        assert_eq!(database.psql(&options.schema, BROKEN), "0");
+    }
+    assert_eq!(database.psql(&options.schema, DONE_TWICE), "0");
+    let [runs, taken, lost] =
+        [&contest.runs, &contest.taken, &contest.lost].map(|count| count.load(Ordering::SeqCst));
+    println!("{runs} attempts, {taken} recorded, {lost} too late");
+    assert!(runs > 50 && taken > 20 && lost > 0, "{runs} {taken} {lost}");
+}

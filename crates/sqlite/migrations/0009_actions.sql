@@ -1,0 +1,21 @@
+-- The history of scheduled actions, which nobody has written to before. The guid of an action changes with every write by
+-- a user; what stays is its generation and the ordinal of an attempt in it.
+DROP TABLE action_attempts;
+
+CREATE TABLE action_attempts (
+    action_id TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    planned_at INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    finished_at INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    error TEXT,
+    PRIMARY KEY (action_id, generation, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- For lists: a few open actions among many finished ones, and the other way round. There is none by scheduled_at: it
+-- changes twice with every firing, and workers find what is due in the queues.
+CREATE INDEX scheduled_actions_open ON scheduled_actions (id) WHERE finished_at IS NULL;
+CREATE INDEX scheduled_actions_finished ON scheduled_actions (id, finished_at) WHERE finished_at IS NOT NULL;

@@ -1,0 +1,160 @@
+//! Rows of actions and of their attempts.
+
+use pawl_kernel::ports::schedule::{ATTEMPTS_KEPT, is_time_to_forget};
+use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
+use pawl_kernel::time::Timestamp;
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use uuid::Uuid;
+
+use crate::fault::{Fault, JobResult};
+use crate::rows::{count, integer, time, uuid};
+use crate::sql;
+
+/// An action as it is stored. Whether it can be read is another matter: one that cannot must not stop the others.
+pub(super) struct Stored {
+    pub(super) guid: Uuid,
+    id: String,
+    meta: Option<String>,
+    spec: String,
+    status: String,
+}
+
+impl Stored {
+    fn new(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            guid: uuid(row, 1)?,
+            meta: row.get(2)?,
+            spec: row.get(3)?,
+            status: row.get(4)?,
+        })
+    }
+
+    pub(super) fn read(self) -> JobResult<ScheduledAction> {
+        let meta = self.meta.unwrap_or_default();
+        ScheduledAction::from_stored(self.id, self.guid, &meta, &self.spec, &self.status)
+            .map_err(Fault::Corrupt)
+    }
+
+    /// `None`: what is stored is none of what this program knows; another version of it may.
+    pub(super) fn readable(self) -> Option<ScheduledAction> {
+        match self.read() {
+            Ok(row) => Some(row),
+            Err(problem) => {
+                tracing::error!(%problem, "this action cannot be read and is left alone");
+                None
+            }
+        }
+    }
+}
+
+pub(super) fn stored(connection: &Connection, id: &str) -> JobResult<Option<Stored>> {
+    let found = connection
+        .prepare_cached(sql::ACTION_LOAD)?
+        .query_row([id], Stored::new)
+        .optional()?;
+    Ok(found)
+}
+
+pub(super) fn load(connection: &Connection, id: &str) -> JobResult<Option<ScheduledAction>> {
+    stored(connection, id)?.map(Stored::read).transpose()
+}
+
+/// Those of a list that can be read.
+pub(super) fn readable(
+    connection: &Connection,
+    text: &str,
+    page: impl Params,
+) -> JobResult<Vec<ScheduledAction>> {
+    let mut statement = connection.prepare_cached(text)?;
+    let found: Vec<Stored> = statement
+        .query_map(page, Stored::new)?
+        .collect::<Result<_, _>>()?;
+    Ok(found.into_iter().filter_map(Stored::readable).collect())
+}
+
+/// The whole row.
+pub(super) fn write(connection: &Connection, row: &ScheduledAction) -> JobResult<()> {
+    connection
+        .prepare_cached(sql::ACTION_WRITE)?
+        .execute(params![
+            row.id,
+            row.guid.as_bytes(),
+            row.meta.to_stored(),
+            row.spec.to_stored(),
+            row.status.to_stored(),
+            row.due_at().map(Timestamp::as_micros),
+            row.status.finished_at.map(Timestamp::as_micros)
+        ])?;
+    Ok(())
+}
+
+/// What workers change.
+pub(super) fn update(connection: &Connection, row: &ScheduledAction) -> JobResult<()> {
+    connection
+        .prepare_cached(sql::ACTION_UPDATE)?
+        .execute(params![
+            row.id,
+            row.guid.as_bytes(),
+            row.status.to_stored(),
+            row.due_at().map(Timestamp::as_micros),
+            row.status.finished_at.map(Timestamp::as_micros)
+        ])?;
+    Ok(())
+}
+
+/// What is known about an attempt does not change.
+pub(super) fn remember(
+    connection: &Connection,
+    id: &str,
+    generation: u64,
+    past: Option<&PastAttempt>,
+) -> JobResult<()> {
+    let Some(PastAttempt {
+        attempt,
+        finished_at,
+        ended,
+    }) = past
+    else {
+        return Ok(());
+    };
+    connection
+        .prepare_cached(sql::ATTEMPT_INSERT)?
+        .execute(params![
+            id,
+            integer(generation),
+            integer(attempt.ordinal),
+            attempt.number,
+            attempt.planned_at.as_micros(),
+            attempt.started_at.as_micros(),
+            finished_at.as_micros(),
+            ended.name(),
+            ended.error_to_stored()
+        ])?;
+    if is_time_to_forget(attempt.ordinal) {
+        connection
+            .prepare_cached(sql::ATTEMPTS_FORGET)?
+            .execute(params![id, ATTEMPTS_KEPT])?;
+    }
+    Ok(())
+}
+
+/// An attempt and its generation.
+pub(super) fn past_attempt(row: &Row<'_>) -> rusqlite::Result<(u64, PastAttempt)> {
+    let error: Option<String> = row.get(7)?;
+    let ended = Ended::from_stored(row.get_ref(6)?.as_str()?, error.as_deref());
+    let past = PastAttempt {
+        attempt: Attempt {
+            ordinal: count(row, 1)?,
+            number: row.get(2)?,
+            planned_at: time(row, 3)?,
+            started_at: time(row, 4)?,
+        },
+        finished_at: time(row, 5)?,
+        ended: ended.map_err(|problem| {
+            rusqlite::Error::FromSqlConversionFailure(6, Type::Text, problem.into())
+        })?,
+    };
+    Ok((count(row, 0)?, past))
+}

@@ -1,0 +1,222 @@
+//! What the owner of a shard does: begin what is due, record what came of it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use pawl_kernel::ports::schedule::{About, Begun, RecordRequest, about};
+use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::schedule::{
+    Begin, Limits, PastAttempt, Previous, Record, Recorded, Run, ScheduledAction, begin, record,
+};
+use pawl_kernel::time::Timestamp;
+use rusqlite::{Connection, params};
+use uuid::Uuid;
+
+use super::rows;
+use crate::fault::JobResult;
+use crate::{changes, sql, timers};
+
+/// How long an action is put off that cannot be read.
+const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
+
+pub(super) fn begin_all(
+    connection: &Connection,
+    lock: Uuid,
+    due: &[DueTimer],
+    limits: &Limits,
+    now: Timestamp,
+) -> JobResult<Begun> {
+    let owned = timers::owned(connection, lock)?;
+    let queue = Queue {
+        connection,
+        lock,
+        now,
+    };
+    let mut begun = Begun::default();
+    for timer in DueTimer::due_once(due.to_vec(), |shard| owned.contains(&shard), now) {
+        let stored = rows::stored(connection, &timer.action_id)?;
+        match (about(&timer, stored.as_ref().map(|row| row.guid)), stored) {
+            (About::Wait, _) => begun.waits.push(timer),
+            (About::Action, Some(stored)) => match stored.readable() {
+                Some(row) => {
+                    let run = begin_one(&queue, &timer, &row, limits)?;
+                    begun.runs.extend(run.map(|run| (timer, run)));
+                }
+                None => {
+                    queue.put(&timer, Some(now.plus(WHILE_UNREADABLE)))?;
+                }
+            },
+            (About::Action | About::Nothing, _) => {
+                queue.put(&timer, None)?;
+            }
+        }
+    }
+    Ok(begun)
+}
+
+fn begin_one(
+    queue: &Queue<'_>,
+    timer: &DueTimer,
+    row: &ScheduledAction,
+    limits: &Limits,
+) -> JobResult<Option<Run>> {
+    let previous = previous(queue.connection, row)?;
+    match begin(Some(row), timer.guid, previous, limits, queue.now) {
+        Begin::Run(run) => {
+            let begun = queue.moved(timer, &run.row, run.interrupted.as_ref())?;
+            Ok(begun.then_some(*run))
+        }
+        Begin::Moved(moved) => {
+            queue.moved(timer, &moved.row, moved.interrupted.as_ref())?;
+            Ok(None)
+        }
+        Begin::NotDue { at } => queue.put(timer, Some(at)).map(|_| None),
+        Begin::Stale => queue.put(timer, None).map(|_| None),
+    }
+}
+
+fn previous(connection: &Connection, row: &ScheduledAction) -> JobResult<Previous> {
+    let Some(key) = row.previous_key() else {
+        return Ok(Previous::Over);
+    };
+    let mut statement = connection.prepare_cached(sql::EXECUTION_RUNNING_BY_KEY)?;
+    match statement.query_row([key], |row| row.get(0))? {
+        true => Ok(Previous::Running),
+        false => Ok(Previous::Over),
+    }
+}
+
+/// The processing queue, in the hands of the owner of some shards.
+struct Queue<'a> {
+    connection: &'a Connection,
+    lock: Uuid,
+    now: Timestamp,
+}
+
+impl Queue<'_> {
+    /// Puts a row to another time, or takes it away. False: it is not there.
+    fn put(&self, timer: &DueTimer, to: Option<Timestamp>) -> JobResult<bool> {
+        let (shard, at) = (timer.shard_id, timer.at.as_micros());
+        let (id, guid) = (&timer.action_id, timer.guid.as_bytes());
+        let changed = match to {
+            None => self
+                .connection
+                .prepare_cached(sql::PROCESSING_DELETE)?
+                .execute(params![shard, at, id, guid])?,
+            Some(to) => self
+                .connection
+                .prepare_cached(sql::PROCESSING_MOVE)?
+                .execute(params![
+                    shard,
+                    at,
+                    id,
+                    guid,
+                    to.as_micros(),
+                    self.lock.as_bytes(),
+                    self.now.as_micros()
+                ])?,
+        };
+        Ok(changed > 0)
+    }
+
+    /// Nothing is written for a row of the queue that is not there.
+    fn moved(
+        &self,
+        timer: &DueTimer,
+        row: &ScheduledAction,
+        interrupted: Option<&PastAttempt>,
+    ) -> JobResult<bool> {
+        let found = self.put(timer, row.due_at())?;
+        if found {
+            rows::update(self.connection, row)?;
+            rows::remember(self.connection, &row.id, row.status.generation, interrupted)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Where attempts are recorded.
+pub(super) struct Desk {
+    pub(super) lock: Uuid,
+    pub(super) limits: Limits,
+    pub(super) now: Timestamp,
+    /// What is queued anew is spread over so many.
+    pub(super) shards: u32,
+}
+
+impl Desk {
+    pub(super) fn record_all(
+        &self,
+        connection: &Connection,
+        requests: &[RecordRequest],
+    ) -> JobResult<Vec<Option<Record>>> {
+        let owned: BTreeSet<u32> = timers::owned(connection, self.lock)?;
+        let record = |request: &RecordRequest| match owned.contains(&request.timer.shard_id) {
+            true => self.record_one(connection, request),
+            false => Ok(None),
+        };
+        requests.iter().map(record).collect()
+    }
+
+    fn record_one(
+        &self,
+        connection: &Connection,
+        request: &RecordRequest,
+    ) -> JobResult<Option<Record>> {
+        let id = &request.timer.action_id;
+        let before = match rows::stored(connection, id)? {
+            None => None,
+            Some(stored) => match stored.readable() {
+                Some(row) => Some(row),
+                None => return Ok(None),
+            },
+        };
+        let recorded = record(
+            before.as_ref(),
+            &request.ticket,
+            request.outcome.clone(),
+            request.fresh,
+            &self.limits,
+            self.now,
+        );
+        match (&recorded, &before) {
+            (Record::Written(recorded), Some(before)) => {
+                self.write(connection, request, before, recorded)?;
+            }
+            (Record::Late(late), Some(_)) => {
+                let past = request.past(self.now);
+                rows::remember(connection, id, late.ticket.generation, past.as_ref())?;
+            }
+            (_, None) => {}
+        }
+        Ok(Some(recorded))
+    }
+
+    fn write(
+        &self,
+        connection: &Connection,
+        request: &RecordRequest,
+        before: &ScheduledAction,
+        recorded: &Recorded,
+    ) -> JobResult<()> {
+        let queue = Queue {
+            connection,
+            lock: self.lock,
+            now: self.now,
+        };
+        let row = &recorded.row;
+        // No write by a user moves an action whose attempt is under way.
+        let own = DueTimer {
+            at: before.status.scheduled_at.unwrap_or(request.timer.at),
+            guid: request.ticket.guid,
+            ..request.timer.clone()
+        };
+        queue.put(&own, row.due_at().filter(|_| !recorded.requeue))?;
+        if let Some(at) = row.due_at().filter(|_| recorded.requeue) {
+            changes::enqueue(connection, &row.id, row.guid, at, self.now, self.shards)?;
+        }
+        rows::update(connection, row)?;
+        let generation = row.status.generation;
+        rows::remember(connection, &row.id, generation, recorded.past.as_ref())
+    }
+}

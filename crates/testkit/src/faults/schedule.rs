@@ -1,0 +1,88 @@
+//! One worker's view of scheduled actions.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use pawl_kernel::ports::schedule::{
+    ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest, ScheduleStore,
+};
+use pawl_kernel::ports::store::{DueTimer, StoreResult};
+use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
+use pawl_kernel::time::Timestamp;
+
+use super::store::{FaultyStore, READ, WRITE};
+
+#[async_trait]
+impl ScheduleStore for FaultyStore {
+    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError> {
+        self.pass(WRITE, self.inner.put_action(put, now)).await
+    }
+
+    async fn action(&self, id: &str) -> StoreResult<Option<ScheduledAction>> {
+        self.pass(READ, self.inner.action(id)).await
+    }
+
+    async fn actions(
+        &self,
+        filter: ActionFilter,
+        after: Option<String>,
+        limit: u32,
+    ) -> StoreResult<Vec<ScheduledAction>> {
+        self.pass(READ, self.inner.actions(filter, after, limit))
+            .await
+    }
+
+    async fn delete_action(&self, id: &str) -> StoreResult<bool> {
+        self.pass(WRITE, self.inner.delete_action(id)).await
+    }
+
+    async fn command_action(
+        &self,
+        id: &str,
+        command: ActionCommand,
+        guid: Uuid,
+        now: Timestamp,
+    ) -> Result<ScheduledAction, ActionError> {
+        self.pass(WRITE, self.inner.command_action(id, command, guid, now))
+            .await
+    }
+
+    async fn attempts(
+        &self,
+        id: &str,
+        before: Option<(u64, u64)>,
+        limit: u32,
+    ) -> StoreResult<Vec<(u64, PastAttempt)>> {
+        self.pass(READ, self.inner.attempts(id, before, limit))
+            .await
+    }
+
+    async fn queued_in(&self, id: &str) -> StoreResult<Vec<u32>> {
+        self.pass(READ, self.inner.queued_in(id)).await
+    }
+
+    async fn begin_actions(
+        &self,
+        lock: Uuid,
+        due: Vec<DueTimer>,
+        limits: Limits,
+        now: Timestamp,
+    ) -> StoreResult<Begun> {
+        self.pass(WRITE, self.inner.begin_actions(lock, due, limits, now))
+            .await
+    }
+
+    async fn record_actions(
+        &self,
+        lock: Uuid,
+        requests: Vec<RecordRequest>,
+        limits: Limits,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Option<Record>>> {
+        self.pass(
+            WRITE,
+            self.inner.record_actions(lock, requests, limits, now),
+        )
+        .await
+    }
+}
