@@ -2,7 +2,7 @@
 //! for its end to be written down before anybody could take it for interrupted.
 //!
 //! How: the store puts an attempt's row off by at least `patience` from the moment it began. An attempt has four fifths of
-//! that, counted from the same moment; the rest is for recording. One that would have to begin too late is given back.
+//! that, or the time its action asks for, counted from the same moment; the rest is for recording. One that would have to begin too late is given back.
 
 mod attempt;
 
@@ -156,18 +156,20 @@ impl Runner {
     /// Starts what has a slot. `held_until`: the locks may be somebody else's from then on, and nothing starts.
     pub(crate) fn start(&mut self, held_until: Timestamp) {
         let now = self.parts().now();
-        let patience = self.parts().options.schedule_limits().patience;
+        let limits = self.parts().options.schedule_limits();
         while self.tasks.len() < self.slots() {
             let Some(begun) = self.waiting.pop_front() else {
                 return;
             };
-            let too_late = now.since(begun.at) > patience / 2;
+            let too_late = now.since(begun.at) > limits.patience / 2;
             if too_late || held_until <= now {
                 self.over
                     .push_back(Done::of(begun, Outcome::NotMade, Duration::ZERO));
                 continue;
             }
-            let deadline = begun.at.plus(patience / 5 * 4);
+            let action = &begun.run.row.spec.action;
+            let latest = begun.at.plus(limits.patience_for(action) / 5 * 4);
+            let deadline = now.plus(limits.time_for(action)).min(latest);
             self.tasks
                 .spawn(make(self.control.clone(), begun, deadline));
         }

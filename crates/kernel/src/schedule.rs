@@ -105,6 +105,17 @@ pub struct Limits {
     pub look_again: Duration,
 }
 
+impl Limits {
+    /// An attempt has four fifths of the patience; the rest is for writing down its end.
+    pub fn time_for(&self, action: &Action) -> Duration {
+        action.timeout().unwrap_or(self.patience / 5 * 4)
+    }
+
+    pub fn patience_for(&self, action: &Action) -> Duration {
+        self.patience.max(self.time_for(action) / 4 * 5)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -63,6 +63,7 @@ async fn act(control: &Control, run: &Run, time: Duration) -> Result<(), Problem
             url,
             headers,
             body,
+            ..
         } => {
             // How the answer reads is nobody's concern, so it is not read.
             let config = json!({

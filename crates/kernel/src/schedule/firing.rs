@@ -116,12 +116,13 @@ fn run(
         return Begin::Moved(Box::new(Moved { row, interrupted }));
     };
     let delay = row.spec.policy.retry().delay(row.status.attempts);
+    let patience = limits.patience_for(&row.spec.action);
     let status = &mut row.status;
     status.attempts += 1;
     status.begun += 1;
     status.begun_at = status.begun_at.or(Some(now));
     status.last_planned_at = status.last_planned_at.max(Some(planned_at));
-    status.scheduled_at = Some(now.plus(delay.max(limits.patience)));
+    status.scheduled_at = Some(now.plus(delay.max(patience)));
     let attempt = Attempt {
         ordinal: status.begun,
         number: status.attempts,

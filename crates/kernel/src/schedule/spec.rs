@@ -125,6 +125,8 @@ pub enum Action {
         url: String,
         headers: Map<String, Value>,
         body: Value,
+        /// How long an attempt may take; left out, as long as any other action's.
+        timeout: Option<Duration>,
     },
     StartExecution {
         schema: String,
@@ -161,6 +163,14 @@ impl Action {
         }
     }
 
+    /// How long an attempt may take, if that is not left to the limits.
+    pub const fn timeout(&self) -> Option<Duration> {
+        match self {
+            Self::HttpCallback { timeout, .. } => *timeout,
+            _ => None,
+        }
+    }
+
     fn to_value(&self) -> Value {
         let fields = match self {
             Self::HttpCallback {
@@ -168,7 +178,15 @@ impl Action {
                 url,
                 headers,
                 body,
-            } => json!({"method": method, "url": url, "headers": headers, "body": body}),
+                timeout,
+            } => {
+                let mut fields =
+                    json!({"method": method, "url": url, "headers": headers, "body": body});
+                if let Some(timeout) = timeout {
+                    fields["timeout"] = json!(format_duration(*timeout));
+                }
+                fields
+            }
             Self::StartExecution { schema, input } => json!({"schema": schema, "input": input}),
             Self::RabbitmqPublish {
                 connection,

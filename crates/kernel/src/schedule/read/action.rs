@@ -11,7 +11,7 @@ use crate::schema::codes::{OUT_OF_RANGE, WRONG_TYPE};
 use crate::schema::findings::Findings;
 use crate::schema::read::fields::{Fields, describe};
 
-const CALLBACK_FIELDS: &[&str] = &["method", "url", "headers", "body"];
+const CALLBACK_FIELDS: &[&str] = &["method", "url", "headers", "body", "timeout"];
 const START_FIELDS: &[&str] = &["schema", "input"];
 const PUBLISH_FIELDS: &[&str] = &["connection", "exchange", "routing_key", "message"];
 const MOCK_FIELDS: &[&str] = &["fail_first", "takes"];
@@ -27,6 +27,8 @@ const METHODS: &[(&str, &str)] = &[
 const URL_BYTES_MAX: usize = 8 * 1024;
 const NAME_BYTES_MAX: usize = 255;
 const HEADERS_MAX: usize = 100;
+const CALLBACK_TIMES: RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(300);
 const MOCK_TAKES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3_600);
 
 pub(super) fn read(spec: &Fields<'_>, findings: &mut Findings) -> Option<Action> {
@@ -51,6 +53,7 @@ fn callback(action: &Fields<'_>, findings: &mut Findings) -> Option<Action> {
         url: url?,
         headers,
         body: value(action, "body"),
+        timeout: action.duration("timeout", CALLBACK_TIMES, findings),
     })
 }
 

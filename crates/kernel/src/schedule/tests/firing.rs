@@ -553,3 +553,21 @@ fn a_status_survives_its_column() {
     check(&play);
     assert!(Failure::new("X", "ü".repeat(5_000)).message.chars().count() <= 1_001);
 }
+
+#[test]
+fn a_callback_that_may_take_long_is_not_taken_for_interrupted() {
+    let mut play = Play::of(json!({"once": {"retry": {"max_retries": 1}}}));
+    play.row.spec.action = Action::HttpCallback {
+        method: "POST".into(),
+        url: "https://example.com".into(),
+        headers: Map::new(),
+        body: Value::Null,
+        timeout: Some(Duration::from_secs(60)),
+    };
+    let start = play.row.spec.start_at;
+    let run = play.run(start);
+    assert_eq!(run.row.due_at(), Some(start.plus(Duration::from_secs(75))));
+    let early = start.plus(Duration::from_secs(74));
+    let begin = play.begin_with(Previous::Over, early);
+    assert!(matches!(begin, Begin::NotDue { .. }), "{begin:?}");
+}

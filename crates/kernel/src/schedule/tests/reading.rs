@@ -46,6 +46,7 @@ fn every_kind_survives_its_column() {
     ];
     let actions = [
         json!({"http_callback": {"url": "http://x", "headers": {"X-A": "b"}, "body": [1, "ü"]}}),
+        json!({"http_callback": {"url": "http://x", "timeout": "1m30s"}}),
         json!({"start_execution": {"schema": "order-check", "input": {"a": 1}}}),
         json!({"rabbitmq_publish": {"exchange": "e", "routing_key": "k", "message": "m", "connection": "events"}}),
         json!({"mock": {"fail_first": 2, "takes": "10ms"}}),
@@ -82,7 +83,7 @@ fn all_problems_are_said_at_once() {
         "spec": {
             "start_at": "2026-06-01T11:49:59Z", "deadline": "2026-05-01T00:00:00Z", "what": 1,
             "policy": {"cron": {"expr": "* * *", "timezone": "Europe/Berln", "overlap": "no"}},
-            "action": {"http_callback": {"url": "ftp://x", "method": "BREW", "headers": {"a b": 1}}}
+            "action": {"http_callback": {"url": "ftp://x", "method": "BREW", "headers": {"a b": 1}, "timeout": "1h"}}
         },
         "overide": "none"
     }));
@@ -95,6 +96,7 @@ fn all_problems_are_said_at_once() {
         "/spec/action/http_callback/method UNKNOWN_CHOICE",
         "/spec/action/http_callback/url BAD_URL",
         "/spec/action/http_callback/headers/a b BAD_HEADER",
+        "/spec/action/http_callback/timeout OUT_OF_RANGE",
         "/spec/action/http_callback/headers/a b WRONG_TYPE",
         "/spec/deadline DEADLINE_BEFORE_START",
         "/spec/start_at START_TOO_OLD",
