@@ -50,6 +50,14 @@ impl std::ops::Deref for Parts {
 }
 
 impl Parts {
+    /// What `secrets` holds in expressions.
+    pub(crate) fn secrets(&self) -> serde_json::Map<String, serde_json::Value> {
+        let secrets = self.options.secrets.iter();
+        secrets
+            .map(|(name, value)| (name.clone(), value.clone().into()))
+            .collect()
+    }
+
     pub fn new(
         store: Arc<dyn Store>,
         queue: Arc<dyn Queue>,

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`read`] | whether a spec on the wire is one, with every problem at once |
 //! | [`spec`] | what is wanted: when, how often, what |
+//! | [`headers`] | how a callback's headers name secrets |
 //! | [`cron`] | which moments a cron line means in a time zone |
 //! | [`calendar`] | the next planned time, what to do about missed ones, the preview |
 //! | [`status`] | what has become of it so far |
@@ -21,6 +22,7 @@ pub mod codes;
 pub mod control;
 pub mod cron;
 pub mod firing;
+pub mod headers;
 mod plan;
 pub mod put;
 pub mod read;

@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::node::{NodeCall, NodeError};
 use pawl_kernel::ports::store::{ExecutionFilter, StoreError};
+use pawl_kernel::schedule::headers;
 use pawl_kernel::schedule::{Action, Failure, Outcome, Overlap, Run};
 use pawl_kernel::time::{Timestamp, format_duration};
 use serde_json::{Map, Value, json};
@@ -65,6 +66,8 @@ async fn act(control: &Control, run: &Run, time: Duration) -> Result<(), Problem
             body,
             ..
         } => {
+            let headers = headers::render(headers, &control.parts().secrets())
+                .map_err(|error| Problem::new(error.code.as_str(), error.message))?;
             // How the answer reads is nobody's concern, so it is not read.
             let config = json!({
                 "method": method, "url": url, "headers": headers, "body": body, "response": "base64",

@@ -143,13 +143,7 @@ impl Pass {
     fn render(&mut self, node: &Node) -> Result<Value, NodeError> {
         let (id, seq) = (self.id_text.clone(), self.seq() + 1);
         if !node.pure {
-            let secrets: Map<String, Value> = self
-                .parts
-                .options
-                .secrets
-                .iter()
-                .map(|(name, value)| (name.clone(), value.clone().into()))
-                .collect();
+            let secrets = self.parts.secrets();
             self.context
                 .roots_mut()
                 .insert("secrets".into(), Value::Object(secrets));

@@ -30,7 +30,7 @@ pub fn next_after(spec: &Spec, after: Timestamp) -> Option<Timestamp> {
         Policy::Periodic { period, .. } => next_in_phase(spec.start_at, *period, after),
         Policy::Cron { cron, .. } => cron.next_after(after),
     };
-    next.filter(|at| spec.deadline.is_none_or(|deadline| *at <= deadline))
+    next.filter(|at| spec.deadline.is_none_or(|deadline| *at < deadline))
 }
 
 /// `start + n × period`: a firing that was late does not push the others.
@@ -49,9 +49,12 @@ fn next_in_phase(start: Timestamp, period: Duration, after: Timestamp) -> Option
 
 /// The next planned times of an action, the soonest first: what is due or to come, without retries.
 pub fn preview(spec: &Spec, status: &Status, count: usize) -> Vec<Timestamp> {
-    let next = match status.planned_at {
-        Some(planned) if status.is_under_way() => next_after(spec, planned),
-        planned => planned,
+    // One that waits in line is yet to come; one that was run out of turn replaces the only one of its kind.
+    let next = match (status.planned_at, spec.policy.repeat()) {
+        (Some(_), None) if status.attempts > 0 => None,
+        (Some(planned), Some(_)) if status.attempts > 0 => next_after(spec, planned),
+        (planned, None) => return planned.into_iter().take(count).collect(),
+        (planned, Some(_)) => planned,
     };
     firings(spec, next).take(count).collect()
 }

@@ -9,6 +9,7 @@ pub const BAD_ID: &str = "BAD_ID";
 pub const NEVER_FIRES: &str = "NEVER_FIRES";
 pub const START_TOO_OLD: &str = "START_TOO_OLD";
 pub const DEADLINE_BEFORE_START: &str = "DEADLINE_BEFORE_START";
+pub const DEADLINE_OVER: &str = "DEADLINE_OVER";
 pub const NOT_ONE_CHOICE: &str = "NOT_ONE_CHOICE";
 
 /// What each code means, for the documentation.
@@ -34,6 +35,7 @@ pub const CODES: &[(&str, &str)] = &[
         DEADLINE_BEFORE_START,
         "The deadline is over before the start.",
     ),
+    (DEADLINE_OVER, "The deadline is in the past."),
     (
         NOT_ONE_CHOICE,
         "Exactly one of several fields is wanted, and there are none or more.",

@@ -150,12 +150,13 @@ impl Line {
         ] {
             check_field(field, name, words)?;
         }
+        check_last_weekday(weekday)?;
         let parser = CronParser::builder()
             .seconds(Seconds::Optional)
             .year(Year::Disallowed)
             .build();
         let pattern = parser
-            .parse(&written_out)
+            .parse(&sunday_as_zero(&fields))
             .map_err(|problem| format!("`{expr}`: {problem}"))?;
         let hours = if hour.contains('*') {
             Hours::Every
@@ -217,6 +218,28 @@ fn check_field(field: &str, name: &str, words: &[&str]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// `L` alone would match no day: the last what?
+fn check_last_weekday(weekday: &str) -> Result<(), String> {
+    match weekday.split(',').any(|piece| piece == "L") {
+        true => Err("`L` in the weekday field needs a day, like `5L` for the last Friday".into()),
+        false => Ok(()),
+    }
+}
+
+/// Sunday is 0 or 7; together with `L` the crate knows only the first.
+fn sunday_as_zero(fields: &[&str]) -> String {
+    let mut fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+    if let Some(weekday) = fields.last_mut() {
+        let pieces = weekday.split(',').map(|piece| match piece {
+            "7L" => "0L",
+            "7#L" => "0#L",
+            other => other,
+        });
+        *weekday = pieces.collect::<Vec<_>>().join(",");
+    }
+    fields.join(" ")
 }
 
 /// A time zone and the name it was asked for by.

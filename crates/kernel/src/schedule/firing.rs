@@ -79,6 +79,7 @@ pub fn begin(
     }
     let mut row = row.clone();
     let interrupted = row.status.end(Ended::Interrupted, now);
+    row.status.interruptions += u32::from(interrupted.is_some());
     match decide(&mut row, previous, limits, now) {
         Go::Begin { cancel_previous } => run(row, cancel_previous, interrupted, limits, now),
         Go::Later => Begin::Moved(Box::new(Moved { row, interrupted })),
@@ -87,7 +88,7 @@ pub fn begin(
 
 fn decide(row: &mut ScheduledAction, previous: Previous, limits: &Limits, now: Timestamp) -> Go {
     let (spec, status) = (&row.spec, &mut row.status);
-    if spec.deadline.is_some_and(|deadline| deadline < now) {
+    if spec.deadline.is_some_and(|deadline| deadline <= now) {
         status.finish(Ending::Deadline, now);
         return Go::Later;
     }
@@ -238,7 +239,7 @@ fn retry(row: &mut ScheduledAction, limits: &Limits, now: Timestamp) {
     if plan::is_given_up(spec, status, at) {
         return plan::over(spec, status, false, limits, now);
     }
-    if spec.deadline.is_some_and(|deadline| deadline < at) {
+    if spec.deadline.is_some_and(|deadline| deadline <= at) {
         return status.finish(Ending::Deadline, now);
     }
     status.scheduled_at = Some(at);

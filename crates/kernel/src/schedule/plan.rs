@@ -34,6 +34,7 @@ pub(super) fn put_down(spec: &Spec, status: &mut Status, at: Option<Timestamp>, 
     status.scheduled_at = Some(at);
     status.begun_at = None;
     status.attempts = 0;
+    status.interruptions = 0;
 }
 
 /// A firing is over: it succeeded, or nobody will try it again.
@@ -53,10 +54,15 @@ pub(super) fn over(
         return status.finish(ending, now);
     };
     let begun_at = status.begun_at.unwrap_or(now);
+    let missed_until = status.behind_until.unwrap_or(begun_at);
     let next = next_after(spec, passed(status, None));
     put_down(spec, status, next, now);
-    // Due before this one began: missed, not met. That is decided when it begins.
-    let Some(met) = next.filter(|at| begun_at < *at && *at <= now) else {
+    // Due before the backlog was met, or before this one began: missed, not met. That is decided when it begins.
+    let Some(next) = next.filter(|at| missed_until < *at) else {
+        return;
+    };
+    status.behind_until = None;
+    let Some(met) = Some(next).filter(|at| *at <= now) else {
         return;
     };
     if repeat.overlap == Overlap::Skip {
@@ -85,6 +91,7 @@ pub(super) fn leave_out(
         reason,
     });
     let next = next_after(spec, passed(status, Some(now)));
+    status.behind_until = None;
     put_down(spec, status, next, now);
 }
 
@@ -107,7 +114,8 @@ pub(super) fn is_given_up(spec: &Spec, status: &Status, at: Timestamp) -> bool {
             .and_then(|planned| next_after(spec, planned));
         next.is_some_and(|next| next <= at)
     };
-    !spec.policy.retry().allows(status.attempts) || replaced()
+    let retry = spec.policy.retry();
+    !retry.allows(status.attempts, status.interruptions) || replaced()
 }
 
 /// A new firing is due. Which, and may it begin?
@@ -187,6 +195,10 @@ fn choose(spec: &Spec, status: &mut Status, limits: &Limits, now: Timestamp) -> 
             until: before(picked),
             reason: SkipReason::CatchUp,
         });
+    }
+    let is_behind = next_after(spec, picked).is_some_and(|next| next <= now);
+    if is_behind && status.behind_until.is_none() {
+        status.behind_until = Some(now);
     }
     put_down(spec, status, Some(picked), now);
     true

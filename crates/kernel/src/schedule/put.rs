@@ -16,7 +16,7 @@ pub enum Override {
     /// Refuse.
     #[default]
     None,
-    /// Keep its status and its next time; the new spec counts from the firing after that.
+    /// Keep its status and its next time. A firing that is under way goes on with the new spec, under its old key.
     MetaAndSpecOnly,
     /// As if there were none.
     All,
@@ -81,9 +81,9 @@ fn new_status(spec: &Spec, replaced: Option<&ScheduledAction>, now: Timestamp) -
     status
 }
 
-/// The time in milliseconds: an id that was deleted and is used again must not find its old firings done.
+/// The time in microseconds: an id that was deleted and is used again must not find its old firings done.
 fn generation(replaced: Option<&ScheduledAction>, now: Timestamp) -> u64 {
-    let millis = u64::try_from(now.as_micros() / 1_000).unwrap_or(0);
+    let micros = u64::try_from(now.as_micros()).unwrap_or(0);
     let next = replaced.map_or(1, |row| row.status.generation.saturating_add(1));
-    millis.max(next)
+    micros.max(next)
 }

@@ -180,6 +180,9 @@ fn checked_spec(
         if author != Author::Engine && kept_start != Some(times.start_at) {
             check_age(times.start_at, pointer, now, findings);
         }
+        if author != Author::Engine {
+            check_deadline_ahead(times, pointer, now, findings);
+        }
     };
     let spec = spec(value, pointer, kept_start.unwrap_or(now), check, findings)?;
     // A stand-in proves nothing.
@@ -262,6 +265,20 @@ fn check_times(times: &Times, pointer: &str, now: Timestamp, findings: &mut Find
         );
         findings.add(finding.hint("set a later deadline, or null for none"));
     }
+}
+
+/// What is over before it can begin is hardly meant.
+fn check_deadline_ahead(times: &Times, pointer: &str, now: Timestamp, findings: &mut Findings) {
+    let Some(deadline) = times
+        .deadline
+        .filter(|at| *at <= now && *at > times.start_at)
+    else {
+        return;
+    };
+    let message = format!("the deadline {deadline} is over already");
+    let place = join(pointer, "deadline");
+    let finding = Finding::error(codes::DEADLINE_OVER, place, message);
+    findings.add(finding.hint("set a later deadline, or null for none"));
 }
 
 fn check_age(start_at: Timestamp, pointer: &str, now: Timestamp, findings: &mut Findings) {

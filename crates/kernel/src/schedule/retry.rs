@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-/// `min(max, min + scale × backoff^failures)` between tries, at most `1 + max_retries` of them.
+/// So many interruptions of one firing are forgiven: what kills every worker that tries it must end some time.
+pub const INTERRUPTIONS_MAX: u32 = 5;
+
+/// `min(max, min + scale × backoff^failures)` between tries, at most `1 + max_retries` of them and those that were
+/// interrupted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
     pub max_retries: u32,
@@ -42,8 +46,9 @@ impl Retry {
         Duration::from_micros((seconds * 1e6).round() as u64)
     }
 
-    /// May there be another attempt after so many?
-    pub fn allows(&self, attempts: u32) -> bool {
-        attempts <= self.max_retries
+    /// May there be another attempt after so many, some of which were interrupted?
+    pub fn allows(&self, attempts: u32, interruptions: u32) -> bool {
+        let failures = attempts.saturating_sub(interruptions);
+        failures <= self.max_retries && interruptions <= INTERRUPTIONS_MAX
     }
 }

@@ -14,7 +14,7 @@ use crate::time::{Timestamp, format_duration};
 pub struct Spec {
     /// The first firing of `once` and `periodic`; a cron line fires at it or after.
     pub start_at: Timestamp,
-    /// Nothing begins after it.
+    /// Nothing begins at it or after.
     pub deadline: Option<Timestamp>,
     pub policy: Policy,
     pub action: Action,

@@ -22,6 +22,12 @@ pub struct Status {
     pub begun_at: Option<Timestamp>,
     /// Attempts begun at this firing.
     pub attempts: u32,
+    /// Those of them that were interrupted. They use up no retries: nobody knows whether anything was tried at all.
+    #[serde(default)]
+    pub interruptions: u32,
+    /// Firings planned up to this moment were missed; later ones met others under way, and are subject to `overlap`.
+    #[serde(default, with = "optional_moment")]
+    pub behind_until: Option<Timestamp>,
     /// Attempts begun in this generation. Those that are neither counted below nor `current` were given back.
     pub begun: u64,
     pub successful: u64,
@@ -55,6 +61,8 @@ impl Status {
             planned_at: None,
             begun_at: None,
             attempts: 0,
+            interruptions: 0,
+            behind_until: None,
             begun: 0,
             successful: 0,
             failed: 0,
@@ -84,7 +92,9 @@ impl Status {
         self.scheduled_at = None;
         self.planned_at = None;
         self.begun_at = None;
+        self.behind_until = None;
         self.attempts = 0;
+        self.interruptions = 0;
         self.finished_at = Some(now);
         self.finished = Some(ending);
     }

@@ -128,6 +128,10 @@ fn check_header(headers: &Fields<'_>, name: &str, value: &Value, findings: &mut 
                 .hint("put it in quotes"),
         );
     };
+    if let Err(message) = super::super::headers::check(text) {
+        let finding = headers.error(codes::BAD_HEADER, name, message);
+        findings.add(finding.hint("write it out, or name a secret of the configuration"));
+    }
     if text.chars().any(|c| !(' '..='~').contains(&c) && c != '\t') {
         let message = format!("the value of `{name}` has characters that no header can hold");
         findings.add(
@@ -158,7 +162,7 @@ fn publish(action: &Fields<'_>, findings: &mut Findings) -> Option<Action> {
     action.check_known(PUBLISH_FIELDS, &[], findings);
     let exchange = name(action, "exchange", findings).unwrap_or_default();
     let routing_key = name(action, "routing_key", findings).unwrap_or_default();
-    if exchange.is_empty() && routing_key.is_empty() && !action.has("exchange") {
+    if exchange.is_empty() && routing_key.is_empty() {
         missing(
             action,
             "exchange",

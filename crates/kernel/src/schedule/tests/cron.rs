@@ -349,3 +349,25 @@ fn the_preview_stops_at_the_deadline() {
     assert_eq!(preview(&row.spec, &row.status, 2), hours[..2]);
     assert_eq!(firings(&row.spec, None).count(), 0);
 }
+
+#[test]
+fn the_last_sunday_has_two_numbers() {
+    let zero = Cron::parse("0 0 * * 0L", "UTC").unwrap();
+    let seven = Cron::parse("0 0 * * 7L", "UTC").unwrap();
+    let mut now = at("2026-01-01T00:00:00Z");
+    for _ in 0..24 {
+        let next = zero.next_after(now).unwrap();
+        assert_eq!(seven.next_after(now), Some(next));
+        now = next;
+    }
+    let both = Cron::parse("0 0 15 * 7L", "UTC").unwrap();
+    assert_eq!(
+        both.next_after(at("2026-06-16T00:00:00Z")),
+        Some(at("2026-06-28T00:00:00Z"))
+    );
+    assert!(
+        Cron::parse("0 0 * * L", "UTC")
+            .unwrap_err()
+            .contains("needs a day")
+    );
+}

@@ -173,13 +173,13 @@ fn an_interrupted_attempt_is_found_and_counted() {
         ),
         "counted as interrupted"
     );
-    // The last try is lost too.
-    play.moved(after(30));
+    // The next is lost too: there is another, with all the retries that failures may have.
+    let third = play.run(after(30));
     let status = &play.row.status;
-    assert_eq!(
-        (status.interrupted, status.finished),
-        (2, Some(Ending::OutOfRetries))
-    );
+    assert_eq!((status.interrupted, status.finished), (2, None));
+    let failure = Outcome::Failed(Failure::new("X", "no"));
+    play.record(&third.ticket, failure, after(31));
+    assert_eq!(play.row.status.finished, None);
 }
 
 #[test]
@@ -570,4 +570,84 @@ fn a_callback_that_may_take_long_is_not_taken_for_interrupted() {
     let early = start.plus(Duration::from_secs(74));
     let begin = play.begin_with(Previous::Over, early);
     assert!(matches!(begin, Begin::NotDue { .. }), "{begin:?}");
+}
+
+#[test]
+fn an_interruption_uses_up_no_retries() {
+    let mut play = Play::of(json!({"once": {}}));
+    let mut now = play.row.spec.start_at;
+    let first = play.run(now);
+    now = play.row.due_at().unwrap();
+    let second = play.run(now);
+    assert_eq!(second.key, first.key, "the other side can tell");
+    assert_eq!(second.interrupted.unwrap().ended, Ended::Interrupted);
+    let failure = Outcome::Failed(Failure::new("X", "no"));
+    play.record(&second.ticket, failure, now);
+    let status = &play.row.status;
+    assert_eq!(status.finished, Some(Ending::OutOfRetries));
+    assert_eq!((status.interrupted, status.failed), (1, 1));
+}
+
+#[test]
+fn what_kills_everybody_is_given_up() {
+    let mut play = Play::of(json!({"once": {}}));
+    let mut runs = 0;
+    while let Some(now) = play.row.due_at() {
+        if let Begin::Run(_) = play.begin_with(Previous::Over, now) {
+            runs += 1;
+        }
+    }
+    assert_eq!(runs, 1 + crate::schedule::retry::INTERRUPTIONS_MAX);
+    assert_eq!(play.row.status.finished, Some(Ending::OutOfRetries));
+}
+
+/// The backlog is caught up with; what comes due meanwhile meets what is under way.
+#[test]
+fn catching_up_ends_although_firings_take_longer_than_their_period() {
+    let policy = json!({"periodic": {"period": "5s", "catch_up": "all", "overlap": "skip"}});
+    let mut play = Play::of(policy);
+    let start = play.row.spec.start_at;
+    let mut now = start.plus(seconds(60));
+    let back = now;
+    let mut planned = Vec::new();
+    for _ in 0..30 {
+        now = now.max(play.row.due_at().unwrap());
+        let run = play.run(now);
+        planned.push(run.attempt.planned_at);
+        now = now.plus(seconds(7));
+        play.record(&run.ticket, Outcome::Success, now);
+    }
+    let missed = planned.iter().filter(|at| **at <= back).count();
+    assert_eq!(missed, 13, "the start and the twelve periods after it");
+    let behind = now.since(*planned.last().unwrap());
+    assert!(behind <= seconds(10), "still {behind:?} behind");
+}
+
+#[test]
+fn what_is_planned_for_the_deadline_does_not_happen() {
+    let start = noon();
+    let policy = json!({"periodic": {"period": "5s"}});
+    let mut play = Play::of(policy).until(start.plus(seconds(10)));
+    for at in [0, 5] {
+        let now = start.plus(seconds(at));
+        let run = play.run(now);
+        play.record(&run.ticket, Outcome::Success, now);
+    }
+    assert_eq!(play.row.status.finished, Some(Ending::Deadline));
+}
+
+#[test]
+fn a_preview_shows_what_is_yet_to_come() {
+    let preview = |row: &ScheduledAction| calendar::preview(&row.spec, &row.status, 3);
+    let mut play = Play::of(json!({"once": {}}));
+    let early = noon().minus(seconds(60));
+    assert_eq!(preview(&play.row), [noon()]);
+    play.row = run_now(&play.row, guid(7), early).unwrap();
+    assert_eq!(
+        preview(&play.row),
+        [early],
+        "instead of the time planned first"
+    );
+    play.run(early);
+    assert_eq!(preview(&play.row), []);
 }

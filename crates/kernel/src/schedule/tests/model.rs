@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::schedule::calendar::next_after;
+use crate::schedule::retry::INTERRUPTIONS_MAX;
 
 const SEEDS: u64 = 2_000;
 const STEPS: usize = 60;
@@ -45,6 +46,7 @@ struct Ledger {
     consecutive: u64,
     /// Attempts of each planned time that were not given back.
     made: BTreeMap<Timestamp, u32>,
+    cut_off: BTreeMap<Timestamp, u32>,
     succeeded: Vec<Timestamp>,
     latest: Option<Timestamp>,
     most_attempts: u32,
@@ -171,6 +173,10 @@ impl World {
             Previous::Over
         };
         let before = self.row.clone();
+        let is_due = guid == before.guid && before.due_at().is_some_and(|due| due <= self.now);
+        if let Some(current) = before.status.current.as_ref().filter(|_| is_due) {
+            *self.ledger.cut_off.entry(current.planned_at).or_default() += 1;
+        }
         let row = match begin(Some(&before), guid, previous, &self.limits, self.now) {
             Begin::Run(run) => {
                 self.begun(&before, &run);
@@ -214,7 +220,7 @@ impl World {
             run.row
                 .spec
                 .deadline
-                .is_none_or(|deadline| self.now <= deadline)
+                .is_none_or(|deadline| self.now < deadline)
         );
         assert!(
             !self.ledger.succeeded.contains(&planned),
@@ -223,7 +229,12 @@ impl World {
         assert_eq!(run.key, run.row.key(planned));
         let made = self.ledger.made.entry(planned).or_default();
         *made += 1;
-        assert!(*made <= self.ledger.most_attempts, "{made} attempts");
+        let cut_off = self.ledger.cut_off.get(&planned).copied().unwrap_or(0);
+        assert!(cut_off <= INTERRUPTIONS_MAX, "{cut_off} interruptions");
+        assert!(
+            *made - cut_off <= self.ledger.most_attempts,
+            "{made} attempts"
+        );
         assert_eq!(*made, run.attempt.number);
         self.ledger.begun += 1;
         self.ledger.latest = Some(planned);

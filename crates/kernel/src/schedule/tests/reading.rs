@@ -290,7 +290,7 @@ fn times_that_are_none() {
     assert!(
         read(once(
             "2026-06-01T11:50:00Z",
-            json!("2026-06-01T13:00:00+01:00")
+            json!("2026-06-01T13:00:01+01:00")
         ))
         .is_ok()
     );
@@ -370,5 +370,43 @@ fn delays_follow_the_formula() {
         ..retry
     };
     assert_eq!(flat.delay(u32::MAX), seconds(1));
-    assert!(retry.allows(9) && !retry.allows(10));
+    assert!(retry.allows(9, 0) && !retry.allows(10, 0));
+}
+
+#[test]
+fn headers_may_name_secrets_and_nothing_else() {
+    let with_header = |value: &str| {
+        let action =
+            json!({"http_callback": {"url": "https://x", "headers": {"Authorization": value}}});
+        read(with(json!({"once": {}}), action))
+    };
+    let spec = with_header("Bearer {{secrets.token}}").unwrap().spec;
+    let Action::HttpCallback { headers, .. } = &spec.action else {
+        panic!()
+    };
+    let secrets = Map::from_iter([("token".to_owned(), json!("t0ps3cret"))]);
+    let sent = headers::render(headers, &secrets).unwrap();
+    assert_eq!(sent["Authorization"], "Bearer t0ps3cret");
+    assert!(headers::render(headers, &Map::new()).is_err());
+    for bad in ["{{input.x}}", "{{secrets.", "{{env.HOME}} {{secrets.a}}"] {
+        let found = with_header(bad).unwrap_err();
+        assert_eq!(found[0].code, "BAD_HEADER", "{bad}");
+    }
+}
+
+#[test]
+fn a_deadline_that_is_over_is_refused() {
+    let now = Timestamp::parse("2026-06-01T12:00:00Z").unwrap();
+    let body = json!({"spec": {"start_at": "2026-06-01T11:52:00Z", "deadline": "2026-06-01T11:59:00Z",
+        "policy": {"once": {}}, "action": callback()}});
+    let author = Author::User { kept_start: None };
+    let found = read_request(&body, author, now).unwrap_err();
+    assert_eq!(found[0].code, "DEADLINE_OVER");
+}
+
+#[test]
+fn a_message_goes_somewhere() {
+    let action = json!({"rabbitmq_publish": {"exchange": "", "message": 1}});
+    let found = read(with(json!({"once": {}}), action)).unwrap_err();
+    assert_eq!(found[0].code, "MISSING_FIELD");
 }
