@@ -25,7 +25,7 @@ pub use requeue::Requeued;
 pub use schedule::ScheduleError;
 pub use start::{StartRequest, Started};
 pub use triggers::{
-    check_triggers, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
+    TriggerKeeper, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
 };
 
 #[derive(Clone)]

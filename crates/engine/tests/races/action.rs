@@ -451,7 +451,9 @@ both! {
             found[0].code
         };
         assert_eq!(refused("mocked", plain(later(world, 0))).await, "UNKNOWN_CHOICE");
-        assert_eq!(refused("cron:x:0", plain(later(world, 0))).await, "BAD_ID");
+        assert_eq!(refused("not:mine", plain(later(world, 0))).await, "BAD_ID");
+        let error = crew.control.put_action("cron:x:0", &plain(later(world, 0)), "test").await.unwrap_err();
+        assert!(error.to_string().contains("trigger"), "{error}");
         let error = crew.control.delete_action("cron:x:0").await.unwrap_err();
         assert!(error.to_string().contains("trigger"), "{error}");
     }
