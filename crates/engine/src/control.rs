@@ -22,6 +22,7 @@ use crate::worker::Handle;
 
 pub use branch::{ForkRequest, RetryRequest};
 pub use requeue::Requeued;
+pub(crate) use schedule::OWN_PREFIX;
 pub use schedule::ScheduleError;
 pub use start::{StartRequest, Started};
 pub use triggers::{

@@ -36,7 +36,7 @@ pub(super) async fn put(
     ActionText(text): ActionText,
 ) -> ApiResult {
     let (id, body) = (path.get("id"), read(text.text, text.format).await?);
-    let replaced = may_replace(&body) && state.store().action(&known_id(&path)?).await?.is_some();
+    let replaced = may_replace(&body) && exists(&state, id).await?;
     let written = state.control.put_action(id, &body, &identity.created_by);
     let shown = shown(&state, &written.await?);
     if replaced {
@@ -47,6 +47,13 @@ pub(super) async fn put(
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
+}
+
+async fn exists(state: &ApiState, id: &str) -> ApiResult<bool> {
+    match id.parse::<ActionId>() {
+        Ok(id) => Ok(state.store().action(&id.0).await?.is_some()),
+        Err(()) => Ok(false),
+    }
 }
 
 /// Without an override only a new action can be written, and there is nothing to look for.

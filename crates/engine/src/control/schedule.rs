@@ -16,7 +16,7 @@ use crate::parts::Parts;
 /// Planned times that a preview shows at most.
 const PREVIEW_MAX: usize = 1_000;
 /// How an id of an action begins that belongs to the engine; users cannot write such ids.
-pub(super) const OWN_PREFIX: &str = "cron:";
+pub(crate) const OWN_PREFIX: &str = "cron:";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
