@@ -33,7 +33,7 @@ mod retention;
 mod schedule;
 #[path = "api/schemas.rs"]
 mod schemas;
-#[path = "api/triggers.rs"]
-mod triggers;
 #[path = "api/server.rs"]
 mod server;
+#[path = "api/triggers.rs"]
+mod triggers;

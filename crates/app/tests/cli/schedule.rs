@@ -38,7 +38,8 @@ fn until(dev: &Dev, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
             return body;
         }
         assert!(Instant::now() < deadline, "{path}: {status} {body}");
-        std::thread::sleep(Duration::from_millis(20));
+        // Nothing tells us: look again soon.
+        std::thread::park_timeout(Duration::from_millis(20));
     }
 }
 
