@@ -29,6 +29,7 @@ mod query;
 mod quotas;
 mod retention;
 mod routes;
+mod schedule;
 mod schemas;
 mod serve;
 mod waiting;

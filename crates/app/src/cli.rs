@@ -18,6 +18,7 @@ mod local;
 mod node_types;
 mod quotas;
 mod run;
+mod schedule;
 mod schemas;
 mod signals;
 mod source;
@@ -85,6 +86,9 @@ enum Command {
     /// Executions of a running Pawl.
     #[command(subcommand, visible_alias = "execution")]
     Executions(Box<executions::ExecutionCommand>),
+    /// Scheduled actions: what is to be done later, once or again and again.
+    #[command(subcommand, visible_alias = "schedules")]
+    Schedule(schedule::ScheduleCommand),
     /// Find executions that nothing will move, and repair them.
     Doctor(doctor::DoctorArgs),
     /// Remove what is past its retention now, instead of within the hour.
@@ -184,6 +188,7 @@ async fn dispatch(command: Command, common: &Common) -> Done {
         Command::Validate(args) => validate::validate(args, common),
         Command::Schema(command) => schemas::schema(command, common).await,
         Command::Executions(command) => executions::execution(*command, common).await,
+        Command::Schedule(command) => schedule::schedule(command, common).await,
         Command::Doctor(args) => doctor::doctor(args, common).await,
         Command::Gc(args) => gc::gc(args, common).await,
         Command::Dlq(command) => dlq::letter(command, common).await,

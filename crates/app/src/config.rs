@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub struct Config {
     pub data: Option<PathBuf>,
     pub env: EnvSection,
     pub engine: EngineSection,
+    pub timers: TimersSection,
     pub limits: LimitsSection,
     pub http: HttpSection,
     pub database: DatabaseSection,
@@ -45,6 +47,78 @@ pub struct EngineSection {
     pub max_recoveries: Option<u32>,
     pub sweep_after: Option<DurationText>,
     pub grace: Option<DurationText>,
+}
+
+/// Sleeps and scheduled actions.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimersSection {
+    /// What the queues of timers are split into; workers share them out.
+    pub shards: Option<u32>,
+    /// The shards of a worker that has been silent for so long are somebody else's. An attempt has four fifths of it.
+    pub lock_free_after: Option<DurationText>,
+    /// Timers fired each second of those that were overdue when the worker came.
+    pub catch_up_rate: Option<u32>,
+    /// Attempts of scheduled actions made at once.
+    pub action_slots: Option<usize>,
+    /// How many missed firings `catch_up: all` makes up for.
+    pub catch_up_max: Option<u32>,
+    /// How late a firing may be under `catch_up: none`.
+    pub grace: Option<DurationText>,
+    /// For tests: users may write actions that only pretend.
+    pub allow_mock: bool,
+}
+
+impl TimersSection {
+    /// What would make timers useless rather than slow.
+    fn rules(&self) -> [(&'static str, bool); 5] {
+        let within = |value: Option<u64>, range: RangeInclusive<u64>| {
+            value.is_none_or(|value| range.contains(&value))
+        };
+        let lock = self.lock_free_after.map(|text| text.0.as_millis() as u64);
+        [
+            (
+                "timers.shards must be between 1 and 1024",
+                within(self.shards.map(u64::from), 1..=1_024),
+            ),
+            (
+                "timers.lock_free_after must be between 1s and 10m",
+                within(lock, 1_000..=600_000),
+            ),
+            (
+                "timers.catch_up_rate must be 1 or more",
+                self.catch_up_rate != Some(0),
+            ),
+            (
+                "timers.action_slots must be between 1 and 10000",
+                within(self.action_slots.map(|slots| slots as u64), 1..=10_000),
+            ),
+            (
+                "timers.catch_up_max must be between 1 and 100000",
+                within(self.catch_up_max.map(u64::from), 1..=100_000),
+            ),
+        ]
+    }
+
+    /// What is not said stays in proportion to what is.
+    fn apply(&self, options: pawl_engine::Options) -> pawl_engine::Options {
+        let lock = self.lock_free_after.map(|text| text.0);
+        let usual = options.schedule.clone();
+        pawl_engine::Options {
+            timer_shards: self.shards.unwrap_or(options.timer_shards),
+            shard_lock: lock.unwrap_or(options.shard_lock),
+            catch_up_rate: self.catch_up_rate.unwrap_or(options.catch_up_rate),
+            action_slots: self.action_slots.unwrap_or(options.action_slots),
+            allow_mock: self.allow_mock,
+            schedule: pawl_kernel::schedule::Limits {
+                patience: lock.unwrap_or(usual.patience),
+                grace: self.grace.map_or(usual.grace, |text| text.0),
+                catch_up_max: self.catch_up_max.unwrap_or(usual.catch_up_max),
+                ..usual
+            },
+            ..options
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -292,7 +366,8 @@ impl Config {
                 seconds(engine.sweep_after).is_none_or(|after| after >= 1.0),
             ),
         ];
-        match rules.iter().find(|(_, holds)| !holds) {
+        let timers = self.timers.rules();
+        match rules.iter().chain(&timers).find(|(_, holds)| !holds) {
             Some((rule, _)) => Err((*rule).to_owned()),
             None => self.quotas.all().map(drop),
         }
@@ -322,7 +397,7 @@ impl Config {
         payload.output_bytes = self.limits.step_output.unwrap_or(payload.output_bytes);
         payload.context_bytes = self.limits.context.unwrap_or(payload.context_bytes);
         let lease = engine.lease.map_or(defaults.lease, |text| text.0);
-        let defaults = defaults.with_lease(lease);
+        let defaults = self.timers.apply(defaults.with_lease(lease));
         pawl_engine::Options {
             slots: engine.slots.unwrap_or(defaults.slots).max(1),
             max_recoveries: engine.max_recoveries.unwrap_or(defaults.max_recoveries),
@@ -392,6 +467,43 @@ mod tests {
         ] {
             let config: Config = toml::from_str(&format!("[engine]\n{text}")).unwrap();
             assert!(config.check().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn timers_keep_their_proportions() {
+        let read = |text: &str| {
+            let config: Config = toml::from_str(text).unwrap();
+            config.check().unwrap();
+            config.engine_options()
+        };
+        let seconds = |count| Duration::from_secs(count);
+        let usual = read("");
+        assert_eq!((usual.timer_shards, usual.shard_lock), (16, seconds(10)));
+        assert!(!usual.allow_mock);
+        let short = read("[engine]\nlease = \"6s\"");
+        assert_eq!(short.schedule_limits().patience, seconds(6));
+        let set = read(
+            "[timers]\nshards = 4\nlock_free_after = \"3s\"\ncatch_up_rate = 50\naction_slots = 8\n\
+             catch_up_max = 7\ngrace = \"5s\"\nallow_mock = true",
+        );
+        assert_eq!((set.timer_shards, set.shard_lock), (4, seconds(3)));
+        assert_eq!((set.catch_up_rate, set.action_slots), (50, 8));
+        let limits = set.schedule_limits();
+        assert_eq!((limits.patience, limits.grace), (seconds(3), seconds(5)));
+        assert_eq!((limits.catch_up_max, set.allow_mock), (7, true));
+        for wrong in [
+            "shards = 0",
+            "shards = 5000",
+            "lock_free_after = \"500ms\"",
+            "lock_free_after = \"1h\"",
+            "catch_up_rate = 0",
+            "action_slots = 0",
+            "catch_up_max = 0",
+        ] {
+            let config: Config = toml::from_str(&format!("[timers]\n{wrong}")).unwrap();
+            let name = wrong.split(' ').next().unwrap();
+            assert!(config.check().unwrap_err().contains(name), "{wrong}");
         }
     }
 

@@ -71,7 +71,11 @@ impl Embedded {
         registry: Arc<Registry>,
         options: Options,
     ) -> Result<Self, WiringError> {
-        let store = Arc::new(SqliteStore::open(data, pawl_sqlite::Options::default())?);
+        let database = pawl_sqlite::Options {
+            timer_shards: options.timer_shards,
+            ..pawl_sqlite::Options::default()
+        };
+        let store = Arc::new(SqliteStore::open(data, database)?);
         let clock = Arc::new(SystemClock);
         let cleared = store.clear_leases(clock.now()).await?;
         if cleared > 0 {
@@ -140,6 +144,15 @@ pub(crate) fn check_secrets() -> Result<(), WiringError> {
 
 /// The node types of this binary. `loopback`: `dev` and `run` may call services on this machine.
 pub fn registry(config: &Config, loopback: bool) -> Result<Registry, WiringError> {
+    registry_beside(None, config, loopback)
+}
+
+/// As [`registry`], in a process with a broker of its own at this address.
+fn registry_beside(
+    own_broker: Option<&str>,
+    config: &Config,
+    loopback: bool,
+) -> Result<Registry, WiringError> {
     let mut policy = AddressPolicy {
         allow_loopback: loopback,
         allow_private: config.http.allow_private,
@@ -153,7 +166,7 @@ pub fn registry(config: &Config, loopback: bool) -> Result<Registry, WiringError
         })?;
         policy.allow.push(range);
     }
-    let brokers = Arc::new(ConfiguredBrokers::new(config)?);
+    let brokers = Arc::new(ConfiguredBrokers::new(config, own_broker)?);
     let environment = Environment::new(policy, HttpLimits::default()).with_brokers(brokers);
     Ok(pawl_nodes::registry(&environment))
 }

@@ -29,7 +29,11 @@ mod operations;
 mod quotas;
 #[path = "api/retention.rs"]
 mod retention;
+#[path = "api/schedule.rs"]
+mod schedule;
 #[path = "api/schemas.rs"]
 mod schemas;
 #[path = "api/server.rs"]
 mod server;
+#[path = "api/triggers.rs"]
+mod triggers;

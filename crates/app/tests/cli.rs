@@ -20,6 +20,8 @@ mod log;
 mod quotas;
 #[path = "cli/run.rs"]
 mod run;
+#[path = "cli/schedule.rs"]
+mod schedule;
 #[path = "cli/settings.rs"]
 mod settings;
 #[path = "cli/support.rs"]

@@ -26,6 +26,8 @@ mod outages;
 mod pace;
 #[path = "cluster/process.rs"]
 mod process;
+#[path = "cluster/schedule.rs"]
+mod schedule;
 #[path = "cluster/sharing.rs"]
 mod sharing;
 #[path = "cluster/site.rs"]

@@ -357,6 +357,15 @@ fn validation_codes_are_fresh() {
     check_region("docs/errors.md", "validation-codes", &table);
 }
 
+#[test]
+fn codes_of_scheduled_actions_are_fresh() {
+    let mut table = String::from("| code | what is wrong |\n|---|---|\n");
+    for (code, meaning) in pawl_kernel::schedule::codes::CODES {
+        writeln!(table, "| `{code}` | {} |", cell(meaning)).unwrap();
+    }
+    check_region("docs/errors.md", "schedule-codes", &table);
+}
+
 /// The codes in the first column of every table of errors.md, table by table.
 fn documented_codes() -> Vec<BTreeSet<String>> {
     let page = std::fs::read_to_string(root().join("docs/errors.md")).unwrap();
@@ -393,7 +402,8 @@ fn error_codes_are_unique_and_complete() {
     let tables = documented_codes();
     assert!(tables.len() >= 4, "errors.md has {} tables", tables.len());
     let by_hand = tables.iter().flatten().map(String::as_str);
-    let generated = schema::CODES.iter().map(|(code, _)| *code);
+    let schedule = pawl_kernel::schedule::codes::CODES;
+    let generated = schema::CODES.iter().chain(schedule).map(|(code, _)| *code);
     let documented: BTreeSet<&str> = by_hand.chain(generated).collect();
     let missing: Vec<String> = codes_in_the_source()
         .into_iter()

@@ -22,10 +22,11 @@ use crate::worker::Handle;
 
 pub use branch::{ForkRequest, RetryRequest};
 pub use requeue::Requeued;
+pub(crate) use schedule::OWN_PREFIX;
 pub use schedule::ScheduleError;
 pub use start::{StartRequest, Started};
 pub use triggers::{
-    check_triggers, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
+    TriggerKeeper, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
 };
 
 #[derive(Clone)]

@@ -22,6 +22,9 @@ pub(super) struct OptionalJson(pub(super) Option<Value>);
 /// A JSON body that must be there.
 pub(super) struct JsonBody(pub(super) Value);
 
+/// The text of a scheduled action: as a schema's, but with the usual limit.
+pub(super) struct ActionText(pub(super) SchemaText);
+
 /// The text of a schema.
 pub(super) struct SchemaText {
     pub(super) text: String,
@@ -73,15 +76,29 @@ impl FromRequest<ApiState> for SchemaText {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &ApiState) -> ApiResult<Self> {
+        Self::read(request, state, state.limits.schema_bytes).await
+    }
+}
+
+impl FromRequest<ApiState> for ActionText {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &ApiState) -> ApiResult<Self> {
+        let text = SchemaText::read(request, state, state.limits.body_bytes).await?;
+        Ok(Self(text))
+    }
+}
+
+impl SchemaText {
+    async fn read(request: Request, state: &ApiState, limit: usize) -> ApiResult<Self> {
         let (parts, body) = request.into_parts();
         let declared = schema_format(&parts.headers)?;
-        let limits = &state.limits;
-        let bytes = read(&parts.headers, body, limits.schema_bytes, limits.body_time).await?;
+        let bytes = read(&parts.headers, body, limit, state.limits.body_time).await?;
         let text = String::from_utf8(bytes.into()).map_err(|_| {
             ApiError::new(
                 StatusCode::BAD_REQUEST,
                 "INVALID_ENCODING",
-                "the schema is not UTF-8",
+                "the body is not UTF-8",
             )
         })?;
         let format = declared.unwrap_or_else(|| sniff(&text));
@@ -176,7 +193,7 @@ fn schema_format(headers: &HeaderMap) -> ApiResult<Option<SchemaFormat>> {
         essence if essence.ends_with("+yaml") => Ok(Some(SchemaFormat::Yaml)),
         essence if is_json(essence) => Ok(Some(SchemaFormat::Json)),
         _ => Err(unsupported(
-            "a schema is sent as `application/json` or `application/yaml`",
+            "the body is sent as `application/json` or `application/yaml`",
         )),
     }
 }

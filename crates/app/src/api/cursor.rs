@@ -19,6 +19,8 @@ pub(super) enum Kind {
     DeadLetter,
     Key,
     Quota,
+    Action,
+    Attempt,
 }
 
 impl Kind {
@@ -31,6 +33,8 @@ impl Kind {
             Self::DeadLetter => "d:",
             Self::Key => "k:",
             Self::Quota => "q:",
+            Self::Action => "a:",
+            Self::Attempt => "h:",
         }
     }
 }

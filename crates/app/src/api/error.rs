@@ -3,6 +3,7 @@
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pawl_engine::control::ControlError;
+use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::ports::store::{CatalogError, StoreError};
 use serde_json::{Value, json};
 
@@ -63,6 +64,19 @@ impl ApiError {
     /// Well-formed JSON that is not what the route takes.
     pub(super) fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "INVALID_REQUEST", message)
+    }
+
+    /// Every problem of a document, with the first in the message.
+    pub(super) fn diagnosed(code: &'static str, what: &str, found: &[Diagnostic]) -> Self {
+        let errors = || found.iter().filter(|problem| problem.is_error());
+        let first = errors().next();
+        let first = first.map_or_else(String::new, |problem| format!(": {}", problem.message));
+        let count = match errors().count() {
+            1 => "one problem".to_owned(),
+            count => format!("{count} problems"),
+        };
+        let message = format!("the {what} has {count}{first}");
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message).details(json!(found))
     }
 
     pub(super) fn too_large(message: impl Into<String>) -> Self {

@@ -117,7 +117,7 @@ impl Query {
         Ok(Some(wait.min(state.limits.wait)))
     }
 
-    fn time(&self, name: &str) -> ApiResult<Option<Timestamp>> {
+    pub(super) fn time(&self, name: &str) -> ApiResult<Option<Timestamp>> {
         self.get(name)
             .map(|text| moment(name, text).map_err(ApiError::invalid_query))
             .transpose()

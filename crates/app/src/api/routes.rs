@@ -1,6 +1,7 @@
 //! What a route is, and how the one [`table`] of them is mounted. What is not in it is not mounted; what is mounted
 //! is in the OpenAPI document, and behind the role that its line names.
 
+mod actions;
 mod runs;
 mod table;
 

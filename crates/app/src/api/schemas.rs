@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use pawl_engine::control::{ControlError, drop_triggers, keep_triggers_in_step};
 use pawl_kernel::diagnostic::{Diagnostic, Place};
 use pawl_kernel::id::{SchemaId, time_ordered};
 use pawl_kernel::ports::store::{SaveMode, SaveSchema, SchemaRecord, VersionRecord};
@@ -28,6 +29,7 @@ pub(super) async fn create(
     let checked = check(&state, text).await?;
     let save = save_request(&state, &checked.definition, identity, SaveMode::Create);
     let record = state.store().save_schema(save).await?;
+    follow(&state, &record).await;
     let mut response = saved(&state, StatusCode::CREATED, &record, &checked.warnings).await?;
     if let Ok(place) = HeaderValue::from_str(&format!("/api/schemas/{}", record.id)) {
         response.headers_mut().insert(header::LOCATION, place);
@@ -54,6 +56,7 @@ pub(super) async fn update(
     };
     let save = save_request(&state, &checked.definition, identity, mode);
     let record = state.store().save_schema(save).await?;
+    follow(&state, &record).await;
     saved(&state, StatusCode::OK, &record, &checked.warnings).await
 }
 
@@ -111,10 +114,25 @@ pub(super) async fn versions(State(state): State<ApiState>, path: PathParts) -> 
 
 pub(super) async fn remove(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let record = find(&state, path.get("id")).await?;
-    match state.store().delete_schema(record.id, state.now()).await? {
-        true => Ok(StatusCode::NO_CONTENT.into_response()),
-        false => Err(missing(path.get("id"))),
+    if !state.store().delete_schema(record.id, state.now()).await? {
+        return Err(missing(path.get("id")));
     }
+    if let Err(error) = drop_triggers(state.parts(), record.id).await {
+        out_of_step(&record.name, &error);
+    }
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Its cron triggers follow a schema. It is saved whatever becomes of them: where they cannot follow now, whoever looks
+/// after all triggers makes up for it.
+async fn follow(state: &ApiState, record: &SchemaRecord) {
+    if let Err(error) = keep_triggers_in_step(state.parts(), record).await {
+        out_of_step(&record.name, &error);
+    }
+}
+
+fn out_of_step(schema: &str, error: &ControlError) {
+    tracing::warn!(schema, %error, "its cron triggers follow later");
 }
 
 pub(super) async fn activate(State(state): State<ApiState>, path: PathParts) -> ApiResult {
@@ -132,6 +150,7 @@ async fn set_active(state: &ApiState, path: &PathParts, active: bool) -> ApiResu
         .set_active(record.id, active, state.now())
         .await?;
     let record = find(state, path.get("id")).await?;
+    follow(state, &record).await;
     Ok(wire::ok(&SchemaJson::brief(&record)))
 }
 
@@ -221,23 +240,7 @@ fn broken_json(error: JsonError) -> Loaded {
 }
 
 fn invalid(diagnostics: &[Diagnostic]) -> ApiError {
-    let errors = diagnostics
-        .iter()
-        .filter(|problem| problem.is_error())
-        .count();
-    let first = diagnostics.iter().find(|problem| problem.is_error());
-    let first = first.map_or_else(String::new, |problem| format!(": {}", problem.message));
-    let count = if errors == 1 {
-        "one problem".to_owned()
-    } else {
-        format!("{errors} problems")
-    };
-    ApiError::new(
-        StatusCode::UNPROCESSABLE_ENTITY,
-        "INVALID_SCHEMA",
-        format!("the schema has {count}{first}"),
-    )
-    .details(json!(diagnostics))
+    ApiError::diagnosed("INVALID_SCHEMA", "schema", diagnostics)
 }
 
 fn renamed(old: &str, new: &str) -> ApiError {

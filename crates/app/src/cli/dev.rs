@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use pawl_engine::control::{TriggerKeeper, keep_all_triggers_in_step};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -44,6 +45,8 @@ pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
     let local = Box::pin(Local::start(&data, &config, echo::USUAL_PORT)).await?;
     wiring::configure_quotas(local.control(), &config).await?;
     let loaded = examples::load_once(local.control()).await?;
+    // Before anybody looks: those of the examples, and of what was saved right before the last stop.
+    keep_all_triggers_in_step(local.control().parts()).await?;
     banner(&local, &listener, &data, loaded, common.json).await?;
     Box::pin(serve(local, listener, &config, &mut signals)).await
 }
@@ -175,15 +178,20 @@ async fn serve(
         "the API",
         lifetime::serving(api::serve(listener, state, stop.clone())),
     );
+    let mut helpers = Services::default();
+    let keeper = TriggerKeeper::new(local.control().parts().clone());
+    helpers.add("the keeper of cron triggers", keeper.run());
     let broken = async {
         tokio::select! {
             broken = local.broken() => broken,
             broken = api.broken() => broken,
+            broken = helpers.broken() => broken,
         }
     };
     let end = lifetime::until_asked(signals.next(), broken).await;
     stop.cancel();
     let put_away = async {
+        helpers.abort();
         api.finish().await;
         local.shutdown().await;
     };

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use pawl_kernel::schema::render_diagnostics;
+use pawl_kernel::schema::source::Source;
 use serde_json::{Map, Value};
 
 use super::failure::Failure;
@@ -29,6 +31,29 @@ pub(super) fn schema_text(path: &Path) -> Result<String, String> {
         return Err(format!("{shown} is empty"));
     }
     Ok(text)
+}
+
+/// A document in JSON or YAML, from a file or from stdin (`-`).
+pub(super) fn document(place: &str) -> Result<Value, Failure> {
+    let (name, text) = match place {
+        "-" => ("stdin", read_stdin().and_then(stdin_text)),
+        path => (path, schema_text(Path::new(path))),
+    };
+    let text = text.map_err(Failure::bad_input)?;
+    if text.trim_start().starts_with('{') {
+        let bad = |reason| Failure::bad_input(format!("{name}: {reason}"));
+        return parse_json(text.as_bytes()).map_err(bad);
+    }
+    match Source::parse(Some(name), &text) {
+        Ok(source) => Ok(source.value().clone()),
+        Err(found) => Err(Failure::bad_input(
+            render_diagnostics(&text, &found, false).trim_end(),
+        )),
+    }
+}
+
+fn stdin_text(bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|_| "stdin is not UTF-8".to_owned())
 }
 
 fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, String> {

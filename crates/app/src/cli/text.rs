@@ -104,7 +104,7 @@ fn moment(value: &Value) -> Option<Timestamp> {
     Timestamp::parse(value.as_str()?)
 }
 
-/// `file:3:7: error: message [CODE] (hint)`.
+/// `file:3:7: error: message [CODE] (hint)`; where no line is known, the pointer to the value.
 pub(super) fn diagnostic_line(diagnostic: &Value) -> String {
     let text = |name: &str| diagnostic[name].as_str().unwrap_or_default();
     let mut line = String::new();
@@ -113,6 +113,8 @@ pub(super) fn diagnostic_line(diagnostic: &Value) -> String {
     }
     if let Some(number) = diagnostic["line"].as_u64() {
         line.push_str(&format!("{number}:{}: ", diagnostic["column"]));
+    } else if !text("pointer").is_empty() {
+        line.push_str(&format!("{}: ", text("pointer")));
     }
     line.push_str(&format!(
         "{}: {} [{}]",

@@ -1,4 +1,4 @@
-//! The brokers of the user's connections, for the node `rabbitmq_publish`.
+//! The brokers of the user's connections, for the node `rabbitmq_publish` and for scheduled actions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,29 +10,53 @@ use pawl_rabbitmq::{PublishError, PublishRequest, Publisher};
 use super::WiringError;
 use crate::config::Config;
 
+/// What scheduled actions call the connection that they do not name.
+const UNNAMED: &str = "default";
+
 /// One publisher per connection; each connects with its first message.
-pub(super) struct ConfiguredBrokers(BTreeMap<String, Publisher>);
+pub(super) struct ConfiguredBrokers {
+    named: BTreeMap<String, Publisher>,
+    /// The broker that carries the cluster's own messages. Only for scheduled actions that name no connection: the nodes of a
+    /// schema name theirs, which is what [`Brokers::knows`] is asked about.
+    own: Option<Publisher>,
+}
 
 impl ConfiguredBrokers {
-    pub(super) fn new(config: &Config) -> Result<Self, WiringError> {
+    pub(super) fn new(config: &Config, own: Option<&str>) -> Result<Self, WiringError> {
         let is_broker = |url: &str| url.starts_with("amqp://") || url.starts_with("amqps://");
-        let mut publishers = BTreeMap::new();
+        let mut named = BTreeMap::new();
         for (name, connection) in &config.connections {
             if !is_broker(&connection.url) {
                 continue;
             }
             let publisher = Publisher::new(&connection.url, &format!("pawl {name}"), None)
                 .map_err(|error| WiringError::Config(format!("connections.{name}: {error}")))?;
-            publishers.insert(name.clone(), publisher);
+            named.insert(name.clone(), publisher);
         }
-        Ok(Self(publishers))
+        let own = own.map(|url| Publisher::new(url, "pawl scheduled actions", None));
+        Ok(Self {
+            named,
+            own: own.transpose()?,
+        })
+    }
+
+    fn publisher(&self, connection: &str) -> Result<&Publisher, NotPublished> {
+        let own = self.own.as_ref().filter(|_| connection == UNNAMED);
+        let found = self.named.get(connection).or(own);
+        found.ok_or_else(|| match connection {
+            UNNAMED => NotPublished::NoConnection(format!(
+                "no `connection` is named, and this process has no broker of its own; name one of [connections], or add \
+                 [connections.{UNNAMED}] with url = \"amqp://…\" to pawl.toml"
+            )),
+            name => no_connection(name),
+        })
     }
 }
 
 #[async_trait]
 impl Brokers for ConfiguredBrokers {
     fn knows(&self, connection: &str) -> bool {
-        self.0.contains_key(connection)
+        self.named.contains_key(connection)
     }
 
     async fn publish(
@@ -41,10 +65,7 @@ impl Brokers for ConfiguredBrokers {
         message: Outgoing,
         limit: Duration,
     ) -> Result<(), NotPublished> {
-        let publisher = self
-            .0
-            .get(connection)
-            .ok_or_else(|| no_connection(connection))?;
+        let publisher = self.publisher(connection)?;
         let request = PublishRequest {
             exchange: message.exchange,
             routing_key: message.routing_key,

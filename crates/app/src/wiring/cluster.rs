@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pawl_engine::control::Control;
+use pawl_engine::control::{Control, TriggerKeeper};
 use pawl_engine::worker::{Handle, Roles, Worker};
 use pawl_engine::{Options, Parts};
 use pawl_postgres::PostgresStore;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::mail::{keep_letters, start_for_others};
 use super::services::{Broken, Services};
-use super::{WiringError, registry, worker_id};
+use super::{WiringError, registry_beside, worker_id};
 use crate::config::Config;
 use crate::system::SystemEntropy;
 
@@ -43,7 +43,8 @@ pub struct Cluster {
 impl Cluster {
     pub async fn join(member: &Membership, config: &Config) -> Result<Self, WiringError> {
         super::check_secrets()?;
-        let registry = Arc::new(registry(config, false)?);
+        let own_broker = Some(member.broker_url.as_str());
+        let registry = Arc::new(registry_beside(own_broker, config, false)?);
         let mut options = Options {
             exclusive: false,
             worker_id: worker_id(),
@@ -101,6 +102,10 @@ impl Cluster {
                 "the keeper of dead letters",
                 keep_letters(control.clone(), drain),
             );
+        }
+        if member.roles.timers {
+            let keeper = TriggerKeeper::new(control.parts().clone());
+            helpers.add("the keeper of cron triggers", keeper.run());
         }
         running.add("the worker", worker.run(stop.clone()));
         Ok(Self {

@@ -6,11 +6,11 @@ use crate::client::{Answer, Request};
 use crate::server::{Server, id, waiting};
 
 impl Server {
-    async fn put(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
         self.send(Request::new("PUT", path).json(&body)).await
     }
 
-    async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
         self.send(Request::new("DELETE", path)).await
     }
 

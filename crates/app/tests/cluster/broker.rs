@@ -131,6 +131,14 @@ impl Stranger {
         }
     }
 
+    pub(crate) async fn declare(&self, queue: &str) {
+        let options = QueueDeclareOptions::default();
+        let declared = self
+            .channel
+            .queue_declare(queue.into(), options, FieldTable::default());
+        declared.await.unwrap();
+    }
+
     pub(crate) async fn delete(&self, queue: &str) {
         let options = QueueDeleteOptions::default();
         let deleted = self.channel.queue_delete(queue.into(), options);

@@ -13,7 +13,7 @@ use pawl_kernel::time::{Timestamp, format_duration};
 use serde_json::{Map, Value, json};
 
 use super::MockRun;
-use crate::control::{Control, ControlError, StartRequest};
+use crate::control::{Control, ControlError, OWN_PREFIX, StartRequest};
 use crate::pass::panic_text;
 
 /// The connection of a message that names none: the program's own broker.
@@ -149,11 +149,19 @@ async fn start(control: &Control, run: &Run, schema: &str, input: &Value) -> Res
         input: (!input.is_null()).then(|| input.clone()),
         idempotency_key: Some(run.key.clone()),
         labels: Map::from_iter([("scheduled_action".to_owned(), json!(run.row.id))]),
-        created_by: format!("schedule:{}", run.row.id),
+        created_by: started_by(&run.row.id),
         ..StartRequest::default()
     };
     let started = control.start(request).await;
     started.map(|_| ()).map_err(control_problem)
+}
+
+/// `cron:…` for a trigger, whose id is like that already; `schedule:…` for what people wrote.
+fn started_by(id: &str) -> String {
+    match id.starts_with(OWN_PREFIX) {
+        true => id.to_owned(),
+        false => format!("schedule:{id}"),
+    }
 }
 
 /// The planned time of the firing whose execution must make way. A retry looks again: the attempt before may have failed

@@ -16,7 +16,7 @@ use crate::parts::Parts;
 /// Planned times that a preview shows at most.
 const PREVIEW_MAX: usize = 1_000;
 /// How an id of an action begins that belongs to the engine; users cannot write such ids.
-pub(super) const OWN_PREFIX: &str = "cron:";
+pub(crate) const OWN_PREFIX: &str = "cron:";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
@@ -43,6 +43,7 @@ impl Control {
         body: &Value,
         written_by: &str,
     ) -> Result<ScheduledAction, ScheduleError> {
+        check_owner(id)?;
         if let Some(problem) = check_id(id) {
             return Err(ScheduleError::Invalid(vec![problem]));
         }
@@ -116,11 +117,7 @@ impl Control {
 
     /// Those that belong to a schema go with its trigger.
     pub async fn delete_action(&self, id: &str) -> Result<(), ControlError> {
-        if id.starts_with(OWN_PREFIX) {
-            return Err(ControlError::Conflict(format!(
-                "`{id}` belongs to the cron trigger of a schema; remove the trigger, or pause the action"
-            )));
-        }
+        check_owner(id)?;
         match self.parts.store.delete_action(id).await? {
             true => Ok(()),
             false => Err(no_such_action(id)),
@@ -159,6 +156,11 @@ impl Control {
         Ok(calendar::preview(&action.spec, &action.status, count))
     }
 
+    /// The shard whose queue holds it, if it is due some time.
+    pub async fn shard_of(&self, id: &str) -> Result<Option<u32>, ControlError> {
+        Ok(self.parts.store.queued_in(id).await?.first().copied())
+    }
+
     /// Attempts that are over with their generation, the youngest first; those before `before` (generation, ordinal).
     pub async fn attempts(
         &self,
@@ -168,6 +170,15 @@ impl Control {
     ) -> Result<Vec<(u64, PastAttempt)>, ControlError> {
         self.action(id).await?;
         Ok(self.parts.store.attempts(id, before, limit).await?)
+    }
+}
+
+fn check_owner(id: &str) -> Result<(), ControlError> {
+    match id.starts_with(OWN_PREFIX) {
+        true => Err(ControlError::Conflict(format!(
+            "`{id}` belongs to the cron trigger of a schema; change or remove the trigger in the schema, or pause the action"
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -4,14 +4,16 @@
 //! Whoever saves, activates, deactivates or deletes a schema brings them in step afterwards. That is not one transaction
 //! with the schema: done again it does no harm, so whoever finds them out of step does it again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::id::{self, SchemaId};
 use pawl_kernel::ports::schedule::{ActionCommand, ActionError, ActionFilter};
 use pawl_kernel::ports::store::SchemaRecord;
-use pawl_kernel::schedule::{Author, Override, Policy, Put, ScheduledAction, Spec, read_spec};
+use pawl_kernel::schedule::{
+    Author, Override, Policy, Put, ScheduledAction, Spec, check_id, read_spec,
+};
 use pawl_kernel::schema::definition::Definition;
 use pawl_kernel::time::{Timestamp, format_duration};
 use serde_json::{Map, Value, json};
@@ -28,6 +30,9 @@ const ROUNDS: usize = 5;
 /// A start that fails because a store is away is tried again; it is idempotent.
 const RETRIES: u32 = 10;
 const RETRY_MAX: Duration = Duration::from_secs(60);
+/// How often all schemas are looked at, and how soon after a look that failed.
+const LOOK_EVERY: Duration = Duration::from_secs(300);
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// Makes the scheduled actions of a schema what its latest version says, paused if it is inactive.
 pub async fn keep_triggers_in_step(
@@ -57,28 +62,79 @@ pub async fn drop_triggers(parts: &Parts, schema: SchemaId) -> Result<(), Contro
     Ok(())
 }
 
-/// All schemas, for the start of a process: whoever saved one may have died before its triggers were in step. Returns how
-/// many schemas have triggers.
+/// All schemas: whoever saved one may have died before its triggers were in step. Returns how many schemas have triggers.
 pub async fn keep_all_triggers_in_step(parts: &Parts) -> Result<usize, ControlError> {
-    let mut known = schemas_with_actions(parts).await?;
-    let (mut kept, mut after) = (0, None);
-    loop {
-        let page = parts.store.schemas(None, after.take(), PAGE).await?;
-        for schema in &page {
-            if known.remove(&schema.id) || has_cron(parts, schema).await? {
-                keep_triggers_in_step(parts, schema).await?;
-                kept += 1;
+    TriggerKeeper::new(parts.clone()).look().await
+}
+
+/// Looks at all schemas again and again.
+pub struct TriggerKeeper {
+    parts: Parts,
+    /// Schemas whose latest version has no cron trigger, with that version: it never changes, so it is not read again.
+    plain: HashMap<SchemaId, u32>,
+}
+
+impl TriggerKeeper {
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            parts,
+            plain: HashMap::new(),
+        }
+    }
+
+    /// Works for ever, the first time at once.
+    pub async fn run(mut self) {
+        loop {
+            let after = match self.look().await {
+                Ok(_) => LOOK_EVERY,
+                Err(error) => {
+                    tracing::warn!(%error, "cron triggers");
+                    LOOK_AGAIN
+                }
+            };
+            let next = self.parts.now().plus(after);
+            self.parts.clock.sleep_until(next).await;
+        }
+    }
+
+    async fn look(&mut self) -> Result<usize, ControlError> {
+        let mut with_actions = schemas_with_actions(&self.parts).await?;
+        let (mut kept, mut after) = (0, None);
+        let known = std::mem::take(&mut self.plain);
+        loop {
+            let page = self.parts.store.schemas(None, after.take(), PAGE).await?;
+            for schema in &page {
+                let is_plain = known.get(&schema.id) == Some(&schema.latest_version);
+                let has_actions = with_actions.remove(&schema.id);
+                if has_actions || (!is_plain && has_cron(&self.parts, schema).await?) {
+                    self.keep(schema).await?;
+                    kept += 1;
+                } else {
+                    self.plain.insert(schema.id, schema.latest_version);
+                }
+            }
+            if page.len() < PAGE as usize {
+                break;
+            }
+            after = page.last().map(|schema| schema.name.clone());
+        }
+        for gone in with_actions {
+            drop_triggers(&self.parts, gone).await?;
+        }
+        Ok(kept)
+    }
+
+    /// One that cannot be kept must not keep the others from it.
+    async fn keep(&self, schema: &SchemaRecord) -> Result<(), ControlError> {
+        match keep_triggers_in_step(&self.parts, schema).await {
+            Ok(()) => Ok(()),
+            Err(ControlError::Store(error)) => Err(error.into()),
+            Err(error) => {
+                tracing::warn!(schema = schema.name, %error, "its cron triggers are left as they are");
+                Ok(())
             }
         }
-        if page.len() < PAGE as usize {
-            break;
-        }
-        after = page.last().map(|schema| schema.name.clone());
     }
-    for gone in known {
-        drop_triggers(parts, gone).await?;
-    }
-    Ok(kept)
 }
 
 async fn schemas_with_actions(parts: &Parts) -> Result<BTreeSet<SchemaId>, ControlError> {
@@ -94,32 +150,6 @@ async fn has_cron(parts: &Parts, schema: &SchemaRecord) -> Result<bool, ControlE
         .version(schema.id, schema.latest_version)
         .await?;
     Ok(version.is_some_and(|version| version.definition.contains("\"cron\"")))
-}
-
-/// What is wrong with the cron triggers of a definition, for whoever saves it.
-pub fn check_triggers(definition: &Definition, now: Timestamp) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    for (place, trigger) in cron_triggers(definition) {
-        if let Err(problems) = read_trigger("schema", trigger, now) {
-            found.extend(problems.into_iter().map(|one| at_trigger(one, place)));
-        }
-    }
-    found
-}
-
-/// From a place in the spec that was made of it to the trigger.
-fn at_trigger(problem: Diagnostic, place: usize) -> Diagnostic {
-    let field = match problem.pointer.rsplit('/').next() {
-        Some("timezone") => "/timezone",
-        Some("expr") => "/cron",
-        Some("overlap") => "/overlap",
-        Some("catch_up") => "/catch_up",
-        _ => "",
-    };
-    Diagnostic {
-        pointer: format!("/triggers/{place}{field}"),
-        ..problem
-    }
 }
 
 async fn align(parts: &Parts, schema: &SchemaRecord) -> Result<(), ControlError> {
@@ -228,9 +258,12 @@ fn cron_triggers(definition: &Definition) -> impl Iterator<Item = (usize, &Value
     triggers.filter(|(_, trigger)| trigger["type"] == "cron" && trigger["disabled"] != true)
 }
 
-/// A name of its own, so that another order of the triggers changes nothing; else its place.
+/// A name of its own, so that another order of the triggers changes nothing; else its place. A name that could not stand in
+/// an id, or that reads like a place, is none.
 fn name_of(definition: &Definition, place: usize, trigger: &Value) -> String {
-    let name = trigger["name"].as_str().filter(|name| !name.is_empty());
+    let is_place = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    let name = trigger["name"].as_str();
+    let name = name.filter(|name| check_id(name).is_none() && !is_place(name));
     let others = |name: &str| {
         let mut all = cron_triggers(definition);
         all.any(|(other, trigger)| other != place && trigger["name"] == name)
@@ -305,5 +338,24 @@ async fn obey(parts: &Parts, id: &str, command: ActionCommand) -> Result<(), Con
         Ok(_) => Ok(()),
         Err(ActionError::Refused(_) | ActionError::NotFound) => Ok(()),
         Err(error) => Err(action_refused(id, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_triggers_have_the_same_name() {
+        let names = ["daily", "daily", "", "night shift", "1", "a:b", "hourly"];
+        let triggers = names.map(|name| json!({"type": "cron", "cron": "@daily", "name": name}));
+        let definition: Definition = serde_json::from_value(json!({
+            "language": 1, "name": "t", "settings": {}, "triggers": triggers, "nodes": [], "edges": [],
+        }))
+        .unwrap();
+        let given: Vec<String> = cron_triggers(&definition)
+            .map(|(place, trigger)| name_of(&definition, place, trigger))
+            .collect();
+        assert_eq!(given, ["0", "1", "2", "3", "4", "5", "hourly"]);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pawl_engine::control::{
-    Control, ScheduleError, keep_all_triggers_in_step, keep_triggers_in_step,
+    Control, ScheduleError, TriggerKeeper, keep_all_triggers_in_step, keep_triggers_in_step,
 };
 use pawl_engine::{MockHook, MockRun, Options};
 use pawl_kernel::execution::Status;
@@ -451,7 +451,9 @@ both! {
             found[0].code
         };
         assert_eq!(refused("mocked", plain(later(world, 0))).await, "UNKNOWN_CHOICE");
-        assert_eq!(refused("cron:x:0", plain(later(world, 0))).await, "BAD_ID");
+        assert_eq!(refused("not:mine", plain(later(world, 0))).await, "BAD_ID");
+        let error = crew.control.put_action("cron:x:0", &plain(later(world, 0)), "test").await.unwrap_err();
+        assert!(error.to_string().contains("trigger"), "{error}");
         let error = crew.control.delete_action("cron:x:0").await.unwrap_err();
         assert!(error.to_string().contains("trigger"), "{error}");
     }
@@ -489,6 +491,22 @@ both! {
         assert_eq!(keep_all_triggers_in_step(parts).await.unwrap(), 0);
         let left = store.actions(ActionFilter::default(), None, 10).await.unwrap();
         assert!(left.is_empty());
+    }
+
+    async fn a_keeper_finds_triggers_that_nobody_kept(world: &World) {
+        let daily = json!({"triggers": [{"type": "cron", "cron": "@daily"}]});
+        let (_plain, first) = (world.save(chain(&[])).await, world.save(with(chain(&[]), daily.clone())).await);
+        let parts = world.client().parts().clone();
+        let keeping = tokio::spawn(TriggerKeeper::new(parts).run());
+        until(world, &format!("cron:{first}:0"), |_| true).await;
+        let second = format!("cron:{}:0", world.save(with(chain(&[]), daily)).await);
+        let look = async || {
+            world.advance(300);
+            tokio::task::yield_now().await;
+            world.store.action(&second).await.unwrap()
+        };
+        world.bell.until(look).await;
+        keeping.abort();
     }
 
     async fn a_shutdown_waits_for_attempts(world: &World) {

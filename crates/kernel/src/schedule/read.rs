@@ -4,12 +4,15 @@
 mod action;
 mod policy;
 
+pub(crate) use policy::read_cron;
+
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::calendar;
 use super::codes;
+use super::cron::Cron;
 use super::put::Override;
 use super::spec::{Policy, Spec};
 use crate::diagnostic::Diagnostic;
@@ -299,11 +302,15 @@ fn check_fires(spec: &Spec, pointer: &str, findings: &mut Findings) {
             .deadline
             .map(|at| format!(" before the deadline {at}"))
             .unwrap_or_default();
-        let message = format!("`{}` never fires{until}", cron.expr());
         let place = join(&join(&join(pointer, "policy"), "cron"), "expr");
-        let hint = "check day and month: there is no 30 February";
-        findings.add(Finding::error(codes::NEVER_FIRES, place, message).hint(hint));
+        findings.add(never_fires(cron, &place, &until));
     }
+}
+
+pub(crate) fn never_fires(cron: &Cron, place: &str, until: &str) -> Finding {
+    let message = format!("`{}` never fires{until}", cron.expr());
+    let hint = "check day and month: there is no 30 February";
+    Finding::error(codes::NEVER_FIRES, place, message).hint(hint)
 }
 
 fn missing(fields: &Fields<'_>, name: &str, hint: &str, findings: &mut Findings) {

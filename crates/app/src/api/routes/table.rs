@@ -7,7 +7,7 @@ use super::super::openapi::{self, Param};
 use super::super::{
     health, keys, letters, metrics, operations, pages, quotas, retention, schemas, workers,
 };
-use super::{Route, get, post, runs};
+use super::{Route, actions, get, post, runs};
 
 pub(super) const PAGE: &[Param] = &[
     Param::integer("limit", "How many, 1 to 500; 50 if left out."),
@@ -19,6 +19,7 @@ pub(in crate::api) fn table() -> Vec<Route> {
         schema_routes(),
         version_routes(),
         runs::all(),
+        actions::all(),
         operation_routes(),
         watch_routes(),
         letter_routes(),

@@ -25,6 +25,7 @@ const PERIODS: RangeInclusive<Duration> =
 const DELAYS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(365 * 86_400);
 const RETRIES_MAX: u64 = 1_000_000;
 const BACKOFFS: RangeInclusive<f64> = 1.0..=100.0;
+const LINE_HINT: &str = "minute hour day month weekday, as in `*/5 * * * *`, with seconds first if there are six, or `@daily`";
 
 pub(super) fn read(spec: &Fields<'_>, findings: &mut Findings) -> Option<Policy> {
     let (kind, map) = one_of(spec, "policy", POLICIES, findings)?;
@@ -62,27 +63,29 @@ fn periodic(policy: &Fields<'_>, findings: &mut Findings) -> Option<Policy> {
 
 fn cron(policy: &Fields<'_>, findings: &mut Findings) -> Option<Policy> {
     policy.check_known(CRON_FIELDS, &[], findings);
-    let (line, zone) = (line(policy, findings), zone(policy, findings));
+    if !policy.has("expr") {
+        missing(policy, "expr", LINE_HINT, findings);
+    }
+    let cron = read_cron(policy, "expr", findings);
     let (retry, repeat) = (retry(policy, findings), repeat(policy, findings));
     Some(Policy::Cron {
-        cron: Arc::new(Cron::new(line?, zone?)),
+        cron: Arc::new(cron?),
         retry,
         repeat,
     })
 }
 
-fn line(policy: &Fields<'_>, findings: &mut Findings) -> Option<Line> {
-    let hint = "minute hour day month weekday, as in `*/5 * * * *`, with seconds first if there are six, or `@daily`";
-    if !policy.has("expr") {
-        missing(policy, "expr", hint, findings);
-    }
-    let parsed = Line::parse(&policy.text("expr", findings)?);
+/// The line in the field `name`, in the zone of the field `timezone`.
+pub(crate) fn read_cron(fields: &Fields<'_>, name: &str, findings: &mut Findings) -> Option<Cron> {
+    let (line, zone) = (line(fields, name, findings), zone(fields, findings));
+    Some(Cron::new(line?, zone?))
+}
+
+fn line(fields: &Fields<'_>, name: &str, findings: &mut Findings) -> Option<Line> {
+    let parsed = Line::parse(&fields.text(name, findings)?);
     if let Err(message) = &parsed {
-        findings.add(
-            policy
-                .error(codes::BAD_CRON, "expr", message.clone())
-                .hint(hint),
-        );
+        let finding = fields.error(codes::BAD_CRON, name, message.clone());
+        findings.add(finding.hint(LINE_HINT));
     }
     parsed.ok()
 }

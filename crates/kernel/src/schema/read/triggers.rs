@@ -3,8 +3,11 @@
 use serde_json::Value;
 
 use super::fields::{self, Fields};
+use crate::schedule::read::{never_fires, read_cron};
+use crate::schedule::{CatchUp, Overlap};
 use crate::schema::codes;
 use crate::schema::findings::Findings;
+use crate::time::Timestamp;
 
 const TYPES: &[&str] = &["webhook", "cron"];
 const WEBHOOK_FIELDS: &[&str] = &[
@@ -23,14 +26,6 @@ const METHODS: &[(&str, ())] = &[
     ("OPTIONS", ()),
     ("ANY", ()),
 ];
-const OVERLAPS: &[(&str, ())] = &[
-    ("skip", ()),
-    ("queue", ()),
-    ("allow", ()),
-    ("cancel_previous", ()),
-];
-const CATCH_UPS: &[(&str, ())] = &[("none", ()), ("last", ()), ("all", ())];
-
 pub(super) fn read(document: &Fields<'_>, findings: &mut Findings) -> Vec<Value> {
     let items = document.list("triggers", findings).unwrap_or_default();
     for (index, item) in items.iter().enumerate() {
@@ -74,15 +69,16 @@ fn webhook(trigger: &Fields<'_>, findings: &mut Findings) {
 
 fn cron(trigger: &Fields<'_>, findings: &mut Findings) {
     trigger.check_known(CRON_FIELDS, &[], findings);
-    if let Some(text) = trigger.required_text("cron", findings) {
-        let fields = text.split_whitespace().count();
-        if fields != 5 && !text.starts_with('@') {
-            let message = format!("a cron line has five fields, this has {fields}");
-            let finding = trigger.error(codes::WRONG_TYPE, "cron", message);
-            findings.add(finding.hint("minute hour day month weekday, as in `*/5 * * * *`"));
-        }
+    if !trigger.has("cron") {
+        trigger.missing("cron", findings);
     }
-    trigger.text("timezone", findings);
-    trigger.choice("overlap", OVERLAPS, findings);
-    trigger.choice("catch_up", CATCH_UPS, findings);
+    // A line names no year: one that never fires after this moment never does.
+    let any_moment = Timestamp::default();
+    if let Some(cron) = read_cron(trigger, "cron", findings)
+        && cron.next_after(any_moment).is_none()
+    {
+        findings.add(never_fires(&cron, &trigger.at("cron"), ""));
+    }
+    trigger.choice("overlap", Overlap::CHOICES, findings);
+    trigger.choice("catch_up", CatchUp::CHOICES, findings);
 }

@@ -220,9 +220,23 @@ fn document_and_fields() {
             &["3:19 UNKNOWN_TRIGGER"],
         ),
         ("triggers: [{type: cron}]", &["3:12 MISSING_FIELD"]),
+        ("triggers: [{type: cron, cron: '* *'}]", &["3:31 BAD_CRON"]),
         (
-            "triggers: [{type: cron, cron: '* *'}]",
-            &["3:31 WRONG_TYPE"],
+            "triggers: [{type: cron, cron: '0 0 30 2 *'}]",
+            &["3:31 NEVER_FIRES"],
+        ),
+        (
+            "triggers: [{type: cron, cron: '61 * * * *', timezone: Mars/Olympus, overlap: never}]",
+            &["3:31 BAD_CRON", "3:55 BAD_TIME_ZONE", "3:78 UNKNOWN_CHOICE"],
+        ),
+        ("triggers: [{type: cron, cron: 5}]", &["3:31 WRONG_TYPE"]),
+        (
+            "triggers: [{type: cron, cron: '*/10 * * * * MON-FRI'}]",
+            &[],
+        ),
+        (
+            "triggers: [{type: cron, cron: '@daily', timezone: Asia/Tokyo}]",
+            &[],
         ),
         (
             "triggers: [{type: webhook, path: x, pth: y}]",

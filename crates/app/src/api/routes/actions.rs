@@ -1,0 +1,140 @@
+//! The routes of scheduled actions.
+
+use axum::http::Method;
+
+use super::super::access::{EDITOR, OPERATOR, VIEWER};
+use super::super::openapi::Param;
+use super::super::schedule;
+use super::table::PAGE;
+use super::{Route, get, post};
+
+const TAG: &str = "scheduled actions";
+const ONE: &str = "/api/scheduled-actions/{id}";
+const FILTER: &[Param] = &[
+    Param::text("prefix", "Ids that begin like this."),
+    Param::text(
+        "finished",
+        "`true`: only those that are over; `false`: only the others.",
+    ),
+    Param::text("due_before", "Due before this time (RFC 3339)."),
+];
+
+pub(super) fn all() -> Vec<Route> {
+    [action_routes(), look_routes(), command_routes()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn action_routes() -> Vec<Route> {
+    vec![
+        get(
+            "/api/scheduled-actions",
+            VIEWER,
+            TAG,
+            "List scheduled actions by id",
+            schedule::list,
+        )
+        .query(FILTER)
+        .query(PAGE)
+        .answer(200, "ScheduledActionPage"),
+        get(ONE, VIEWER, TAG, "Show a scheduled action", schedule::get)
+            .answer(200, "ScheduledAction")
+            .answer(404, "Error"),
+        Route::new(
+            Method::PUT,
+            ONE,
+            EDITOR,
+            TAG,
+            "Write a scheduled action",
+            schedule::put,
+        )
+        .body("application/yaml", "PutAction", true)
+        .answer(201, "ScheduledAction")
+        .answer(200, "ScheduledAction")
+        .answer(409, "Error")
+        .answer(422, "Error"),
+        Route::new(
+            Method::DELETE,
+            ONE,
+            EDITOR,
+            TAG,
+            "Delete a scheduled action with its history",
+            schedule::delete,
+        )
+        .answer(204, "")
+        .answer(404, "Error")
+        .answer(409, "Error"),
+    ]
+}
+
+fn look_routes() -> Vec<Route> {
+    vec![
+        post(
+            "/api/scheduled-actions/preview",
+            VIEWER,
+            TAG,
+            "When an action would fire, without writing it",
+            schedule::preview,
+        )
+        .body("application/yaml", "PreviewAction", true)
+        .answer(200, "FiringPage")
+        .answer(422, "Error"),
+        get(
+            "/api/scheduled-actions/{id}/firings",
+            VIEWER,
+            TAG,
+            "The next planned firings, without retries",
+            schedule::firings,
+        )
+        .query(&[Param::integer(
+            "count",
+            "How many, 1 to 1000; 10 if left out.",
+        )])
+        .answer(200, "FiringPage")
+        .answer(404, "Error"),
+        get(
+            "/api/scheduled-actions/{id}/attempts",
+            VIEWER,
+            TAG,
+            "Attempts that are over, youngest first",
+            schedule::attempts,
+        )
+        .query(PAGE)
+        .answer(200, "AttemptPage")
+        .answer(404, "Error"),
+    ]
+}
+
+fn command_routes() -> Vec<Route> {
+    let routes = vec![
+        post(
+            "/api/scheduled-actions/{id}/run",
+            OPERATOR,
+            TAG,
+            "Let it fire now; a schedule goes on as planned",
+            schedule::run,
+        ),
+        post(
+            "/api/scheduled-actions/{id}/pause",
+            OPERATOR,
+            TAG,
+            "Let nothing new begin",
+            schedule::pause,
+        ),
+        post(
+            "/api/scheduled-actions/{id}/resume",
+            OPERATOR,
+            TAG,
+            "Go on after a pause; what was missed is left out",
+            schedule::resume,
+        ),
+    ];
+    let answers = |route: Route| {
+        route
+            .answer(200, "ScheduledAction")
+            .answer(404, "Error")
+            .answer(409, "Error")
+    };
+    routes.into_iter().map(answers).collect()
+}

@@ -1,0 +1,353 @@
+//! Scheduled actions: what is to be done later, once or again and again. Those of cron triggers are among them; they are
+//! written by saving their schema.
+
+use std::str::FromStr;
+
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use pawl_engine::control::ScheduleError;
+use pawl_kernel::ports::schedule::ActionFilter;
+use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
+use pawl_kernel::schema::source::Source;
+use pawl_kernel::time::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::ApiState;
+use super::body::{ActionText, OptionalJson, SchemaFormat};
+use super::cursor::{self, Kind};
+use super::error::{ApiError, ApiResult};
+use super::fields::{Fields, mismatch};
+use super::guard::Identity;
+use super::json;
+use super::path::PathParts;
+use super::query::{Query, RawQuery};
+use super::wire::{self, Page, Time};
+
+const FIRINGS_DEFAULT: usize = 10;
+const FIRINGS_MAX: u64 = 1_000;
+/// Actions are fetched in bites, so that a page of large ones never is in memory at once.
+const BITE: u32 = 50;
+
+pub(super) async fn put(
+    State(state): State<ApiState>,
+    identity: Identity,
+    path: PathParts,
+    ActionText(text): ActionText,
+) -> ApiResult {
+    let (id, body) = (path.get("id"), read(text.text, text.format).await?);
+    let replaced = may_replace(&body) && exists(&state, id).await?;
+    let written = state.control.put_action(id, &body, &identity.created_by);
+    let shown = shown(&state, &written.await?);
+    if replaced {
+        return Ok(wire::ok(&shown));
+    }
+    let mut response = wire::json(StatusCode::CREATED, &shown);
+    if let Ok(place) = HeaderValue::from_str(&format!("/api/scheduled-actions/{id}")) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+async fn exists(state: &ApiState, id: &str) -> ApiResult<bool> {
+    match id.parse::<ActionId>() {
+        Ok(id) => Ok(state.store().action(&id.0).await?.is_some()),
+        Err(()) => Ok(false),
+    }
+}
+
+/// Without an override only a new action can be written, and there is nothing to look for.
+fn may_replace(body: &Value) -> bool {
+    !matches!(
+        body.get("override").and_then(Value::as_str),
+        None | Some("none")
+    )
+}
+
+/// A long text takes a while: not on the threads that serve everybody.
+async fn read(text: String, format: SchemaFormat) -> ApiResult<Value> {
+    let work = move || match format {
+        SchemaFormat::Json => Ok(json::read(text.as_bytes())?),
+        SchemaFormat::Yaml => match Source::parse(None, &text) {
+            Ok(source) => Ok(source.value().clone()),
+            Err(found) => Err(ScheduleError::Invalid(found).into()),
+        },
+    };
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(ApiError::internal)?
+}
+
+pub(super) async fn get(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    let id = known_id(&path)?;
+    let mut shown = shown(&state, &state.control.action(&id).await?);
+    shown["shard"] = json!(state.control.shard_of(&id).await?);
+    Ok(wire::ok(&shown))
+}
+
+pub(super) async fn delete(State(state): State<ApiState>, path: PathParts) -> ApiResult<Response> {
+    state.control.delete_action(&known_id(&path)?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
+    let query = raw.with(&[&["prefix", "finished", "due_before", "limit", "cursor"]])?;
+    let limit = query.limit()? as usize;
+    let after: Option<ActionId> = cursor::from_query(Kind::Action, &query)?;
+    let filter = ActionFilter {
+        prefix: prefix(&query)?,
+        finished: query
+            .get("finished")
+            .map(|_| query.flag("finished"))
+            .transpose()?,
+        due_before: query.time("due_before")?,
+    };
+    let (actions, more) = stretch(&state, filter, after.map(|id| id.0), limit).await?;
+    let last = actions.last().filter(|_| more);
+    let next = last.map(|action| cursor::write(Kind::Action, &action.id));
+    let items = actions.iter().map(|action| shown(&state, action)).collect();
+    Ok(wire::ok(&Page { items, next }))
+}
+
+fn prefix(query: &Query) -> ApiResult<Option<String>> {
+    let Some(text) = query.get("prefix").filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    match text.parse::<ActionId>() {
+        Ok(prefix) => Ok(Some(prefix.0)),
+        Err(()) => Err(ApiError::invalid_query(
+            "`prefix`: no id begins like this; ids have A-Z, a-z, 0-9 and `-_.@:`",
+        )),
+    }
+}
+
+/// At most `limit`, and not much more than a page may weigh, but at least one; and whether there are more.
+async fn stretch(
+    state: &ApiState,
+    filter: ActionFilter,
+    mut after: Option<String>,
+    limit: usize,
+) -> ApiResult<(Vec<ScheduledAction>, bool)> {
+    let (mut actions, mut bytes) = (Vec::new(), 0);
+    loop {
+        let bite = state.control.actions(filter.clone(), after, BITE).await?;
+        let at_end = bite.len() < BITE as usize;
+        for action in bite {
+            if actions.len() == limit || bytes >= state.limits.page_bytes {
+                return Ok((actions, true));
+            }
+            bytes += action.spec.to_stored().len();
+            actions.push(action);
+        }
+        if at_end {
+            return Ok((actions, false));
+        }
+        after = actions.last().map(|action| action.id.clone());
+    }
+}
+
+pub(super) async fn firings(
+    State(state): State<ApiState>,
+    path: PathParts,
+    raw: RawQuery,
+) -> ApiResult {
+    let asked = raw.with(&[&["count"]])?.whole("count")?;
+    let count = count(asked, ApiError::invalid_query)?;
+    let times = state.control.next_firings(&known_id(&path)?, count).await?;
+    Ok(planned(times))
+}
+
+/// The body of a put, and `count`.
+pub(super) async fn preview(
+    State(state): State<ApiState>,
+    ActionText(text): ActionText,
+) -> ApiResult {
+    let mut body = read(text.text, text.format).await?;
+    let asked = match body.as_object_mut().and_then(|body| body.remove("count")) {
+        None | Some(Value::Null) => None,
+        Some(value) => {
+            let wrong = || mismatch("count", "a whole number", &value);
+            Some(value.as_u64().ok_or_else(wrong)?)
+        }
+    };
+    let count = count(asked, ApiError::invalid_request)?;
+    let work = move || state.control.preview_action(&body, count);
+    let times = tokio::task::spawn_blocking(work).await;
+    Ok(planned(times.map_err(ApiError::internal)??))
+}
+
+fn count(asked: Option<u64>, wrong: fn(String) -> ApiError) -> ApiResult<usize> {
+    match asked {
+        None => Ok(FIRINGS_DEFAULT),
+        Some(count) if (1..=FIRINGS_MAX).contains(&count) => Ok(count as usize),
+        Some(_) => Err(wrong(format!(
+            "`count` must be between 1 and {FIRINGS_MAX}"
+        ))),
+    }
+}
+
+fn planned(times: Vec<Timestamp>) -> Response {
+    wire::ok(&Page {
+        items: times.into_iter().map(Time).collect(),
+        next: None,
+    })
+}
+
+pub(super) async fn run(
+    State(state): State<ApiState>,
+    path: PathParts,
+    body: OptionalJson,
+) -> ApiResult {
+    let id = plain(&path, body)?;
+    Ok(wire::ok(&shown(
+        &state,
+        &state.control.run_action_now(&id).await?,
+    )))
+}
+
+pub(super) async fn pause(
+    State(state): State<ApiState>,
+    path: PathParts,
+    body: OptionalJson,
+) -> ApiResult {
+    let id = plain(&path, body)?;
+    Ok(wire::ok(&shown(
+        &state,
+        &state.control.pause_action(&id).await?,
+    )))
+}
+
+pub(super) async fn resume(
+    State(state): State<ApiState>,
+    path: PathParts,
+    body: OptionalJson,
+) -> ApiResult {
+    let id = plain(&path, body)?;
+    Ok(wire::ok(&shown(
+        &state,
+        &state.control.resume_action(&id).await?,
+    )))
+}
+
+/// Commands without parameters: nothing a client sends is silently ignored.
+fn plain(path: &PathParts, OptionalJson(body): OptionalJson) -> ApiResult<String> {
+    Fields::of_optional(body, &[])?;
+    known_id(path)
+}
+
+pub(super) async fn attempts(
+    State(state): State<ApiState>,
+    path: PathParts,
+    raw: RawQuery,
+) -> ApiResult {
+    let query = raw.with(&[&["limit", "cursor"]])?;
+    let limit = query.limit()?;
+    let before: Option<AttemptPlace> = cursor::from_query(Kind::Attempt, &query)?;
+    let before = before.map(|AttemptPlace(generation, ordinal)| (generation, ordinal));
+    let id = known_id(&path)?;
+    let mut attempts = state.control.attempts(&id, before, limit + 1).await?;
+    let more = attempts.len() > limit as usize;
+    attempts.truncate(limit as usize);
+    let last = attempts.last().filter(|_| more);
+    let next = last.map(|(generation, past)| {
+        cursor::write(
+            Kind::Attempt,
+            format_args!("{generation}.{}", past.attempt.ordinal),
+        )
+    });
+    let items = attempts
+        .iter()
+        .map(|one| shown_attempt(&state, one))
+        .collect();
+    Ok(wire::ok(&Page { items, next }))
+}
+
+/// Text that may be an id, or the beginning of one. Everything else names nothing.
+struct ActionId(String);
+
+impl FromStr for ActionId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.@:".contains(c);
+        match !text.is_empty() && text.chars().all(allowed) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(()),
+        }
+    }
+}
+
+fn known_id(path: &PathParts) -> ApiResult<String> {
+    let found = path.get("id").parse::<ActionId>();
+    found
+        .map(|id| id.0)
+        .map_err(|()| ApiError::not_found("no scheduled action can have this id"))
+}
+
+/// `generation.ordinal`.
+struct AttemptPlace(u64, u64);
+
+impl FromStr for AttemptPlace {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let number = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|number| *number <= i64::MAX as u64)
+        };
+        let (generation, ordinal) = text.split_once('.').ok_or(())?;
+        number(generation)
+            .zip(number(ordinal))
+            .map(|(generation, ordinal)| Self(generation, ordinal))
+            .ok_or(())
+    }
+}
+
+/// Whoever wrote a secret into it knows it; whoever reads it need not.
+fn shown(state: &ApiState, action: &ScheduledAction) -> Value {
+    let status = &action.status;
+    let mut meta = action.meta.notes.clone();
+    meta.extend(own_meta(action));
+    let mut shown = json!({
+        "id": action.id,
+        "guid": action.guid.to_string(),
+        "generation": status.generation,
+        "meta": meta,
+        "spec": action.spec.to_value(),
+        "status": status,
+        "scheduled_at": action.due_at().map(Time),
+        "finished_at": status.finished_at.map(Time),
+    });
+    state.parts().redactor.value(&mut shown);
+    shown
+}
+
+/// These win over notes of the same name.
+fn own_meta(action: &ScheduledAction) -> Map<String, Value> {
+    let meta = &action.meta;
+    Map::from_iter([
+        ("created_at".to_owned(), json!(Time(meta.created_at))),
+        ("updated_at".to_owned(), json!(Time(meta.updated_at))),
+        ("written_by".to_owned(), json!(meta.written_by)),
+    ])
+}
+
+fn shown_attempt(state: &ApiState, (generation, past): &(u64, PastAttempt)) -> Value {
+    let mut shown = json!(past);
+    shown["generation"] = json!(generation);
+    if shown.get("error").is_none() {
+        shown["error"] = Value::Null;
+    }
+    state.parts().redactor.value(&mut shown);
+    shown
+}
+
+impl From<ScheduleError> for ApiError {
+    fn from(error: ScheduleError) -> Self {
+        match error {
+            ScheduleError::Invalid(found) => Self::diagnosed("INVALID_ACTION", "action", &found),
+            ScheduleError::Control(error) => Self::from(error),
+        }
+    }
+}
