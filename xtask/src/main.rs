@@ -87,6 +87,8 @@ fn test() -> Done {
                 "planted-bugs",
                 "--test",
                 "sim",
+                "--test",
+                "actions",
             ],
         )
     })?;

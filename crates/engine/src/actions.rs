@@ -6,12 +6,13 @@
 
 mod attempt;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_kernel::id;
+use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::schedule::RecordRequest;
 use pawl_kernel::ports::store::DueTimer;
 use pawl_kernel::schedule::{Attempt, Outcome, Run, Ticket};
@@ -48,6 +49,7 @@ impl fmt::Debug for MockHook {
 }
 
 /// An attempt that is written down.
+#[derive(Clone)]
 struct Begun {
     timer: DueTimer,
     run: Run,
@@ -94,8 +96,8 @@ pub(crate) struct Runner {
     /// Begun, and there was no slot yet.
     waiting: VecDeque<Begun>,
     tasks: JoinSet<Done>,
-    /// Attempts of ours that are not recorded.
-    open: HashSet<(String, Uuid)>,
+    /// Attempts of ours that are not recorded, and their shards.
+    open: HashMap<(String, Uuid), u32>,
     over: VecDeque<Done>,
     /// How long attempts take, roughly.
     typical: Duration,
@@ -107,7 +109,7 @@ impl Runner {
             control,
             waiting: VecDeque::new(),
             tasks: JoinSet::new(),
-            open: HashSet::new(),
+            open: HashMap::new(),
             over: VecDeque::new(),
             typical: QUICK,
         }
@@ -133,7 +135,12 @@ impl Runner {
     /// Is an attempt of this row ours and not yet recorded? Then nobody looks at the row: it would count as interrupted.
     pub(crate) fn has(&self, row: &DueTimer) -> bool {
         // Nothing is open most of the time.
-        !self.open.is_empty() && self.open.contains(&(row.action_id.clone(), row.guid))
+        !self.open.is_empty() && self.open.contains_key(&key(row))
+    }
+
+    /// How many attempts in this shard are ours and not yet recorded.
+    pub(crate) fn open_in(&self, shard: u32) -> usize {
+        self.open.values().filter(|open| **open == shard).count()
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -148,7 +155,7 @@ impl Runner {
     /// Attempts that the store has written down since `at`.
     pub(crate) fn begin(&mut self, runs: Vec<(DueTimer, Run)>, at: Timestamp) {
         for (timer, run) in runs {
-            self.open.insert(key(&timer));
+            self.open.insert(key(&timer), timer.shard_id);
             self.waiting.push_back(Begun { timer, run, at });
         }
     }
@@ -166,6 +173,10 @@ impl Runner {
                 self.over
                     .push_back(Done::of(begun, Outcome::NotMade, Duration::ZERO));
                 continue;
+            }
+            if planted::has(Bug::ActionRecordedFirst) {
+                self.over
+                    .push_back(Done::of(begun.clone(), Outcome::Success, Duration::ZERO));
             }
             let action = &begun.run.row.spec.action;
             let latest = begun.at.plus(limits.patience_for(action) / 5 * 4);
@@ -240,6 +251,10 @@ fn key(timer: &DueTimer) -> (String, Uuid) {
 
 async fn make(control: Control, begun: Begun, deadline: Timestamp) -> Done {
     let started = control.parts().now();
+    if planted::has(Bug::ActionRecordedFirst) {
+        let later = started.plus(Duration::from_secs(1));
+        control.parts().clock.sleep_until(later).await;
+    }
     let outcome = attempt::make(&control, &begun.run, deadline).await;
     let took = control.parts().now().since(started);
     Done::of(begun, outcome, took)

@@ -79,5 +79,10 @@ fn interval(parts: &Parts) -> Duration {
 
 /// Who reported at or after this moment is alive.
 pub fn alive_since(parts: &Parts, now: Timestamp) -> Timestamp {
-    now.minus(interval(parts) * MISSED_MAX)
+    now.minus(counted(parts))
+}
+
+/// A worker counts as alive for so long after its last report.
+pub(crate) fn counted(parts: &Parts) -> Duration {
+    interval(parts) * MISSED_MAX
 }

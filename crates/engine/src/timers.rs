@@ -7,66 +7,68 @@
 //! one transaction ends them.
 
 mod locks;
+mod look;
 mod near;
 mod pace;
+mod record;
+mod share;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pawl_kernel::id;
+use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::schedule::Begun;
-use pawl_kernel::ports::store::{Dispatch, DueTimer, StoreError, StoreResult};
-use pawl_kernel::schedule::Record;
+use pawl_kernel::ports::store::{Dispatch, DueTimer, ShardsAround, StoreError, StoreResult};
 use pawl_kernel::time::Timestamp;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::actions::{Done, Runner};
+use crate::actions::Runner;
 use crate::control::Control;
 use crate::hints::News;
 use crate::parts::Parts;
+use crate::presence;
 use crate::worker::Handle;
-use near::{Near, Room, Seen};
+use look::HORIZON;
+use near::{Near, Room};
 use pace::Pace;
+use record::Recorded;
+use share::Share;
 
 /// Most timers fired, begun or recorded in one transaction.
 const BATCH: usize = 256;
-const COLLECT_BATCH: u32 = 1_000;
-/// New timers are looked for this often if nobody can tell us of them.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-const LOOK_EVERY_EXCLUSIVE: Duration = Duration::from_secs(60);
 /// Who is told of a timer takes it in this soon, so that many of them are not to be taken in when they are due.
 const TAKE_IN_AFTER: Duration = Duration::from_secs(1);
-/// How far ahead, and how many rows, a usual look goes.
-const HORIZON: Duration = Duration::from_secs(60);
-const WINDOW: u32 = 512;
-/// Where more is due than that, everything due is looked at, so that the old does not hide the new. Not often.
-const DEEP_WINDOW: u32 = 100_000;
-const DEEP_AHEAD: Duration = Duration::from_secs(1);
-const DEEP_SPACING: Duration = Duration::from_millis(50);
 /// Having slept so much longer than planned, or the clock set back so far, is an outage.
 const STALL: Duration = Duration::from_secs(5);
 /// Batches of messages on their way to the queue at once.
 const SENDING_MAX: usize = 8;
-const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 pub struct Timers {
     parts: Parts,
     guid: Uuid,
     shards: Vec<u32>,
+    /// Shards that go to others as soon as no attempt is open in them.
+    leaving: BTreeSet<u32>,
+    share: Share,
+    around: ShardsAround,
     /// From then on the locks may be somebody else's.
     held_until: Timestamp,
     next_heartbeat: Timestamp,
-    next_try: Timestamp,
     next_look: Timestamp,
     next_count: Timestamp,
     near: Near,
+    /// How far ahead we look: less where much is due.
+    horizon: Duration,
     runner: Runner,
+    /// Ends of attempts on their way to the store.
+    recording: JoinSet<Recorded>,
+    recorded: Vec<Recorded>,
     /// Messages for those who were woken. What is lost here is found by the sweeper.
     sending: JoinSet<()>,
     pace: Pace,
-    /// What was due before this was overdue when we came, or came back.
-    since: Timestamp,
     /// When the last tick was, and when the next was to be at the latest.
     last_tick: (Timestamp, Timestamp),
     stop: CancellationToken,
@@ -89,16 +91,20 @@ impl Timers {
         Self {
             guid: id::random(&*parts.entropy),
             shards: Vec::new(),
+            leaving: BTreeSet::new(),
+            share: Share::new(parts.options.shard_lock, presence::counted(&parts)),
+            around: ShardsAround::default(),
             held_until: start,
             next_heartbeat: start,
-            next_try: start,
             next_look: start,
             next_count: start,
             near: Near::default(),
+            horizon: HORIZON,
             runner: Runner::new(control),
+            recording: JoinSet::new(),
+            recorded: Vec::new(),
             sending: JoinSet::new(),
             pace: Pace::new(parts.options.catch_up_rate),
-            since: start,
             last_tick: (start, start),
             stop,
             parts,
@@ -131,26 +137,30 @@ impl Timers {
         tracing::warn!(%error, "timers");
         let now = self.parts.now();
         self.next_look = now;
-        self.since = now;
-        self.near.forget();
+        self.came(now);
         now.plus(Duration::from_secs(1))
+    }
+
+    /// Whatever is overdue now is a backlog.
+    fn came(&mut self, now: Timestamp) {
+        self.near.forget(now);
     }
 
     /// Fires what is due and records what is over; returns when to look again.
     pub async fn tick(&mut self) -> StoreResult<Timestamp> {
         self.hear();
         self.notice_gaps();
-        self.record().await?;
+        self.record()?;
         self.hold_shards().await?;
         self.parts.metrics.timers.shards_held(&self.shards);
         if self.stop.is_cancelled() {
             self.runner.give_back();
-            self.record().await?;
+            self.record()?;
             return Ok(self.parts.now().plus(self.lock_heartbeat()));
         }
         while !self.shards.is_empty() && self.turn().await? {
             self.hear();
-            self.record().await?;
+            self.record()?;
             // A long row of them takes its time; the locks must not run out meanwhile.
             self.hold_shards().await?;
         }
@@ -166,7 +176,7 @@ impl Timers {
         let fired = self.fire().await?;
         self.runner.start(self.held_until);
         let now = self.parts.now();
-        let more = fired || self.next_look <= now || self.runner.has_over();
+        let more = fired || self.next_look <= now || self.can_record();
         Ok(more && !self.stop.is_cancelled())
     }
 
@@ -183,19 +193,18 @@ impl Timers {
         let now = self.parts.now();
         let (last, planned) = self.last_tick;
         if planned.max(last).plus(STALL) < now {
-            self.since = now;
+            self.came(now);
         }
         if now.plus(STALL) < last {
-            self.since = self.since.min(now);
             for next in [
                 &mut self.next_heartbeat,
-                &mut self.next_try,
                 &mut self.next_look,
                 &mut self.next_count,
             ] {
                 *next = now.min(*next);
             }
-            self.near.forget();
+            self.share.forget();
+            self.came(now);
         }
     }
 
@@ -204,22 +213,12 @@ impl Timers {
         if self.shards.is_empty() {
             return self.next_hold();
         }
-        let mut wake_at = self.near.wake_at(now);
-        if self.near.has_overdue(self.since, self.runner.room() > 0) {
+        let room = self.runner.room() > 0;
+        let mut wake_at = self.near.wake_at(now, room);
+        if self.near.has_overdue(room) {
             wake_at = wake_at.min(self.pace.next(now));
         }
         wake_at.min(self.next_look).min(self.next_hold())
-    }
-
-    fn look_interval(&self) -> Duration {
-        if self.parts.options.exclusive {
-            LOOK_EVERY_EXCLUSIVE
-        } else if self.parts.hints.hears_others() {
-            // A net below the net: for those who died before they could tell, and for hints that got lost.
-            self.parts.options.shard_lock
-        } else {
-            LOOK_EVERY.min(self.parts.options.shard_lock)
-        }
     }
 
     /// Sleeps until `wake_at`, until a timer due sooner is committed or an attempt is over.
@@ -232,6 +231,10 @@ impl Timers {
                 biased;
                 () = self.parts.clock.sleep_until(wake_at) => return,
                 () = self.runner.wait() => return,
+                Some(done) = self.recording.join_next() => {
+                    self.note_recorded(done);
+                    return;
+                }
                 () = stop.cancelled(), if !stopping => return,
                 () = self.parts.hints.timer_added() => {
                     self.hear();
@@ -241,98 +244,12 @@ impl Timers {
         }
     }
 
-    /// Takes in a batch of what is new, if it is time to look.
-    async fn collect(&mut self) -> StoreResult<()> {
-        let now = self.parts.now();
-        if now < self.next_look {
-            return Ok(());
-        }
-        // Set first: a hint that comes while we look brings it forward again.
-        self.next_look = now.plus(self.look_interval());
-        let moved = self
-            .parts
-            .store
-            .collect(self.guid, &self.shards, now, COLLECT_BATCH)
-            .await?;
-        if moved > 0 {
-            self.near.outdated();
-        }
-        if moved >= COLLECT_BATCH {
-            self.next_look = now;
-        }
-        Ok(())
-    }
-
-    /// Reads what comes next, if that is not known. Rows that turn up again although they were dealt with mean that a
-    /// shard is not ours any more, or that somebody is at them; then all locks are asked for before anything else.
-    async fn look_ahead(&mut self) -> StoreResult<()> {
-        let now = self.parts.now();
-        if self.near.wants_look(now) {
-            let seen = self.see(now).await?;
-            if self.near.look(seen, now) {
-                self.next_heartbeat = Timestamp::default();
-            }
-        }
-        self.count_due(now);
-        Ok(())
-    }
-
-    async fn see(&self, now: Timestamp) -> StoreResult<Seen> {
-        let store = &self.parts.store;
-        let end = now.plus(HORIZON);
-        let rows = store.upcoming(&self.shards, end, WINDOW).await?;
-        let is_full = rows.len() >= WINDOW as usize;
-        let last = rows.last().map(|row| row.at);
-        if is_full && last.is_some_and(|last| last <= now) {
-            return self.see_deep(now).await;
-        }
-        let until = match last {
-            Some(last) if is_full => last,
-            Some(_) => end,
-            // With nothing near, nobody asks again before there is something.
-            None => {
-                let next = store.next_due(&self.shards).await?;
-                let never = Timestamp::from_micros(i64::MAX);
-                next.map_or(never, |at| at.minus(HORIZON / 2).max(end))
-            }
-        };
-        Ok(Seen {
-            rows,
-            until,
-            not_before: Timestamp::default(),
-        })
-    }
-
-    /// More is due than a usual look shows.
-    async fn see_deep(&self, now: Timestamp) -> StoreResult<Seen> {
-        let end = now.plus(DEEP_AHEAD);
-        let rows = self
-            .parts
-            .store
-            .upcoming(&self.shards, end, DEEP_WINDOW)
-            .await?;
-        let is_full = rows.len() >= DEEP_WINDOW as usize;
-        let until = rows.last().map(|row| row.at).filter(|_| is_full);
-        let now_then = self.parts.now();
-        let spacing = (now_then.since(now) * 10).clamp(DEEP_SPACING, DEEP_AHEAD);
-        Ok(Seen {
-            rows,
-            until: until.unwrap_or(end),
-            not_before: now_then.plus(spacing),
-        })
-    }
-
-    fn count_due(&mut self, now: Timestamp) {
-        if now >= self.next_count {
-            self.next_count = now.plus(COUNT_EVERY);
-            let due = self.near.due_by_shard(now, &self.shards);
-            self.parts.metrics.timers_due(&due);
-        }
-    }
-
     /// Deals with one batch of what is due. `false`: there is none that may go now.
     async fn fire(&mut self) -> StoreResult<bool> {
-        let now = self.parts.now();
+        let mut now = self.parts.now();
+        if planted::has(Bug::ActionEarly) {
+            now = now.plus(Duration::from_secs(1));
+        }
         let due = self.take_due(now);
         if due.is_empty() {
             return Ok(false);
@@ -357,11 +274,11 @@ impl Timers {
             actions: self.runner.room(),
             overdue: self.pace.left(now),
         };
-        let runner = &self.runner;
-        let due = self
-            .near
-            .take_due(now, self.since, room, |row| runner.has(row));
-        let overdue = due.iter().filter(|row| row.at < self.since).count();
+        let (runner, leaving) = (&self.runner, &self.leaving);
+        let busy = |row: &DueTimer| leaving.contains(&row.shard_id) || runner.has(row);
+        let due = self.near.take_due(now, room, busy);
+        let since = self.near.since();
+        let overdue = due.iter().filter(|row| row.at < since).count();
         self.pace.spend(overdue);
         due
     }
@@ -420,66 +337,5 @@ impl Timers {
                 .spawn(async move { parts.publish_all(woken).await });
         }
         Ok(())
-    }
-
-    /// Writes down what became of attempts. What cannot be written now stays; said twice it counts once.
-    async fn record(&mut self) -> StoreResult<()> {
-        loop {
-            let done = self.runner.take_over(BATCH);
-            if done.is_empty() {
-                return Ok(());
-            }
-            let (requests, now) = (self.runner.requests(&done), self.parts.now());
-            let limits = self.parts.options.schedule_limits();
-            let store = &self.parts.store;
-            match store.record_actions(self.guid, requests, limits, now).await {
-                Ok(records) => {
-                    for (done, record) in done.iter().zip(records) {
-                        self.recorded(done, record);
-                    }
-                    // There are slots again.
-                    self.runner.start(self.held_until);
-                }
-                Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
-                    self.runner.keep(done);
-                    return Err(error);
-                }
-                Err(error) => {
-                    tracing::error!(%error, attempts = done.len(), "ends of attempts cannot be recorded; they will count as interrupted");
-                    done.iter().for_each(|done| self.runner.forget(done));
-                    return Err(error);
-                }
-            }
-        }
-    }
-
-    fn recorded(&mut self, done: &Done, record: Option<Record>) {
-        self.runner.forget(done);
-        self.near.remove(&done.row());
-        self.parts
-            .metrics
-            .timers
-            .recorded(&done.outcome, record.as_ref());
-        match record {
-            Some(Record::Written(written)) => {
-                let Some(at) = written.row.due_at() else {
-                    return;
-                };
-                if written.requeue {
-                    return self.parts.timer_set(at);
-                }
-                self.near.add(DueTimer {
-                    at,
-                    ..done.timer.clone()
-                });
-            }
-            // Somebody has counted it as interrupted, or it was written anew.
-            Some(Record::Late(_)) => self.near.outdated(),
-            // The shard is somebody else's.
-            None => {
-                self.next_heartbeat = Timestamp::default();
-                self.near.outdated();
-            }
-        }
     }
 }

@@ -7,6 +7,7 @@ use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::hints::Hint;
 use pawl_kernel::ports::store::{Dispatch, ExecutionFilter, StoreResult};
+use pawl_kernel::ports::workers::TIMERS_ROLE;
 use tokio_util::sync::CancellationToken;
 
 use crate::consumer::{Adopter, Consumer};
@@ -59,7 +60,7 @@ impl Roles {
         {
             match name {
                 "engine" => roles.engine = true,
-                "timers" => roles.timers = true,
+                TIMERS_ROLE => roles.timers = true,
                 "scheduler" => roles.scheduler = true,
                 "reaper" => roles.reaper = true,
                 "all" => roles = Self::ALL,
@@ -72,7 +73,7 @@ impl Roles {
     pub fn names(self) -> Vec<String> {
         [
             (self.engine, "engine"),
-            (self.timers, "timers"),
+            (self.timers, TIMERS_ROLE),
             (self.scheduler, "scheduler"),
             (self.reaper, "reaper"),
         ]
@@ -207,7 +208,7 @@ async fn only_if(has_role: bool, service: impl Future<Output = ()>) {
 async fn say_goodbye(parts: &Parts, roles: Roles, shard_lock: uuid::Uuid) {
     let farewell = async {
         if roles.timers {
-            let _ = parts.store.unlock_shards(shard_lock).await;
+            let _ = parts.store.unlock_shards(shard_lock, None, parts.now()).await;
         }
         if roles != Roles::NONE {
             let _ = parts.store.remove_worker(&parts.options.worker_id).await;

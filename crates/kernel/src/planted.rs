@@ -20,6 +20,14 @@ pub enum Bug {
     QuotaOffByOne,
     /// Whoever ends in another way than by its own commit keeps its places in quotas.
     QuotaKeptByTheStopped,
+    /// A scheduled action begins before its time.
+    ActionEarly,
+    /// An attempt of an action is recorded before it is made.
+    ActionRecordedFirst,
+    /// Whoever says that an attempt has ended is believed, whichever attempt it was.
+    ActionTicketIgnored,
+    /// An attempt that nobody has recorded is made again, and not counted.
+    ActionInterruptionForgotten,
 }
 
 #[cfg(feature = "planted-bugs")]

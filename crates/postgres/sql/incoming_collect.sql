@@ -26,4 +26,4 @@ WITH owned AS (
             excluded.moved_from_incoming_to_processing_queue_by_sync_with_guid,
         moved_from_incoming_to_processing_queue_at = excluded.moved_from_incoming_to_processing_queue_at
 )
-SELECT count(*) FROM taken
+SELECT scheduled_at, shard_id, action_id, action_guid FROM taken

@@ -1,3 +1,23 @@
-UPDATE shard_locks SET last_heartbeat_at = $2::timestamptz
-WHERE locked AND last_lock_guid = $1::uuid
-RETURNING shard_id
+-- One question for the heartbeat and for all that decides on the fair share.
+WITH kept AS (
+    UPDATE shard_locks SET last_heartbeat_at = $2::timestamptz
+    WHERE locked AND last_lock_guid = $1::uuid
+    RETURNING shard_id
+)
+SELECT
+    (SELECT coalesce(array_agg(shard_id), '{}') FROM kept),
+    count(*),
+    min(coalesce(last_heartbeat_at, 'epoch')) FILTER (WHERE NOT locked),
+    min(coalesce(last_heartbeat_at, 'epoch')) FILTER (WHERE locked AND last_lock_guid <> $1),
+    (
+        SELECT count(*) FROM shard_locks
+        WHERE locked AND last_lock_guid <> $1
+        GROUP BY last_lock_guid
+        ORDER BY 1 DESC
+        LIMIT 1
+    ),
+    (
+        SELECT count(*) FROM workers
+        WHERE heartbeat_at >= $4::timestamptz AND id <> $3::text AND 'timers' = ANY (roles)
+    )
+FROM shard_locks

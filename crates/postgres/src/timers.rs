@@ -1,12 +1,15 @@
 //! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
-use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, StoreResult, TimerStore};
+use pawl_kernel::ports::store::{
+    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardsAround, StoreResult, TimerStore,
+};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 use tokio_postgres::Row;
@@ -32,10 +35,11 @@ impl TimerStore for PostgresStore {
             let (now, stale) = (Time(request.now), Time(request.stale_before));
             let max = i64::from(request.max);
             let owner = Text::new(&request.owner);
+            let by = request.unlocked_by.map(Time);
             let rows = session
                 .alone(
                     &sql::SHARDS_LOCK,
-                    &[&request.guid, &owner, &now, &stale, &max],
+                    &[&request.guid, &owner, &now, &stale, &max, &by],
                 )
                 .await?;
             shards_of(&rows)
@@ -43,19 +47,32 @@ impl TimerStore for PostgresStore {
         done.await.map_err(|fault| fault.of_write())
     }
 
-    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
         let done = self.vital.run(move |session| async move {
+            let owner = Text::new(&request.owner);
+            let (now, alive_since) = (Time(request.now), Time(request.alive_since));
             let rows = session
-                .alone(&sql::SHARDS_KEEP, &[&guid, &Time(now)])
+                .alone(
+                    &sql::SHARDS_KEEP,
+                    &[&request.guid, &now, &owner, &alive_since],
+                )
                 .await?;
-            shards_of(&rows)
+            rows.first().map_or_else(|| Ok(Kept::default()), kept)
         });
         done.await.map_err(|fault| fault.of_write())
     }
 
-    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()> {
+    async fn unlock_shards(
+        &self,
+        guid: Uuid,
+        only: Option<Vec<u32>>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        let only = only.as_deref().map(numbers);
         let done = self.vital.run(move |session| async move {
-            session.alone(&sql::SHARDS_UNLOCK, &[&guid]).await?;
+            session
+                .alone(&sql::SHARDS_UNLOCK, &[&guid, &Time(now), &only])
+                .await?;
             Ok(())
         });
         done.await.map_err(|fault| fault.of_write())
@@ -67,7 +84,7 @@ impl TimerStore for PostgresStore {
         shards: &[u32],
         now: Timestamp,
         limit: u32,
-    ) -> StoreResult<u32> {
+    ) -> StoreResult<Vec<DueTimer>> {
         let shards = numbers(shards);
         let done = self.vital.run(move |session| async move {
             let rows = session
@@ -76,27 +93,24 @@ impl TimerStore for PostgresStore {
                     &[&guid, &shards, &Time(now), &i64::from(limit)],
                 )
                 .await?;
-            match rows.first() {
-                Some(row) => Reader::new(row).count(),
-                None => Ok(0),
-            }
+            rows.iter().map(due_timer).collect()
         });
-        let moved = done.await.map_err(|fault| fault.of_write())?;
-        Ok(u32::try_from(moved).unwrap_or(limit))
+        done.await.map_err(|fault| fault.of_write())
     }
 
     async fn upcoming(
         &self,
         shards: &[u32],
-        before: Timestamp,
+        due: Range<Timestamp>,
         limit: u32,
     ) -> StoreResult<Vec<DueTimer>> {
         let shards = numbers(shards);
         let done = self.vital.run(move |session| async move {
+            let (from, to) = (Time(due.start), Time(due.end));
             let rows = session
                 .alone(
                     &sql::PROCESSING_UPCOMING,
-                    &[&shards, &Time(before), &i64::from(limit)],
+                    &[&shards, &from, &to, &i64::from(limit)],
                 )
                 .await?;
             rows.iter().map(due_timer).collect()
@@ -162,6 +176,26 @@ pub(crate) fn shards_of(rows: &[Row]) -> Outcome<Vec<u32>> {
         .map(|row| Reader::new(row).number())
         .collect::<Outcome<_>>()?;
     Ok(set.into_iter().collect())
+}
+
+fn kept(row: &Row) -> Outcome<Kept> {
+    let mut reader = Reader::new(row);
+    let ours: Vec<i32> = reader.get()?;
+    let ours: BTreeSet<u32> = ours
+        .into_iter()
+        .filter_map(|shard| u32::try_from(shard).ok())
+        .collect();
+    let count = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
+    Ok(Kept {
+        shards: ours.into_iter().collect(),
+        around: ShardsAround {
+            locks: count(reader.get()?),
+            unlocked_since: reader.optional_time()?,
+            silent_since: reader.optional_time()?,
+            most_of_another: count(reader.get::<Option<i64>>()?.unwrap_or_default()),
+            others: count(reader.get()?),
+        },
+    })
 }
 
 fn due_timer(row: &Row) -> Outcome<DueTimer> {

@@ -139,7 +139,7 @@ async fn act(store: &PostgresStore) {
     assert!(store.delete_action(&name).await.unwrap());
     // The row that it has left is dropped.
     assert_eq!(attempt(store, guid, 10).await, 0);
-    store.unlock_shards(guid).await.unwrap();
+    store.unlock_shards(guid, None, now()).await.unwrap();
 }
 
 /// Makes what is due so many minutes from now; returns how many were made.
@@ -150,12 +150,20 @@ async fn attempt(store: &PostgresStore, guid: Uuid, minutes: u64) -> usize {
         owner: "me".into(),
         now: later,
         stale_before: later,
+        unlocked_by: None,
         max: 100,
     };
     store.lock_shards(request).await.unwrap();
-    let shards = store.keep_shards(guid, later).await.unwrap();
+    let shards = store
+        .keep_shards(fixture::keep_request(guid, later))
+        .await
+        .unwrap()
+        .shards;
     store.collect(guid, &shards, later, 100).await.unwrap();
-    let due = store.upcoming(&shards, later, 100).await.unwrap();
+    let due = store
+        .upcoming(&shards, fixture::due_before(later), 100)
+        .await
+        .unwrap();
     let begun = store.begin_actions(guid, due, Limits::default(), later);
     let runs = begun.await.unwrap().runs.into_iter();
     let requests = runs.map(|(timer, run)| RecordRequest {
@@ -177,15 +185,23 @@ async fn fire(store: &PostgresStore) {
         owner: "me".into(),
         now: later,
         stale_before: later,
+        unlocked_by: None,
         max: 100,
     };
     let shards = store.lock_shards(request).await.unwrap();
     store.collect(guid, &shards, later, 100).await.unwrap();
-    let due = store.upcoming(&shards, later, 100).await.unwrap();
+    let due = store
+        .upcoming(&shards, fixture::due_before(later), 100)
+        .await
+        .unwrap();
     assert_eq!(due.len(), 1);
     store.fire(guid, due, later).await.unwrap();
-    store.keep_shards(guid, later).await.unwrap();
-    store.unlock_shards(guid).await.unwrap();
+    store
+        .keep_shards(fixture::keep_request(guid, later))
+        .await
+        .unwrap()
+        .shards;
+    store.unlock_shards(guid, None, later).await.unwrap();
 }
 
 /// Rows of executions that have ended, without a word to the planner.

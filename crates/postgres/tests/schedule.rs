@@ -37,7 +37,10 @@ async fn begin(store: &PostgresStore, lock: u64, now: Timestamp) -> Begun {
     let guid = uuid(lock);
     store.collect(guid, &shards, now, 1000).await.unwrap();
     let until = now.plus(Duration::from_micros(1));
-    let due = store.upcoming(&shards, until, 1000).await.unwrap();
+    let due = store
+        .upcoming(&shards, fixture::due_before(until), 1000)
+        .await
+        .unwrap();
     let begun = store.begin_actions(guid, due, Limits::default(), now);
     begun.await.unwrap()
 }
@@ -64,7 +67,10 @@ async fn one_bad_action_stops_nobody() {
     let ids: Vec<_> = begun.runs.iter().map(|(_, run)| &run.row.id).collect();
     assert_eq!(ids.len(), 2, "{ids:?}");
     let shards: Vec<u32> = (0..16).collect();
-    let mut later = store.upcoming(&shards, at(999), 100).await.unwrap();
+    let mut later = store
+        .upcoming(&shards, fixture::due_before(at(999)), 100)
+        .await
+        .unwrap();
     later.retain(|timer| ["a", "b"].contains(&timer.action_id.as_str()));
     assert_eq!(later.len(), 2, "put off, not lost");
     assert!(later.iter().all(|timer| timer.at > at(100)), "{later:?}");
@@ -234,12 +240,20 @@ impl Contest {
             owner: "worker".into(),
             now,
             stale_before: now.minus(Duration::from_secs(patience)),
+            unlocked_by: None,
             max: 1 + rng.below(16) as u32,
         };
         store.lock_shards(request).await.unwrap();
-        let shards = store.keep_shards(lock, now).await.unwrap();
+        let shards = store
+            .keep_shards(fixture::keep_request(lock, now))
+            .await
+            .unwrap()
+            .shards;
         store.collect(lock, &shards, now, 1000).await.unwrap();
-        store.upcoming(&shards, now, 1000).await.unwrap()
+        store
+            .upcoming(&shards, fixture::due_before(now), 1000)
+            .await
+            .unwrap()
     }
 
     fn count(&self, records: &[Option<Record>]) {

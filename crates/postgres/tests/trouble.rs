@@ -403,6 +403,7 @@ async fn busy_connections_stop_no_heartbeat() {
         owner: "me".into(),
         now: now(),
         stale_before: now(),
+        unlocked_by: None,
         max: 4,
     });
     assert_eq!(shards.await.unwrap().len(), 4);
@@ -440,7 +441,15 @@ async fn busy_connections_stop_no_heartbeat() {
         .await
         .unwrap();
     assert_eq!(beats.len(), 4, "also the one whose row is locked");
-    assert_eq!(store.keep_shards(guid, now()).await.unwrap().len(), 4);
+    assert_eq!(
+        store
+            .keep_shards(pawl_testkit::fixture::keep_request(guid, now()))
+            .await
+            .unwrap()
+            .shards
+            .len(),
+        4
+    );
     let later = now().plus(Duration::from_secs(1_000));
     assert!(store.expired(later, 10).await.unwrap().len() >= 3);
     assert!(

@@ -2,7 +2,8 @@ UPDATE shard_locks
 SET locked = 1, last_lock_guid = ?1, last_locked_by = ?2, last_processing_start_at = ?3, last_heartbeat_at = ?3
 WHERE shard_id IN (
     SELECT shard_id FROM shard_locks
-    WHERE locked = 0 OR last_heartbeat_at < ?4
+    WHERE last_heartbeat_at IS NULL
+       OR CASE WHEN locked THEN last_heartbeat_at < ?4 ELSE ?6 IS NULL OR last_heartbeat_at <= ?6 END
     ORDER BY last_processing_start_at NULLS FIRST, shard_id
     LIMIT ?5
 )

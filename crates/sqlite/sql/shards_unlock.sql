@@ -1,1 +1,2 @@
-UPDATE shard_locks SET locked = 0 WHERE locked = 1 AND last_lock_guid = ?1
+UPDATE shard_locks SET locked = 0, last_heartbeat_at = ?2
+WHERE locked = 1 AND last_lock_guid = ?1 AND (?3 IS NULL OR shard_id IN (SELECT value FROM json_each(?3)))

@@ -115,6 +115,7 @@ statements! {
     SCHEMA_INSERT = "schema_insert",
     SCHEMA_SET_ACTIVE = "schema_set_active",
     SCHEMA_UPDATE = "schema_update",
+    SHARDS_AROUND = "shards_around",
     SHARDS_KEEP = "shards_keep",
     SHARDS_LOCK = "shards_lock",
     SHARDS_OWNED = "shards_owned",

@@ -1,12 +1,15 @@
 //! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
-use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, StoreResult, TimerStore};
+use pawl_kernel::ports::store::{
+    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardsAround, StoreResult, TimerStore,
+};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 use rusqlite::{Connection, Row, params};
@@ -24,22 +27,25 @@ impl TimerStore for SqliteStore {
             .await
     }
 
-    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
         self.writer
-            .run(move |connection| {
-                let mut statement = connection.prepare_cached(sql::SHARDS_KEEP)?;
-                let shards = statement
-                    .query_map(params![guid.as_bytes(), now.as_micros()], |row| row.get(0))?;
-                sorted(shards)
-            })
+            .run(move |connection| keep_shards(connection, &request))
             .await
     }
 
-    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()> {
+    async fn unlock_shards(
+        &self,
+        guid: Uuid,
+        only: Option<Vec<u32>>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         self.writer
             .run(move |connection| {
                 let mut statement = connection.prepare_cached(sql::SHARDS_UNLOCK)?;
-                statement.execute([guid.as_bytes()])?;
+                let only = only
+                    .as_ref()
+                    .map(|shards| serde_json::json!(shards).to_string());
+                statement.execute(params![guid.as_bytes(), now.as_micros(), only])?;
                 Ok(())
             })
             .await
@@ -51,7 +57,7 @@ impl TimerStore for SqliteStore {
         shards: &[u32],
         now: Timestamp,
         limit: u32,
-    ) -> StoreResult<u32> {
+    ) -> StoreResult<Vec<DueTimer>> {
         let shards = shards.to_vec();
         self.writer
             .run(move |connection| collect(connection, guid, &shards, now, limit))
@@ -61,12 +67,12 @@ impl TimerStore for SqliteStore {
     async fn upcoming(
         &self,
         shards: &[u32],
-        before: Timestamp,
+        due: Range<Timestamp>,
         limit: u32,
     ) -> StoreResult<Vec<DueTimer>> {
         let shards = shards.to_vec();
         self.readers
-            .run_at_once(move |connection| upcoming(connection, &shards, before, limit))
+            .run_at_once(move |connection| upcoming(connection, &shards, &due, limit))
             .await
     }
 
@@ -114,9 +120,32 @@ fn lock_shards(connection: &Connection, request: &LockRequest) -> JobResult<Vec<
         request.owner,
         request.now.as_micros(),
         request.stale_before.as_micros(),
-        request.max
+        request.max,
+        request.unlocked_by.map(Timestamp::as_micros)
     ];
     sorted(statement.query_map(values, |row| row.get(0))?)
+}
+
+fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<Kept> {
+    let mut keep = connection.prepare_cached(sql::SHARDS_KEEP)?;
+    let values = params![request.guid.as_bytes(), request.now.as_micros()];
+    let shards = sorted(keep.query_map(values, |row| row.get(0))?)?;
+    let mut look = connection.prepare_cached(sql::SHARDS_AROUND)?;
+    let values = params![
+        request.guid.as_bytes(),
+        request.owner,
+        request.alive_since.as_micros()
+    ];
+    let around = look.query_row(values, |row| {
+        Ok(ShardsAround {
+            locks: row.get(0)?,
+            unlocked_since: rows::optional_time(row, 1)?,
+            silent_since: rows::optional_time(row, 2)?,
+            most_of_another: row.get::<_, Option<u32>>(3)?.unwrap_or_default(),
+            others: row.get(4)?,
+        })
+    })?;
+    Ok(Kept { shards, around })
 }
 
 fn sorted(shards: impl Iterator<Item = rusqlite::Result<u32>>) -> JobResult<Vec<u32>> {
@@ -136,14 +165,15 @@ fn collect(
     shards: &[u32],
     now: Timestamp,
     limit: u32,
-) -> JobResult<u32> {
+) -> JobResult<Vec<DueTimer>> {
     let owned = owned(connection, guid)?;
-    let mut moved = 0;
+    let mut moved = Vec::new();
     for shard in shards.iter().filter(|shard| owned.contains(shard)) {
-        moved += collect_shard(connection, guid, *shard, now, limit - moved)?;
-        if moved == limit {
+        let room = limit.saturating_sub(moved.len() as u32);
+        if room == 0 {
             break;
         }
+        moved.extend(collect_shard(connection, guid, *shard, now, room)?);
     }
     Ok(moved)
 }
@@ -161,10 +191,10 @@ fn collect_shard(
     shard: u32,
     now: Timestamp,
     limit: u32,
-) -> JobResult<u32> {
+) -> JobResult<Vec<DueTimer>> {
     let mut insert = connection.prepare_cached(sql::PROCESSING_INSERT)?;
     let mut delete = connection.prepare_cached(sql::INCOMING_DELETE)?;
-    let mut moved = 0;
+    let mut moved = Vec::new();
     for row in incoming(connection, shard, limit)? {
         insert.execute(params![
             shard,
@@ -176,7 +206,12 @@ fn collect_shard(
             now.as_micros()
         ])?;
         delete.execute(params![shard, row.action_id, row.guid.as_bytes()])?;
-        moved += 1;
+        moved.push(DueTimer {
+            at: Timestamp::from_micros(row.scheduled_at),
+            shard_id: shard,
+            action_id: row.action_id,
+            guid: row.guid,
+        });
     }
     Ok(moved)
 }
@@ -197,13 +232,13 @@ fn incoming(connection: &Connection, shard: u32, limit: u32) -> JobResult<Vec<In
 fn upcoming(
     connection: &Connection,
     shards: &[u32],
-    before: Timestamp,
+    due: &Range<Timestamp>,
     limit: u32,
 ) -> JobResult<Vec<DueTimer>> {
     let mut statement = connection.prepare_cached(sql::PROCESSING_UPCOMING)?;
     let mut timers = Vec::new();
     for shard in shards {
-        let range = params![shard, before.as_micros(), limit];
+        let range = params![shard, due.start.as_micros(), due.end.as_micros(), limit];
         for timer in statement.query_map(range, due_timer)? {
             timers.push(timer?);
         }

@@ -178,10 +178,16 @@ async fn one_unreadable_row_stops_nobody_else() {
     let guid = request.guid;
     let shards = store.lock_shards(request).await.unwrap();
     store.collect(guid, &shards, at(5), 100).await.unwrap();
-    let due = store.upcoming(&shards, at(5), 100).await.unwrap();
+    let due = store
+        .upcoming(&shards, fixture::due_before(at(5)), 100)
+        .await
+        .unwrap();
     assert_eq!(due.len(), 3);
     assert_eq!(store.fire(guid, due, at(5)).await.unwrap().len(), 2);
-    let left = store.upcoming(&shards, at(100), 100).await.unwrap();
+    let left = store
+        .upcoming(&shards, fixture::due_before(at(100)), 100)
+        .await
+        .unwrap();
     assert_eq!(left.len(), 1, "put off, not lost");
     assert!(left[0].at > at(60));
     let sweep = store.sweep(fixture::sweep_request(at(500))).await.unwrap();
@@ -207,10 +213,16 @@ async fn one_unreadable_action_stops_nobody_else() {
     let guid = request.guid;
     let shards = store.lock_shards(request).await.unwrap();
     store.collect(guid, &shards, at(5), 100).await.unwrap();
-    let due = store.upcoming(&shards, at(5), 100).await.unwrap();
+    let due = store
+        .upcoming(&shards, fixture::due_before(at(5)), 100)
+        .await
+        .unwrap();
     let begun = store.begin_actions(guid, due, Limits::default(), at(5));
     assert_eq!(begun.await.unwrap().runs.len(), 2);
-    let mut left = store.upcoming(&shards, at(999), 100).await.unwrap();
+    let mut left = store
+        .upcoming(&shards, fixture::due_before(at(999)), 100)
+        .await
+        .unwrap();
     left.retain(|timer| timer.action_id == "b");
     assert_eq!(left.len(), 1, "put off, not lost");
     assert!(left[0].at > at(60));

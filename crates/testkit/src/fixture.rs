@@ -1,6 +1,7 @@
 //! Rows and requests for tests, made from small numbers: the same number gives the same id, and ids of
 //! executions sort like their numbers.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,9 @@ use pawl_kernel::execution::{
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode};
-use pawl_kernel::ports::store::{LockRequest, NewExecution, SaveMode, SaveSchema, SweepRequest};
+use pawl_kernel::ports::store::{
+    KeepRequest, LockRequest, NewExecution, SaveMode, SaveSchema, SweepRequest,
+};
 use pawl_kernel::schedule::{Author, Override, Put, Spec, read_spec};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Next, Snapshot, Transition};
@@ -335,8 +338,24 @@ pub fn lock_request(guid: u64, now: Timestamp) -> LockRequest {
         owner: format!("worker-{guid}"),
         now,
         stale_before: now.minus(Duration::from_secs(10)),
+        unlocked_by: None,
         max: 1024,
     }
+}
+
+/// Nobody else is alive.
+pub fn keep_request(guid: Uuid, now: Timestamp) -> KeepRequest {
+    KeepRequest {
+        guid,
+        owner: "worker".into(),
+        now,
+        alive_since: now.plus(Duration::from_secs(1)),
+    }
+}
+
+/// Everything due before then.
+pub fn due_before(end: Timestamp) -> Range<Timestamp> {
+    Timestamp::default()..end
 }
 
 /// Ten seconds of idleness, ten seconds of back-off, all in one page.

@@ -240,6 +240,9 @@ impl super::Metrics {
                 .series
                 .gauge(&all::TIMER_SHARD_OWNED, &[&shard.to_string()]);
             gauge.set(i64::from(held.contains(&shard)));
+            if !held.contains(&shard) {
+                self.timers_due(&[(shard, 0)]);
+            }
         }
     }
 

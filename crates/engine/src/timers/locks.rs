@@ -1,96 +1,150 @@
 //! Which shards are ours.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use pawl_kernel::ports::store::{LockRequest, StoreResult};
+use pawl_kernel::ports::store::{KeepRequest, LockRequest, StoreResult};
 use pawl_kernel::time::Timestamp;
 
 use super::Timers;
-
-/// A lock is renewed this often before it would count as free.
-const BEATS: u32 = 4;
-/// Free locks are looked for this often in that time.
-const TRIES: u32 = 8;
+use super::share::Take;
+use crate::presence;
 
 impl Timers {
     pub(super) fn lock_heartbeat(&self) -> Duration {
-        self.parts.options.shard_lock / BEATS
-    }
-
-    fn missing(&self) -> u32 {
-        let held = self.shards.len() as u32;
-        self.parts.options.timer_shards.saturating_sub(held)
+        self.share.heartbeat()
     }
 
     /// When locks are to be kept, or free ones taken.
     pub(super) fn next_hold(&self) -> Timestamp {
-        match (self.shards.is_empty(), self.missing()) {
-            (true, _) => self.next_try,
+        match self.parts.options.exclusive && !self.shards.is_empty() {
             // Nobody else can have them, and all there are is ours.
-            (false, _) if self.parts.options.exclusive => Timestamp::from_micros(i64::MAX),
-            (false, 0) => self.next_heartbeat,
-            (false, _) => self.next_heartbeat.min(self.next_try),
+            true => Timestamp::from_micros(i64::MAX),
+            false => self.next_heartbeat,
         }
     }
 
-    /// Keeps the locks we have, and takes free ones. New shards are looked at right away.
+    /// Keeps the locks we have, takes free ones and gives back those beyond our share.
     pub(super) async fn hold_shards(&mut self) -> StoreResult<()> {
         let now = self.parts.now();
-        if now < self.next_hold() {
+        if now >= self.next_hold() {
+            match self.parts.options.exclusive {
+                true => self.take_everything(now).await?,
+                false => self.beat(now).await?,
+            }
+        }
+        self.give_back().await
+    }
+
+    /// Alone on the store, whoever holds a lock is a process that is gone.
+    async fn take_everything(&mut self, now: Timestamp) -> StoreResult<()> {
+        self.next_heartbeat = now.plus(self.lock_heartbeat());
+        if self.stop.is_cancelled() {
             return Ok(());
         }
-        if !self.shards.is_empty() {
-            self.shards = self.parts.store.keep_shards(self.guid, now).await?;
-            self.near.keep_shards(&self.shards);
-            self.held_from(now);
+        let all = Take {
+            max: u32::MAX,
+            unlocked_by: None,
+        };
+        let stale_before = now.plus(self.parts.options.shard_lock);
+        self.take_shards(all, stale_before, now).await?;
+        self.around.locks = self.shards.len() as u32;
+        self.held_from(now);
+        Ok(())
+    }
+
+    /// Tells that we live, and does what the share asks for.
+    async fn beat(&mut self, now: Timestamp) -> StoreResult<()> {
+        let request = KeepRequest {
+            guid: self.guid,
+            owner: self.parts.options.worker_id.clone(),
+            now,
+            alive_since: presence::alive_since(&self.parts, now),
+        };
+        let kept = self.parts.store.keep_shards(request).await?;
+        self.shards = kept.shards;
+        self.near.keep_shards(&self.shards);
+        self.around = kept.around;
+        self.held_from(now);
+        let held = self.shards.len() as u32;
+        let plan = self.share.plan(held, &self.around, now);
+        self.next_heartbeat = plan.next;
+        self.leaving = self.least_busy(plan.give_back as usize);
+        let stale_before = now.minus(self.parts.options.shard_lock);
+        match plan.take {
+            Some(take) if !self.stop.is_cancelled() => {
+                self.take_shards(take, stale_before, now).await
+            }
+            _ => Ok(()),
         }
-        let missing = self.missing();
-        if missing == 0 || now < self.next_try || self.stop.is_cancelled() {
+    }
+
+    /// New shards are looked at right away.
+    async fn take_shards(
+        &mut self,
+        take: Take,
+        stale_before: Timestamp,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        let request = LockRequest {
+            guid: self.guid,
+            owner: self.parts.options.worker_id.clone(),
+            now,
+            stale_before,
+            unlocked_by: take.unlocked_by,
+            max: take.max,
+        };
+        let taken = self.parts.store.lock_shards(request).await?;
+        if taken.is_empty() {
             return Ok(());
         }
-        // Often enough that what somebody left behind is not late by much more than the time his locks last.
-        self.next_try = now.plus(self.parts.options.shard_lock / TRIES);
-        let taken = self.take_shards(missing, now).await?;
-        if !taken.is_empty() {
-            self.shards.extend(taken);
-            self.shards.sort_unstable();
-            self.shards.dedup();
-            self.next_look = now;
-            self.since = now;
-            self.near.forget();
-            self.held_from(now);
-        }
+        self.share.settle(&self.around, now);
+        self.shards.extend(taken);
+        self.shards.sort_unstable();
+        self.shards.dedup();
+        self.next_look = now;
+        self.came(now);
+        self.held_from(now);
         Ok(())
     }
 
     /// The locks were ours at `now`.
     fn held_from(&mut self, now: Timestamp) {
-        let options = &self.parts.options;
-        self.parts
-            .metrics
-            .timer_shards(&self.shards, options.timer_shards);
-        self.next_heartbeat = now.plus(self.lock_heartbeat());
+        let metrics = &self.parts.metrics;
+        metrics.timer_shards(&self.shards, self.around.locks);
         self.held_until = match self.parts.options.exclusive {
             true => Timestamp::from_micros(i64::MAX),
             false => now.plus(self.parts.options.shard_lock),
         };
     }
 
-    async fn take_shards(&self, max: u32, now: Timestamp) -> StoreResult<Vec<u32>> {
-        // Alone on the store, whoever holds a lock is a process that is gone.
-        let free_after = self.parts.options.shard_lock;
-        let stale_before = if self.parts.options.exclusive {
-            now.plus(free_after)
-        } else {
-            now.minus(free_after)
-        };
-        let request = LockRequest {
-            guid: self.guid,
-            owner: self.parts.options.worker_id.clone(),
-            now,
-            stale_before,
-            max,
-        };
-        self.parts.store.lock_shards(request).await
+    /// So many of our shards, those with the fewest attempts first. Their rows are left alone from now on.
+    fn least_busy(&self, count: usize) -> BTreeSet<u32> {
+        let mut shards = self.shards.clone();
+        shards.sort_by_key(|shard| self.runner.open_in(*shard));
+        shards.into_iter().take(count).collect()
+    }
+
+    /// A shard goes when no attempt of ours is open in it: whoever has it next would take that for interrupted.
+    async fn give_back(&mut self) -> StoreResult<()> {
+        let is_free = |shard: &u32| self.runner.open_in(*shard) == 0;
+        let free: Vec<u32> = self.leaving.iter().copied().filter(is_free).collect();
+        if free.is_empty() {
+            return Ok(());
+        }
+        let now = self.parts.now();
+        let store = self.parts.store.clone();
+        store
+            .unlock_shards(self.guid, Some(free.clone()), now)
+            .await?;
+        self.leaving.retain(|shard| !free.contains(shard));
+        self.shards.retain(|shard| !free.contains(shard));
+        self.near.keep_shards(&self.shards);
+        if self.leaving.is_empty() {
+            self.share.settle(&self.around, now);
+        }
+        let metrics = &self.parts.metrics;
+        metrics.timer_shards(&self.shards, self.around.locks);
+        Ok(())
     }
 }

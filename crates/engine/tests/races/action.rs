@@ -114,6 +114,7 @@ async fn steal_locks(world: &World) {
         owner: "thief".into(),
         now: world.clock.now(),
         stale_before: later(world, 1),
+        unlocked_by: None,
         max: 100,
     };
     assert_eq!(world.store.lock_shards(request).await.unwrap().len(), 16);
@@ -254,7 +255,7 @@ both! {
         world.clock.until_sleeper_at(at).await;
         steal_locks(world).await;
         world.clock.advance(Duration::from_millis(500));
-        world.clock.until_sleeper_at(at.plus(Duration::from_millis(1_250))).await;
+        world.clock.until_sleeper_at(at.plus(Duration::from_millis(2_500))).await;
         assert!(told.all().is_empty());
         world.advance(20);
         told.until(1).await;

@@ -1,6 +1,7 @@
 //! One worker's view of a store, on which the test can play tricks.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -21,8 +22,9 @@ use pawl_kernel::ports::schedule::{
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
     Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
-    LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore, SaveSchema, SchemaRecord,
-    Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore, VersionRecord,
+    KeepRequest, Kept, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore,
+    SaveSchema, SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore,
+    VersionRecord,
 };
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::quota::{Quota, QuotaName};
@@ -250,10 +252,10 @@ forward!(RecoveryStore {
 
 forward!(TimerStore {
     lock_shards(request: LockRequest) -> StoreResult<Vec<u32>>;
-    keep_shards(guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>>;
-    unlock_shards(guid: Uuid) -> StoreResult<()>;
-    collect(guid: Uuid, shards: &[u32], now: Timestamp, limit: u32) -> StoreResult<u32>;
-    upcoming(shards: &[u32], before: Timestamp, limit: u32) -> StoreResult<Vec<DueTimer>>;
+    keep_shards(request: KeepRequest) -> StoreResult<Kept>;
+    unlock_shards(guid: Uuid, only: Option<Vec<u32>>, now: Timestamp) -> StoreResult<()>;
+    collect(guid: Uuid, shards: &[u32], now: Timestamp, limit: u32) -> StoreResult<Vec<DueTimer>>;
+    upcoming(shards: &[u32], due: Range<Timestamp>, limit: u32) -> StoreResult<Vec<DueTimer>>;
     next_due(shards: &[u32]) -> StoreResult<Option<Timestamp>>;
     register_timers(timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()>;
     fire(guid: Uuid, timers: Vec<DueTimer>, now: Timestamp) -> StoreResult<Vec<Dispatch>>;

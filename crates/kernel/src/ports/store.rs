@@ -1,5 +1,6 @@
 //! The store: one verb, one transaction. Roles are separate traits, so that a service sees only what it needs.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -266,28 +267,34 @@ pub struct Reaped {
 /// Waits and their wake-ups, in the four tables of the timers.
 #[async_trait]
 pub trait TimerStore: Send + Sync {
-    /// Takes free shard locks (not locked, or no heartbeat since `stale_before`), oldest first, at most `max`.
+    /// Takes [free](LockRequest::is_free) shard locks, those longest unserved first, at most `max`.
     async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>>;
 
-    /// Heartbeats all shards locked under `guid`; returns those still ours.
-    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>>;
+    /// Heartbeats all shards locked under the guid; tells which those are, and of the others what decides on their share.
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept>;
 
-    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()>;
+    /// Gives back the locks under `guid`: all, or only these.
+    async fn unlock_shards(
+        &self,
+        guid: Uuid,
+        only: Option<Vec<u32>>,
+        now: Timestamp,
+    ) -> StoreResult<()>;
 
-    /// Moves incoming rows of these shards to the processing queue; returns how many were moved.
+    /// Moves incoming rows of these shards to the processing queue; returns those that were moved.
     async fn collect(
         &self,
         guid: Uuid,
         shards: &[u32],
         now: Timestamp,
         limit: u32,
-    ) -> StoreResult<u32>;
+    ) -> StoreResult<Vec<DueTimer>>;
 
-    /// Timers of these shards due before `before`, soonest first.
+    /// Timers of these shards due within this time, soonest first.
     async fn upcoming(
         &self,
         shards: &[u32],
-        before: Timestamp,
+        due: Range<Timestamp>,
         limit: u32,
     ) -> StoreResult<Vec<DueTimer>>;
 
@@ -312,8 +319,53 @@ pub struct LockRequest {
     pub guid: Uuid,
     pub owner: String,
     pub now: Timestamp,
+    /// Of those that somebody has: not heard of since then.
     pub stale_before: Timestamp,
+    /// Of those that nobody has: given back by then, or never taken. `None`: any.
+    pub unlocked_by: Option<Timestamp>,
     pub max: u32,
+}
+
+impl LockRequest {
+    pub fn is_free(&self, locked: bool, heartbeat_at: Option<Timestamp>) -> bool {
+        let Some(at) = heartbeat_at else { return true };
+        match locked {
+            true => at < self.stale_before,
+            false => self.unlocked_by.is_none_or(|by| at <= by),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct KeepRequest {
+    pub guid: Uuid,
+    /// The worker who asks.
+    pub owner: String,
+    pub now: Timestamp,
+    /// Workers that reported themselves since then are alive.
+    pub alive_since: Timestamp,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Still ours, in order.
+    pub shards: Vec<u32>,
+    pub around: ShardsAround,
+}
+
+/// What decides on how many shards a worker should have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardsAround {
+    /// Locks there are, whoever has them.
+    pub locks: u32,
+    /// Other workers that are alive and fire timers.
+    pub others: u32,
+    /// The most that one other has.
+    pub most_of_another: u32,
+    /// Since when the lock lies there that nobody has for longest; the beginning of time if nobody ever had it.
+    pub unlocked_since: Option<Timestamp>,
+    /// When the other was last heard of who has been silent for longest.
+    pub silent_since: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

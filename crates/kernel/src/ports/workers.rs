@@ -5,6 +5,9 @@ use async_trait::async_trait;
 use super::store::StoreResult;
 use crate::time::Timestamp;
 
+/// The role of a worker that fires timers.
+pub const TIMERS_ROLE: &str = "timers";
+
 /// One worker's report about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerRecord {

@@ -188,11 +188,15 @@ impl Sleepers {
             owner: "test".into(),
             now: now(),
             stale_before: past,
+            unlocked_by: None,
             max: 100,
         };
         let shards = store.lock_shards(request).await.unwrap();
         store.collect(guid, &shards, now(), 100).await.unwrap();
-        let due = store.upcoming(&shards, now(), 100).await.unwrap();
+        let due = store
+            .upcoming(&shards, fixture::due_before(now()), 100)
+            .await
+            .unwrap();
         assert_eq!(due.len(), 5);
         Self {
             store,
@@ -228,7 +232,11 @@ async fn one_bad_row_keeps_nobody_else_asleep() {
     client.batch_execute("ROLLBACK").await.unwrap();
     until(Duration::from_secs(5), async || {
         let shards: Vec<u32> = (0..16).collect();
-        let due = sleepers.store.upcoming(&shards, now(), 100).await.unwrap();
+        let due = sleepers
+            .store
+            .upcoming(&shards, fixture::due_before(now()), 100)
+            .await
+            .unwrap();
         let woken = sleepers.store.fire(sleepers.guid, due, now()).await;
         (woken.unwrap().len() == 1).then_some(())
     })

@@ -435,7 +435,11 @@ async fn fire_all(scene: &Scene, now: Timestamp) -> usize {
         .due(70, &shards, now.plus(Duration::from_secs(1)))
         .await;
     let fired = scene.store.fire(uuid(70), due, now).await.unwrap();
-    scene.store.unlock_shards(uuid(70)).await.unwrap();
+    scene
+        .store
+        .unlock_shards(uuid(70), None, at(1))
+        .await
+        .unwrap();
     fired.len()
 }
 

@@ -247,7 +247,7 @@ async fn a_timer_of_what_is_gone_wakes_nobody(scene: Scene) {
     let guid = fixture::uuid(9);
     let woken = scene.store.fire(guid, due, at(3 * DAY)).await.unwrap();
     assert!(woken.is_empty());
-    scene.store.unlock_shards(guid).await.unwrap();
+    scene.store.unlock_shards(guid, None, at(1)).await.unwrap();
     assert_eq!(scene.timer_rows().await, 0);
 }
 

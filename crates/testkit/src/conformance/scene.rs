@@ -148,7 +148,10 @@ impl Scene {
     pub async fn timer_rows(&self) -> usize {
         let shards = self.lock_all(555, at(1_000_000)).await;
         let rows = self.due(555, &shards, at(2_000_000)).await.len();
-        self.store.unlock_shards(uuid(555)).await.unwrap();
+        self.store
+            .unlock_shards(uuid(555), None, at(1_000_000))
+            .await
+            .unwrap();
         rows
     }
 
@@ -157,7 +160,10 @@ impl Scene {
         let guid: Uuid = uuid(guid);
         let store = &self.store;
         store.collect(guid, shards, at(0), 1000).await.unwrap();
-        store.upcoming(shards, before, 1000).await.unwrap()
+        store
+            .upcoming(shards, fixture::due_before(before), 1000)
+            .await
+            .unwrap()
     }
 }
 

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::lifecycle::{Command, Skip};
-use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::ports::store::{DueTimer, ShardsAround};
+use pawl_kernel::ports::workers::WorkerRecord;
+use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 
 use super::{Scene, StoreCase, cases};
-use crate::fixture::{at, event, lock_request, uuid};
+use crate::fixture::{at, due_before, event, keep_request, lock_request, uuid};
 
 pub(super) const CASES: &[StoreCase] = cases!["timer":
     locks_are_taken_once,
@@ -16,10 +18,14 @@ pub(super) const CASES: &[StoreCase] = cases!["timer":
     a_stale_lock_is_taken_over,
     a_heartbeat_keeps_locks,
     unlocked_shards_are_free_at_once,
+    some_locks_are_given_back,
+    what_was_given_back_just_now_can_be_left_to_others,
+    a_heartbeat_tells_of_the_others,
     the_shard_longest_unserved_comes_first,
     collect_moves_each_row_once,
     collect_needs_the_lock,
     upcoming_is_sorted_and_limited,
+    upcoming_has_two_ends,
     next_due_is_the_soonest,
     shards_are_looked_at_one_by_one,
     fires_and_dispatches,
@@ -59,13 +65,23 @@ async fn a_stale_lock_is_taken_over(scene: Scene) {
     assert!(none.unwrap().is_empty(), "not stale yet");
     let after = scene.lock_all(2, at(11)).await;
     assert_eq!(after.len(), before.len());
-    let kept = scene.store.keep_shards(uuid(1), at(12)).await.unwrap();
+    let kept = scene
+        .store
+        .keep_shards(keep_request(uuid(1), at(12)))
+        .await
+        .unwrap()
+        .shards;
     assert!(kept.is_empty(), "the old owner has lost them");
 }
 
 async fn a_heartbeat_keeps_locks(scene: Scene) {
     let mine = scene.lock_all(1, at(0)).await;
-    let mut kept = scene.store.keep_shards(uuid(1), at(8)).await.unwrap();
+    let mut kept = scene
+        .store
+        .keep_shards(keep_request(uuid(1), at(8)))
+        .await
+        .unwrap()
+        .shards;
     kept.sort_unstable();
     let mut expected = mine.clone();
     expected.sort_unstable();
@@ -76,22 +92,136 @@ async fn a_heartbeat_keeps_locks(scene: Scene) {
 
 async fn unlocked_shards_are_free_at_once(scene: Scene) {
     let mine = scene.lock_all(1, at(0)).await;
-    scene.store.unlock_shards(uuid(7)).await.unwrap();
-    let kept = scene.store.keep_shards(uuid(1), at(1)).await.unwrap();
+    scene
+        .store
+        .unlock_shards(uuid(7), None, at(1))
+        .await
+        .unwrap();
+    let kept = scene
+        .store
+        .keep_shards(keep_request(uuid(1), at(1)))
+        .await
+        .unwrap()
+        .shards;
     assert_eq!(kept.len(), mine.len(), "somebody else's unlock is nothing");
-    scene.store.unlock_shards(uuid(1)).await.unwrap();
-    let kept = scene.store.keep_shards(uuid(1), at(1)).await.unwrap();
+    scene
+        .store
+        .unlock_shards(uuid(1), None, at(1))
+        .await
+        .unwrap();
+    let kept = scene
+        .store
+        .keep_shards(keep_request(uuid(1), at(1)))
+        .await
+        .unwrap()
+        .shards;
     assert!(kept.is_empty());
     assert_eq!(scene.lock_all(2, at(1)).await.len(), mine.len());
 }
 
+async fn some_locks_are_given_back(scene: Scene) {
+    let mine = scene.lock_all(1, at(0)).await;
+    let some = vec![mine[0], mine[2]];
+    let store = &scene.store;
+    store
+        .unlock_shards(uuid(7), Some(some.clone()), at(1))
+        .await
+        .unwrap();
+    store
+        .unlock_shards(uuid(1), Some(some.clone()), at(1))
+        .await
+        .unwrap();
+    let kept = store.keep_shards(keep_request(uuid(1), at(1))).await;
+    assert_eq!(kept.unwrap().shards, [&mine[1..2], &mine[3..]].concat());
+    assert_eq!(scene.lock_all(2, at(1)).await, some);
+    store
+        .unlock_shards(uuid(1), Some(Vec::new()), at(1))
+        .await
+        .unwrap();
+    let kept = store.keep_shards(keep_request(uuid(1), at(1))).await;
+    assert_eq!(kept.unwrap().shards.len(), mine.len() - 2);
+}
+
+async fn what_was_given_back_just_now_can_be_left_to_others(scene: Scene) {
+    let all = scene.lock_all(1, at(0)).await;
+    let store = &scene.store;
+    store.unlock_shards(uuid(1), None, at(5)).await.unwrap();
+    let request = |by: i64| {
+        let mut request = lock_request(2, at(8));
+        request.unlocked_by = Some(at(by));
+        request
+    };
+    assert!(store.lock_shards(request(4)).await.unwrap().is_empty());
+    assert_eq!(store.lock_shards(request(5)).await.unwrap(), all);
+}
+
+async fn a_heartbeat_tells_of_the_others(scene: Scene) {
+    let store = &scene.store;
+    let ask = async |alive_since: i64| {
+        let mut request = keep_request(uuid(1), at(10));
+        request.owner = "me".into();
+        request.alive_since = at(alive_since);
+        store.keep_shards(request).await.unwrap()
+    };
+    let new = ask(0).await;
+    let locks = new.around.locks;
+    assert!(locks >= 16 && new.shards.is_empty(), "{new:?}");
+    let never = Some(Timestamp::default());
+    let nobody = (new.around.unlocked_since, new.around.silent_since);
+    assert_eq!(nobody, (never, None), "nobody ever had one");
+    for (guid, now, max) in [(1, 3, 2), (2, 4, 3), (3, 2, 5), (4, 5, 100)] {
+        let mut request = lock_request(guid, at(now));
+        request.max = max;
+        store.lock_shards(request).await.unwrap();
+    }
+    store.unlock_shards(uuid(4), None, at(6)).await.unwrap();
+    for (id, roles, seconds) in [
+        ("me", vec!["timers"], 9),
+        ("a", vec!["engine", "timers"], 9),
+        ("b", vec!["timers"], 5),
+        ("no-timers", vec!["engine"], 9),
+    ] {
+        let report = WorkerRecord {
+            id: id.to_owned(),
+            roles: roles.into_iter().map(str::to_owned).collect(),
+            node_types: Vec::new(),
+            slots: 1,
+            busy: 0,
+            doing: Vec::new(),
+            version: "1".to_owned(),
+            started_at: at(0),
+            heartbeat_at: at(seconds),
+        };
+        store.report_worker(report, at(0)).await.unwrap();
+    }
+    let kept = ask(6).await;
+    assert_eq!(kept.shards.len(), 2);
+    let expected = ShardsAround {
+        locks,
+        others: 1,
+        most_of_another: 5,
+        unlocked_since: Some(at(6)),
+        silent_since: Some(at(2)),
+    };
+    assert_eq!(kept.around, expected);
+    assert_eq!(ask(5).await.around.others, 2);
+}
+
 async fn the_shard_longest_unserved_comes_first(scene: Scene) {
     let all = scene.lock_all(1, at(0)).await;
-    scene.store.unlock_shards(uuid(1)).await.unwrap();
+    scene
+        .store
+        .unlock_shards(uuid(1), None, at(1))
+        .await
+        .unwrap();
     let mut request = lock_request(2, at(5));
     request.max = all.len() as u32 - 1;
     let served = scene.store.lock_shards(request).await.unwrap();
-    scene.store.unlock_shards(uuid(2)).await.unwrap();
+    scene
+        .store
+        .unlock_shards(uuid(2), None, at(1))
+        .await
+        .unwrap();
     let mut request = lock_request(3, at(6));
     request.max = 1;
     let oldest = scene.store.lock_shards(request).await.unwrap();
@@ -104,11 +234,11 @@ async fn collect_moves_each_row_once(scene: Scene) {
     let shards = scene.lock_all(9, at(5)).await;
     let store = &scene.store;
     let moved = store.collect(uuid(9), &shards, at(5), 2).await.unwrap();
-    assert_eq!(moved, 2, "no more than asked for");
+    assert_eq!(moved.len(), 2, "no more than asked for");
     let moved = store.collect(uuid(9), &shards, at(5), 1000).await.unwrap();
-    assert_eq!(moved, 1);
+    assert_eq!(moved.len(), 1);
     let moved = store.collect(uuid(9), &shards, at(5), 1000).await.unwrap();
-    assert_eq!(moved, 0);
+    assert_eq!(moved, []);
     assert_eq!(scene.due(9, &shards, at(9999)).await.len(), 3);
 }
 
@@ -116,8 +246,12 @@ async fn collect_needs_the_lock(scene: Scene) {
     sleepers(&scene, 2).await;
     let shards = scene.lock_all(9, at(5)).await;
     let stranger = scene.store.collect(uuid(8), &shards, at(5), 1000).await;
-    assert_eq!(stranger.unwrap(), 0);
-    let upcoming = scene.store.upcoming(&shards, at(9999), 10).await.unwrap();
+    assert_eq!(stranger.unwrap(), []);
+    let upcoming = scene
+        .store
+        .upcoming(&shards, due_before(at(9999)), 10)
+        .await
+        .unwrap();
     assert!(upcoming.is_empty());
 }
 
@@ -130,9 +264,28 @@ async fn upcoming_is_sorted_and_limited(scene: Scene) {
     let due = scene.due(9, &shards, at(300)).await;
     let guids: Vec<_> = due.iter().map(|timer| timer.guid).collect();
     assert_eq!(guids, [uuid(72), uuid(73)], "`before` is not included");
-    let first = scene.store.upcoming(&shards, at(999), 1).await.unwrap();
+    let first = scene
+        .store
+        .upcoming(&shards, due_before(at(999)), 1)
+        .await
+        .unwrap();
     assert_eq!(first[0].at, at(100));
     assert_eq!(first.len(), 1);
+}
+
+async fn upcoming_has_two_ends(scene: Scene) {
+    sleepers(&scene, 5).await;
+    let shards = scene.lock_all(9, at(5)).await;
+    scene.due(9, &shards, at(0)).await;
+    let store = &scene.store;
+    let between = async |from: i64, to: i64, limit: u32| {
+        let found = store.upcoming(&shards, at(from)..at(to), limit).await;
+        let times = found.unwrap().into_iter().map(|timer| timer.at);
+        times.collect::<Vec<_>>()
+    };
+    assert_eq!(between(102, 104, 10).await, [at(102), at(103)]);
+    assert_eq!(between(102, 999, 1).await, [at(102)]);
+    assert_eq!(between(104, 104, 10).await, []);
 }
 
 async fn next_due_is_the_soonest(scene: Scene) {
@@ -151,7 +304,11 @@ async fn shards_are_looked_at_one_by_one(scene: Scene) {
     scene.due(9, &shards, at(0)).await;
     let mut found = 0;
     for shard in shards {
-        let due = scene.store.upcoming(&[shard], at(9999), 100).await.unwrap();
+        let due = scene
+            .store
+            .upcoming(&[shard], due_before(at(9999)), 100)
+            .await
+            .unwrap();
         assert!(due.iter().all(|timer| timer.shard_id == shard));
         found += due.len();
     }
@@ -203,7 +360,11 @@ async fn fires_only_its_own_wait(scene: Scene) {
     assert!(fired.is_empty());
     assert_eq!(scene.state(id).await.wait.unwrap().id, uuid(2));
     assert!(scene.has_timer(id, 2).await);
-    let left = scene.store.upcoming(&shards, at(999), 10).await.unwrap();
+    let left = scene
+        .store
+        .upcoming(&shards, due_before(at(999)), 10)
+        .await
+        .unwrap();
     assert_eq!(left.len(), 1, "the stale row is gone");
 }
 
@@ -271,7 +432,11 @@ async fn a_batch_fires_what_it_can(scene: Scene) {
     let ids: BTreeSet<_> = fired.iter().map(|fired| fired.execution_id).collect();
     let expected = [1, 3].map(crate::fixture::execution_id);
     assert_eq!(ids, BTreeSet::from(expected));
-    let left = scene.store.upcoming(&shards, at(9999), 10).await.unwrap();
+    let left = scene
+        .store
+        .upcoming(&shards, due_before(at(9999)), 10)
+        .await
+        .unwrap();
     assert_eq!(left.len(), 1, "the fourth is not due");
 }
 

@@ -246,6 +246,7 @@ impl Desk {
             owner: "worker".into(),
             now,
             stale_before: now.plus(Duration::from_secs(1_000_000)),
+            unlocked_by: None,
             max: 1024,
         };
         self.story.note("steal", &guid);
@@ -425,10 +426,15 @@ fn plain(timer: &DueTimer) -> Plain {
 }
 
 async fn all_rows(store: &dyn Store, lock: Uuid, now: Timestamp) -> StoreResult<Vec<Plain>> {
-    let shards = store.keep_shards(lock, now).await?;
+    let shards = store
+        .keep_shards(fixture::keep_request(lock, now))
+        .await?
+        .shards;
     store.collect(lock, &shards, now, 10_000).await?;
     let ever = now.plus(Duration::from_secs(200 * 366 * 86_400));
-    let rows = store.upcoming(&shards, ever, 10_000).await?;
+    let rows = store
+        .upcoming(&shards, fixture::due_before(ever), 10_000)
+        .await?;
     let mut rows: Vec<Plain> = rows.iter().map(plain).collect();
     rows.sort_unstable();
     Ok(rows)
@@ -462,12 +468,17 @@ impl Passed {
 
 impl Pass {
     async fn run(&self, store: &dyn Store) -> StoreResult<Passed> {
-        let shards = store.keep_shards(self.owner, self.now).await?;
+        let shards = store
+            .keep_shards(fixture::keep_request(self.owner, self.now))
+            .await?
+            .shards;
         if self.collect {
             store.collect(self.owner, &shards, self.now, 10_000).await?;
         }
         let until = self.now.plus(Duration::from_micros(1));
-        let mut due = store.upcoming(&shards, until, 10_000).await?;
+        let mut due = store
+            .upcoming(&shards, fixture::due_before(until), 10_000)
+            .await?;
         due.retain(|timer| timer.guid.as_u128() % 4 != u128::from(self.skip));
         due.sort_by_key(plain);
         let begun = store

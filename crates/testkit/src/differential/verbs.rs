@@ -245,7 +245,7 @@ impl Story {
         self.same(async |store| told(timer_pass(&*store, guid, now, before).await))
             .await;
         if self.rng.chance(200) {
-            self.same(async |store| told(store.unlock_shards(guid).await))
+            self.same(async |store| told(store.unlock_shards(guid, None, now).await))
                 .await;
         }
     }
@@ -384,7 +384,7 @@ fn lease_of(state: &State) -> Option<(ExecutionId, Uuid)> {
 struct Pass {
     locked: bool,
     kept: bool,
-    collected: u32,
+    collected: Vec<(Timestamp, String, Uuid)>,
     next_due: Option<Timestamp>,
     upcoming: Vec<(Timestamp, String, Uuid)>,
     fired: Vec<Dispatch>,
@@ -399,10 +399,17 @@ async fn timer_pass(
     let mut request = fixture::lock_request(0, now);
     request.guid = guid;
     let locked = store.lock_shards(request).await?;
-    let shards = store.keep_shards(guid, now).await?;
-    let collected = store.collect(guid, &shards, now, 10_000).await?;
+    let shards = store
+        .keep_shards(fixture::keep_request(guid, now))
+        .await?
+        .shards;
+    let moved = store.collect(guid, &shards, now, 10_000).await?;
+    let mut collected: Vec<_> = moved.iter().map(without_shard).collect();
+    collected.sort_unstable();
     let next_due = store.next_due(&shards).await?;
-    let due = store.upcoming(&shards, before, 10_000).await?;
+    let due = store
+        .upcoming(&shards, fixture::due_before(before), 10_000)
+        .await?;
     let mut upcoming: Vec<_> = due.iter().map(without_shard).collect();
     upcoming.sort_unstable();
     let fired = in_order(store.fire(guid, due, now).await)?;

@@ -1,8 +1,10 @@
 //! One worker's view of the store.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use pawl_kernel::execution::{LogRecord, Signal, Step};
@@ -11,8 +13,9 @@ use pawl_kernel::lifecycle::{ClaimRequest, Command, Release};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
     Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
-    LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore, SaveSchema, SchemaRecord,
-    Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore, VersionRecord,
+    KeepRequest, Kept, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore,
+    SaveSchema, SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore,
+    VersionRecord,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -23,6 +26,7 @@ use super::{Fault, Faults};
 pub struct FaultyStore {
     pub(super) inner: Arc<dyn Store>,
     faults: Arc<Faults>,
+    runtime: Option<Handle>,
 }
 
 pub(super) const READ: &[Fault] = &[Fault::ErrorBefore, Fault::Delay, Fault::CrashBefore];
@@ -36,7 +40,26 @@ pub(super) const WRITE: &[Fault] = &[
 
 impl FaultyStore {
     pub fn new(inner: Arc<dyn Store>, faults: Arc<Faults>) -> Self {
-        Self { inner, faults }
+        Self {
+            inner,
+            faults,
+            runtime: None,
+        }
+    }
+
+    /// For a store with threads or connections of its own, which live on `runtime`: the caller's thread stands still until
+    /// it has answered, so that no simulated time passes meanwhile.
+    pub fn answered_at_once(mut self, runtime: Handle) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    async fn answer<T: Send>(&self, call: impl Future<Output = T> + Send) -> T {
+        let Some(runtime) = &self.runtime else {
+            return call.await;
+        };
+        let answer = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(call)).join());
+        answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// The call is a future that has not begun, so that "before" is before.
@@ -46,8 +69,10 @@ impl FaultyStore {
         call: impl Future<Output = Result<T, E>> + Send,
     ) -> Result<T, E>
     where
-        E: From<StoreError>,
+        T: Send,
+        E: From<StoreError> + Send,
     {
+        let call = self.answer(call);
         let crash = self.faults.crash();
         crash.check().await;
         match self.faults.draw(possible) {
@@ -154,12 +179,18 @@ impl TimerStore for FaultyStore {
         self.pass(WRITE, self.inner.lock_shards(request)).await
     }
 
-    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>> {
-        self.pass(WRITE, self.inner.keep_shards(guid, now)).await
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+        self.pass(WRITE, self.inner.keep_shards(request)).await
     }
 
-    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()> {
-        self.pass(WRITE, self.inner.unlock_shards(guid)).await
+    async fn unlock_shards(
+        &self,
+        guid: Uuid,
+        only: Option<Vec<u32>>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.pass(WRITE, self.inner.unlock_shards(guid, only, now))
+            .await
     }
 
     async fn collect(
@@ -168,7 +199,7 @@ impl TimerStore for FaultyStore {
         shards: &[u32],
         now: Timestamp,
         limit: u32,
-    ) -> StoreResult<u32> {
+    ) -> StoreResult<Vec<DueTimer>> {
         self.pass(WRITE, self.inner.collect(guid, shards, now, limit))
             .await
     }
@@ -176,10 +207,10 @@ impl TimerStore for FaultyStore {
     async fn upcoming(
         &self,
         shards: &[u32],
-        before: Timestamp,
+        due: Range<Timestamp>,
         limit: u32,
     ) -> StoreResult<Vec<DueTimer>> {
-        self.pass(READ, self.inner.upcoming(shards, before, limit))
+        self.pass(READ, self.inner.upcoming(shards, due, limit))
             .await
     }
 

@@ -1,13 +1,17 @@
 //! Shard locks, the incoming queue and the processing queue.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
-use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, StoreResult, TimerStore};
+use pawl_kernel::ports::store::{
+    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardsAround, StoreResult, TimerStore,
+};
+use pawl_kernel::ports::workers::{TIMERS_ROLE, WorkerRecord};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 
@@ -30,7 +34,7 @@ struct ShardLock {
     /// Who has it; `None` when it was given back.
     guid: Option<Uuid>,
     started_at: Option<Timestamp>,
-    heartbeat_at: Timestamp,
+    heartbeat_at: Option<Timestamp>,
 }
 
 impl Default for Timers {
@@ -109,7 +113,7 @@ impl Timers {
         let mut free: Vec<(Option<Timestamp>, u32)> = self
             .locks
             .iter()
-            .filter(|(_, lock)| lock.guid.is_none() || lock.heartbeat_at < request.stale_before)
+            .filter(|(_, lock)| request.is_free(lock.guid.is_some(), lock.heartbeat_at))
             .map(|(shard, lock)| (lock.started_at, *shard))
             .collect();
         free.sort_unstable();
@@ -119,7 +123,7 @@ impl Timers {
             let lock = ShardLock {
                 guid: Some(request.guid),
                 started_at: Some(request.now),
-                heartbeat_at: request.now,
+                heartbeat_at: Some(request.now),
             };
             self.locks.insert(*shard, lock);
         }
@@ -132,16 +136,40 @@ impl Timers {
             .iter_mut()
             .filter(|(_, lock)| lock.guid == Some(guid));
         mine.map(|(shard, lock)| {
-            lock.heartbeat_at = now;
+            lock.heartbeat_at = Some(now);
             *shard
         })
         .collect()
     }
 
-    fn unlock(&mut self, guid: Uuid) {
-        for lock in self.locks.values_mut() {
-            if lock.guid == Some(guid) {
+    fn around(&self, guid: Uuid, others: usize) -> ShardsAround {
+        let mut around = ShardsAround {
+            locks: self.locks.len() as u32,
+            others: others as u32,
+            ..ShardsAround::default()
+        };
+        let mut of_others: BTreeMap<Uuid, u32> = BTreeMap::new();
+        for lock in self.locks.values() {
+            let Some(owner) = lock.guid else {
+                let at = lock.heartbeat_at.unwrap_or_default();
+                around.unlocked_since = earliest(around.unlocked_since, at);
+                continue;
+            };
+            if owner != guid {
+                *of_others.entry(owner).or_default() += 1;
+                let at = lock.heartbeat_at.unwrap_or_default();
+                around.silent_since = earliest(around.silent_since, at);
+            }
+        }
+        around.most_of_another = of_others.into_values().max().unwrap_or_default();
+        around
+    }
+
+    fn unlock(&mut self, guid: Uuid, only: Option<&[u32]>, now: Timestamp) {
+        for (shard, lock) in &mut self.locks {
+            if lock.guid == Some(guid) && only.is_none_or(|only| only.contains(shard)) {
                 lock.guid = None;
+                lock.heartbeat_at = Some(now);
             }
         }
     }
@@ -152,7 +180,7 @@ impl Timers {
             .is_some_and(|lock| lock.guid == Some(guid))
     }
 
-    fn collect(&mut self, guid: Uuid, shards: &[u32], limit: u32) -> u32 {
+    fn collect(&mut self, guid: Uuid, shards: &[u32], limit: u32) -> Vec<DueTimer> {
         let keys: Vec<(Timestamp, u64)> = self
             .incoming
             .iter()
@@ -160,14 +188,23 @@ impl Timers {
             .map(|(key, _)| *key)
             .take(limit as usize)
             .collect();
-        let moved = keys.iter().filter_map(|key| self.incoming.remove(key));
-        self.processing.extend(moved);
-        keys.len() as u32
+        let moved: Vec<DueTimer> = keys
+            .iter()
+            .filter_map(|key| self.incoming.remove(key))
+            .collect();
+        self.processing.extend(moved.iter().cloned());
+        moved
     }
 
-    fn of<'a>(&'a self, shards: &'a [u32]) -> impl Iterator<Item = &'a DueTimer> {
+    fn of<'a>(&'a self, shards: &'a [u32], from: Timestamp) -> impl Iterator<Item = &'a DueTimer> {
+        let first = DueTimer {
+            at: from,
+            shard_id: 0,
+            action_id: String::new(),
+            guid: Uuid::nil(),
+        };
         self.processing
-            .iter()
+            .range(first..)
             .filter(|row| shards.contains(&row.shard_id))
     }
 
@@ -183,12 +220,27 @@ impl TimerStore for ModelStore {
         Ok(self.lock().timers.lock(&request))
     }
 
-    async fn keep_shards(&self, guid: Uuid, now: Timestamp) -> StoreResult<Vec<u32>> {
-        Ok(self.lock().timers.keep(guid, now))
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+        let mut tables = self.lock();
+        let is_alive = |worker: &&WorkerRecord| {
+            worker.heartbeat_at >= request.alive_since
+                && worker.id != request.owner
+                && worker.roles.iter().any(|role| role == TIMERS_ROLE)
+        };
+        let others = tables.workers.values().filter(is_alive).count();
+        Ok(Kept {
+            shards: tables.timers.keep(request.guid, request.now),
+            around: tables.timers.around(request.guid, others),
+        })
     }
 
-    async fn unlock_shards(&self, guid: Uuid) -> StoreResult<()> {
-        self.lock().timers.unlock(guid);
+    async fn unlock_shards(
+        &self,
+        guid: Uuid,
+        only: Option<Vec<u32>>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.lock().timers.unlock(guid, only.as_deref(), now);
         Ok(())
     }
 
@@ -198,23 +250,26 @@ impl TimerStore for ModelStore {
         shards: &[u32],
         _now: Timestamp,
         limit: u32,
-    ) -> StoreResult<u32> {
+    ) -> StoreResult<Vec<DueTimer>> {
         Ok(self.lock().timers.collect(guid, shards, limit))
     }
 
     async fn upcoming(
         &self,
         shards: &[u32],
-        before: Timestamp,
+        due: Range<Timestamp>,
         limit: u32,
     ) -> StoreResult<Vec<DueTimer>> {
         let tables = self.lock();
-        let soon = tables.timers.of(shards).take_while(|row| row.at < before);
+        let soon = tables.timers.of(shards, due.start);
+        let soon = soon.take_while(|row| row.at < due.end);
         Ok(soon.take(limit as usize).cloned().collect())
     }
 
     async fn next_due(&self, shards: &[u32]) -> StoreResult<Option<Timestamp>> {
-        Ok(self.lock().timers.of(shards).next().map(|row| row.at))
+        let tables = self.lock();
+        let mut rows = tables.timers.of(shards, Timestamp::default());
+        Ok(rows.next().map(|row| row.at))
     }
 
     async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()> {
@@ -237,6 +292,10 @@ impl TimerStore for ModelStore {
             .filter_map(|timer| tables.fire(guid, timer, now))
             .collect())
     }
+}
+
+fn earliest(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
+    Some(known.map_or(at, |known| known.min(at)))
 }
 
 impl Tables {

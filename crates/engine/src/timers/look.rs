@@ -1,0 +1,126 @@
+//! Learns of what comes next: takes in what is new, and reads what is due soon where that is not known.
+
+use std::time::Duration;
+
+use pawl_kernel::ports::store::{DueTimer, StoreResult};
+use pawl_kernel::time::Timestamp;
+
+use super::Timers;
+use super::near::Seen;
+
+const COLLECT_BATCH: u32 = 1_000;
+/// New timers are looked for this often if nobody can tell us of them.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+const LOOK_EVERY_EXCLUSIVE: Duration = Duration::from_secs(60);
+/// How far ahead a look goes at most and at least, and how many rows it reads.
+pub(super) const HORIZON: Duration = Duration::from_secs(60);
+const HORIZON_MIN: Duration = Duration::from_millis(250);
+const PAGE: u32 = 1_024;
+const COUNT_EVERY: Duration = Duration::from_secs(1);
+
+impl Timers {
+    fn look_interval(&self) -> Duration {
+        if self.parts.options.exclusive {
+            LOOK_EVERY_EXCLUSIVE
+        } else if self.parts.hints.hears_others() {
+            // A net below the net: for those who died before they could tell, and for hints that got lost.
+            self.parts.options.shard_lock
+        } else {
+            LOOK_EVERY.min(self.parts.options.shard_lock)
+        }
+    }
+
+    /// Takes in a batch of what is new, if it is time to look.
+    pub(super) async fn collect(&mut self) -> StoreResult<()> {
+        let now = self.parts.now();
+        if now < self.next_look {
+            return Ok(());
+        }
+        // Set first: a hint that comes while we look brings it forward again.
+        self.next_look = now.plus(self.look_interval());
+        let moved = self
+            .parts
+            .store
+            .collect(self.guid, &self.shards, now, COLLECT_BATCH)
+            .await?;
+        if moved.len() >= COLLECT_BATCH as usize {
+            self.next_look = now;
+        }
+        moved.into_iter().for_each(|row| self.near.add(row));
+        Ok(())
+    }
+
+    /// Reads what comes next, if that is not known. Rows that turn up again although they were dealt with mean that a
+    /// shard is not ours any more, or that somebody is at them; then all locks are asked for before anything else.
+    pub(super) async fn look_ahead(&mut self) -> StoreResult<()> {
+        let now = self.parts.now();
+        let room = self.runner.room() > 0;
+        let mut again = false;
+        if let Some(from) = self.near.wants_fresh(now, room) {
+            let seen = self.see_fresh(from, now).await?;
+            again |= self.near.look_fresh(seen, now);
+        }
+        if let Some(from) = self.near.wants_overdue(room) {
+            let seen = self.see_overdue(from).await?;
+            let is_last = seen.rows.is_empty() && !seen.is_full;
+            again |= self.near.look_overdue(seen, now);
+            // Only when everything is taken in: more of it may be among what is new.
+            if is_last && from == Timestamp::default() && now < self.next_look {
+                self.near.caught_up();
+            }
+        }
+        if again {
+            self.next_heartbeat = Timestamp::default();
+        }
+        self.count_due(now);
+        Ok(())
+    }
+
+    async fn see_fresh(&mut self, from: Timestamp, now: Timestamp) -> StoreResult<Seen> {
+        let store = &self.parts.store;
+        let end = now.plus(self.horizon);
+        let rows = store.upcoming(&self.shards, from..end, PAGE).await?;
+        let mut seen = page(rows, from, end);
+        // Where much is due, reading far ahead is reading in vain: each shard is read so far.
+        self.horizon = match seen.is_full {
+            true => (self.horizon / 2).max(HORIZON_MIN),
+            false => (self.horizon * 2).min(HORIZON),
+        };
+        if seen.rows.is_empty() {
+            // With nothing near, nobody asks again before there is something.
+            let next = store.next_due(&self.shards).await?;
+            let never = Timestamp::from_micros(i64::MAX);
+            seen.until = next.map_or(never, |at| at.minus(HORIZON / 2).max(end));
+        }
+        Ok(seen)
+    }
+
+    async fn see_overdue(&self, from: Timestamp) -> StoreResult<Seen> {
+        let end = self.near.since();
+        let rows = self
+            .parts
+            .store
+            .upcoming(&self.shards, from..end, PAGE)
+            .await?;
+        Ok(page(rows, from, end))
+    }
+
+    fn count_due(&mut self, now: Timestamp) {
+        if now >= self.next_count {
+            self.next_count = now.plus(COUNT_EVERY);
+            let due = self.near.due_by_shard(now, &self.shards);
+            self.parts.metrics.timers_due(&due);
+        }
+    }
+}
+
+fn page(rows: Vec<DueTimer>, from: Timestamp, end: Timestamp) -> Seen {
+    let is_full = rows.len() >= PAGE as usize;
+    let last = rows.last().map(|row| row.at);
+    Seen {
+        until: last.filter(|_| is_full).unwrap_or(end),
+        from,
+        is_full,
+        rows,
+    }
+}

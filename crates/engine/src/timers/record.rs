@@ -1,0 +1,112 @@
+//! Writes down what became of attempts, beside the beginning of the next ones.
+
+use pawl_kernel::ports::store::{DueTimer, StoreError, StoreResult};
+use pawl_kernel::schedule::Record;
+use pawl_kernel::time::Timestamp;
+use tokio::task::JoinError;
+
+use super::{BATCH, Timers};
+use crate::actions::Done;
+
+/// What the store said of attempts that are over.
+pub(super) struct Recorded {
+    done: Vec<Done>,
+    answer: StoreResult<Vec<Option<Record>>>,
+}
+
+impl Timers {
+    /// Is something over that could be recorded now?
+    pub(super) fn can_record(&self) -> bool {
+        !self.recorded.is_empty() || (self.recording.is_empty() && self.runner.has_over())
+    }
+
+    /// Takes in what was recorded, and sends the next. What cannot be written now stays; said twice it counts once.
+    pub(super) fn record(&mut self) -> StoreResult<()> {
+        while let Some(done) = self.recording.try_join_next() {
+            self.note_recorded(done);
+        }
+        for recorded in std::mem::take(&mut self.recorded) {
+            self.take_answer(recorded)?;
+        }
+        if self.recording.is_empty() {
+            self.send_record();
+        }
+        Ok(())
+    }
+
+    pub(super) fn note_recorded(&mut self, recorded: Result<Recorded, JoinError>) {
+        match recorded {
+            Ok(recorded) => self.recorded.push(recorded),
+            // Nobody aborts it but the end of the timers.
+            Err(error) => tracing::error!(%error, "the record of attempts vanished"),
+        }
+    }
+
+    /// One batch at a time: what ends meanwhile goes together.
+    fn send_record(&mut self) {
+        let done = self.runner.take_over(BATCH);
+        if done.is_empty() {
+            return;
+        }
+        let (requests, now) = (self.runner.requests(&done), self.parts.now());
+        let limits = self.parts.options.schedule_limits();
+        let (store, guid) = (self.parts.store.clone(), self.guid);
+        self.recording.spawn(async move {
+            let answer = store.record_actions(guid, requests, limits, now).await;
+            Recorded { done, answer }
+        });
+    }
+
+    fn take_answer(&mut self, recorded: Recorded) -> StoreResult<()> {
+        let Recorded { done, answer } = recorded;
+        match answer {
+            Ok(records) => {
+                for (done, record) in done.iter().zip(records) {
+                    self.settle(done, record);
+                }
+                // There are slots again.
+                self.runner.start(self.held_until);
+                Ok(())
+            }
+            Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
+                self.runner.keep(done);
+                Err(error)
+            }
+            Err(error) => {
+                tracing::error!(%error, attempts = done.len(), "ends of attempts cannot be recorded; they will count as interrupted");
+                done.iter().for_each(|done| self.runner.forget(done));
+                Err(error)
+            }
+        }
+    }
+
+    fn settle(&mut self, done: &Done, record: Option<Record>) {
+        self.runner.forget(done);
+        self.near.remove(&done.row());
+        self.parts
+            .metrics
+            .timers
+            .recorded(&done.outcome, record.as_ref());
+        match record {
+            Some(Record::Written(written)) => {
+                let Some(at) = written.row.due_at() else {
+                    return;
+                };
+                if written.requeue {
+                    return self.parts.timer_set(at);
+                }
+                self.near.add(DueTimer {
+                    at,
+                    ..done.timer.clone()
+                });
+            }
+            // Somebody has counted it as interrupted, or it was written anew.
+            Some(Record::Late(_)) => self.near.outdated(),
+            // The shard is somebody else's.
+            None => {
+                self.next_heartbeat = Timestamp::default();
+                self.near.outdated();
+            }
+        }
+    }
+}

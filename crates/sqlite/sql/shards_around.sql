@@ -1,0 +1,17 @@
+-- Of locks that nobody has, and that others have.
+SELECT count(*),
+    min(CASE WHEN NOT locked THEN coalesce(last_heartbeat_at, 0) END),
+    min(CASE WHEN locked AND last_lock_guid <> ?1 THEN coalesce(last_heartbeat_at, 0) END),
+    (
+        SELECT count(*) FROM shard_locks
+        WHERE locked AND last_lock_guid <> ?1
+        GROUP BY last_lock_guid
+        ORDER BY 1 DESC
+        LIMIT 1
+    ),
+    (
+        SELECT count(*) FROM workers
+        WHERE heartbeat_at >= ?3 AND id <> ?2
+          AND EXISTS (SELECT 1 FROM json_each(workers.roles) WHERE value = 'timers')
+    )
+FROM shard_locks
