@@ -71,14 +71,35 @@ impl ScheduledAction {
         format!("{}:{}:{planned_at}", self.id, self.status.generation)
     }
 
-    /// The key of the firing whose execution, if it still runs, has a say in whether the next begins: what to look for
-    /// before [`begin`]. `None`: nothing can be in the way.
-    pub fn previous_key(&self) -> Option<String> {
-        let repeat = self.spec.policy.repeat()?;
+    /// The keys of firings whose executions, if they still run, have a say in whether the next begins: what to look for
+    /// before [`begin`].
+    pub fn previous_keys(&self) -> Vec<String> {
+        let Some(repeat) = self.spec.policy.repeat() else {
+            return Vec::new();
+        };
         let starts = matches!(self.spec.action, Action::StartExecution { .. });
-        let asks = starts && repeat.overlap != Overlap::Allow && self.status.attempts == 0;
-        let previous = self.status.last_success_planned_at.filter(|_| asks)?;
-        Some(self.key(previous))
+        if !starts || repeat.overlap == Overlap::Allow || self.status.attempts > 0 {
+            return Vec::new();
+        }
+        let previous = self.previous_times().into_iter();
+        previous.map(|planned_at| self.key(planned_at)).collect()
+    }
+
+    /// The planned times of the firings before whose executions may still run: the last that succeeded, and the last that
+    /// began, of which nobody may know that it did.
+    pub fn previous_times(&self) -> Vec<Timestamp> {
+        let status = &self.status;
+        let begun = match status.attempts {
+            0 => status.last_planned_at,
+            _ => status.previous_planned_at,
+        };
+        let mut times: Vec<Timestamp> = [status.last_success_planned_at, begun]
+            .into_iter()
+            .flatten()
+            .filter(|at| Some(*at) != status.planned_at)
+            .collect();
+        times.dedup();
+        times
     }
 }
 

@@ -141,7 +141,7 @@ fn node_problem(error: &NodeError) -> Problem {
 
 /// Started again under the same key it is the same execution.
 async fn start(control: &Control, run: &Run, schema: &str, input: &Value) -> Result<(), Problem> {
-    if let Some(planned_at) = replaced(run) {
+    for planned_at in replaced(run) {
         stop_started_at(control, run, planned_at).await?;
     }
     let request = StartRequest {
@@ -164,13 +164,15 @@ fn started_by(id: &str) -> String {
     }
 }
 
-/// The planned time of the firing whose execution must make way. A retry looks again: the attempt before may have failed
-/// at just that.
-fn replaced(run: &Run) -> Option<Timestamp> {
-    let repeat = run.row.spec.policy.repeat()?;
-    let again = run.attempt.number > 1 && repeat.overlap == Overlap::CancelPrevious;
-    let previous = run.row.status.last_success_planned_at;
-    previous.filter(|at| (run.cancel_previous || again) && *at != run.attempt.planned_at)
+/// The planned times of the firings whose executions must make way. A retry looks again: the attempt before may have
+/// failed at just that.
+fn replaced(run: &Run) -> Vec<Timestamp> {
+    let repeat = run.row.spec.policy.repeat();
+    let cancels = repeat.is_some_and(|repeat| repeat.overlap == Overlap::CancelPrevious);
+    match run.cancel_previous || (cancels && run.attempt.number > 1) {
+        true => run.row.previous_times(),
+        false => Vec::new(),
+    }
 }
 
 async fn stop_started_at(

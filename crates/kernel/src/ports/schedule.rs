@@ -121,7 +121,7 @@ pub trait ScheduleStore: Send + Sync {
 
     /// Sorts rows of the processing queue that are due. Of actions the next attempt is written down and the row of the queue
     /// put to the time of looking again, or dropped if it is stale or the action is over. Only in shards locked under
-    /// `lock`; for overlaps the store looks whether the execution under [`ScheduledAction::previous_key`] is over. In the
+    /// `lock`; for overlaps the store looks whether the executions under [`ScheduledAction::previous_keys`] are over. In the
     /// order given; rows of actions that somebody has locked or that cannot be read are put off.
     async fn begin_actions(
         &self,

@@ -41,7 +41,7 @@ pub struct Run {
     pub ticket: Ticket,
     /// The same for every attempt of this firing.
     pub key: String,
-    /// The execution that the firing before has started is to be stopped first: see [`ScheduledAction::previous_key`].
+    /// Executions that firings before have started are to be stopped first: see [`ScheduledAction::previous_times`].
     pub cancel_previous: bool,
     /// For the history.
     pub interrupted: Option<PastAttempt>,
@@ -123,6 +123,9 @@ fn run(
     let delay = row.spec.policy.retry().delay(row.status.attempts);
     let patience = limits.patience_for(&row.spec.action);
     let status = &mut row.status;
+    if status.attempts == 0 {
+        status.previous_planned_at = status.last_planned_at;
+    }
     status.attempts += 1;
     status.begun += 1;
     status.begun_at = status.begun_at.or(Some(now));

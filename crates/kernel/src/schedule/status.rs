@@ -41,6 +41,9 @@ pub struct Status {
     /// The latest planned time that was ever begun; nothing at it or before begins again.
     #[serde(with = "optional_moment")]
     pub last_planned_at: Option<Timestamp>,
+    /// The one that began before the firing under way.
+    #[serde(default, with = "optional_moment")]
+    pub previous_planned_at: Option<Timestamp>,
     /// The latest planned time that succeeded.
     #[serde(with = "optional_moment")]
     pub last_success_planned_at: Option<Timestamp>,
@@ -71,6 +74,7 @@ impl Status {
             current: None,
             last: None,
             last_planned_at: None,
+            previous_planned_at: None,
             last_success_planned_at: None,
             last_skip: None,
             paused_at: None,

@@ -85,9 +85,9 @@ async fn running(
 ) -> Outcome<HashSet<String>> {
     let keys: Vec<String> = found
         .values()
-        .filter_map(|(_, got)| match got {
-            Got::Row(row) => row.previous_key(),
-            Got::Busy | Got::Unreadable => None,
+        .flat_map(|(_, got)| match got {
+            Got::Row(row) => row.previous_keys(),
+            Got::Busy | Got::Unreadable => Vec::new(),
         })
         .collect();
     if keys.is_empty() {
@@ -157,9 +157,9 @@ impl Plan {
         limits: &Limits,
         now: Timestamp,
     ) {
-        let previous = match row.previous_key() {
-            Some(key) if running.contains(&key) => Previous::Running,
-            _ => Previous::Over,
+        let previous = match row.previous_keys().iter().any(|key| running.contains(key)) {
+            true => Previous::Running,
+            false => Previous::Over,
         };
         match begin(Some(row), timer.guid, previous, limits, now) {
             Begin::Run(run) => self.change(Changed {

@@ -76,14 +76,13 @@ fn begin_one(
 }
 
 fn previous(connection: &Connection, row: &ScheduledAction) -> JobResult<Previous> {
-    let Some(key) = row.previous_key() else {
-        return Ok(Previous::Over);
-    };
-    let mut statement = connection.prepare_cached(sql::EXECUTION_RUNNING_BY_KEY)?;
-    match statement.query_row([key], |row| row.get(0))? {
-        true => Ok(Previous::Running),
-        false => Ok(Previous::Over),
+    for key in row.previous_keys() {
+        let mut statement = connection.prepare_cached(sql::EXECUTION_RUNNING_BY_KEY)?;
+        if statement.query_row([key], |row| row.get(0))? {
+            return Ok(Previous::Running);
+        }
     }
+    Ok(Previous::Over)
 }
 
 /// The processing queue, in the hands of the owner of some shards.

@@ -63,11 +63,11 @@ impl Tables {
     }
 
     fn previous(&self, row: &ScheduledAction) -> Previous {
-        let started = row.previous_key().and_then(|key| self.keys.get(&key));
-        let running = started
-            .and_then(|id| self.row(*id))
-            .is_some_and(|row| row.execution.finished_at.is_none());
-        if running {
+        let is_running = |key: &String| {
+            let started = self.keys.get(key).and_then(|id| self.row(*id));
+            started.is_some_and(|row| row.execution.finished_at.is_none())
+        };
+        if row.previous_keys().iter().any(is_running) {
             Previous::Running
         } else {
             Previous::Over
