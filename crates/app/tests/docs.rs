@@ -204,6 +204,8 @@ fn rows(prefix: &str, fields: &[FieldSpec], page: &mut String) {
         let mode = match field.mode {
             FieldMode::Template => "`{{ }}`",
             FieldMode::Url => "`{{ }}`, encoded",
+            FieldMode::LateTemplate => "`{{ }}`, when it is its turn",
+            FieldMode::LateExpression => "is one, when it is its turn",
             FieldMode::Expression => "is one",
             FieldMode::Raw => "none",
         };

@@ -80,6 +80,8 @@ pub struct Scope<'a> {
     /// With `seq` and the number of the call, the source of `uuid()`.
     pub execution_id: &'a str,
     pub seq: u64,
+    /// Names that go before those of the context.
+    pub locals: Option<&'a Map<String, Value>>,
 }
 
 impl<'a> Scope<'a> {
@@ -94,7 +96,25 @@ impl<'a> Scope<'a> {
             now_micros,
             execution_id,
             seq,
+            locals: None,
         }
+    }
+
+    pub fn with_locals(self, locals: &'a Map<String, Value>) -> Self {
+        Self {
+            locals: Some(locals),
+            ..self
+        }
+    }
+
+    fn root(&self, name: &str) -> Option<&'a Value> {
+        let local = self.locals.and_then(|locals| locals.get(name));
+        local.or_else(|| self.roots.get(name))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'a str> {
+        let locals = self.locals.into_iter().flat_map(Map::keys);
+        locals.chain(self.roots.keys()).map(String::as_str)
     }
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::Diagnostic;
+use crate::schema::graph::LateTexts;
 use crate::time::Timestamp;
 
 #[async_trait]
@@ -31,6 +32,11 @@ pub trait NodeHandler: Send + Sync {
     /// to the config.
     fn check(&self, _config: &Value) -> Vec<Diagnostic> {
         Vec::new()
+    }
+
+    /// Names that texts left to the node can begin with besides those of the context.
+    fn locals(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Runs one try. Dropping the future cancels it.
@@ -54,6 +60,12 @@ pub struct NodeCall<'a> {
     pub effect_key: Option<&'a str>,
     pub timeout: Duration,
     pub limits: PayloadLimits,
+    /// What expressions see, without secrets.
+    pub context: &'a Map<String, Value>,
+    /// The node whose output is the step before's; `None` at the start.
+    pub previous: Option<&'a str>,
+    /// The texts that the schema leaves to the node.
+    pub late: LateTexts,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -239,6 +251,22 @@ pub enum FieldMode {
     Expression,
     /// Never interpolated (source code, SQL).
     Raw,
+    /// As `Template`, but left to the node: it asks for the value when it wants it, and may add names of its own
+    /// ([`NodeHandler::locals`]).
+    LateTemplate,
+    /// As `Expression`, and left to the node.
+    LateExpression,
+}
+
+impl FieldMode {
+    /// How the text reads, whenever that is; and whether it is left to the node.
+    pub(crate) const fn reading(self) -> (Self, bool) {
+        match self {
+            Self::LateTemplate => (Self::Template, true),
+            Self::LateExpression => (Self::Expression, true),
+            other => (other, false),
+        }
+    }
 }
 
 impl NodeSpec {

@@ -2,11 +2,15 @@
 
 pub(crate) mod server;
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, Outcome, PayloadLimits};
+use pawl_kernel::schema::graph::LateTexts;
 use pawl_kernel::time::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 /// 2025-01-01T00:00:00Z; the position was entered ten seconds before the try.
 pub(crate) const ENTERED_AT: Timestamp = Timestamp::from_micros(1_735_689_600_000_000);
@@ -25,6 +29,9 @@ pub(crate) fn call(config: Value) -> NodeCall<'static> {
         effect_key: Some("exe_1:7"),
         timeout: Duration::from_secs(30),
         limits: PayloadLimits::default(),
+        context: &NOTHING,
+        previous: None,
+        late: LateTexts::default(),
     }
 }
 

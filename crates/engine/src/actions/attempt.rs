@@ -9,6 +9,7 @@ use pawl_kernel::node::{NodeCall, NodeError};
 use pawl_kernel::ports::store::{ExecutionFilter, StoreError};
 use pawl_kernel::schedule::headers;
 use pawl_kernel::schedule::{Action, Failure, Outcome, Overlap, Run};
+use pawl_kernel::schema::graph::LateTexts;
 use pawl_kernel::time::{Timestamp, format_duration};
 use serde_json::{Map, Value, json};
 
@@ -118,6 +119,7 @@ async fn call_node(
         return Err(Problem::new("UNKNOWN_NODE_TYPE", message));
     };
     let id = run.row.id.as_str();
+    let nothing = Map::new();
     let call = NodeCall {
         node_id: id,
         config,
@@ -130,6 +132,9 @@ async fn call_node(
         effect_key: Some(&run.key),
         timeout,
         limits: parts.options.payload,
+        context: &nothing,
+        previous: None,
+        late: LateTexts::default(),
     };
     let ran = handler.run(call).await;
     ran.map(|_| ()).map_err(|error| node_problem(&error))

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use pawl_kernel::expr::{Limits as MeterLimits, Meter, Scope};
 use pawl_kernel::node::{NodeCall, NodeError, Outcome};
 use pawl_kernel::schema::definition::{HANDLE_SUCCESS, OnInterrupt};
-use pawl_kernel::schema::graph::{Graph, Node};
+use pawl_kernel::schema::graph::{Graph, LateTexts, Node};
 use pawl_kernel::time::{Timestamp, format_duration};
 use pawl_kernel::transition::Next;
 use pawl_kernel::visit::{self, Finished, Move};
@@ -88,8 +88,8 @@ impl Pass {
                 "the node's type is not known here",
             )));
         };
-        let config = match self.render(node) {
-            Ok(config) => config,
+        let (config, late) = match self.render(node) {
+            Ok(rendered) => rendered,
             Err(error) => return Ok(Err(error)),
         };
         self.ledger_input(&config);
@@ -110,6 +110,9 @@ impl Pass {
             effect_key: effect_key.as_deref(),
             timeout,
             limits: parts.options.payload,
+            context: self.context.roots(),
+            previous: self.position.prev_node_id.as_deref(),
+            late,
         };
         let work = AssertUnwindSafe(handler.run(call)).catch_unwind();
         if node.pure {
@@ -140,7 +143,8 @@ impl Pass {
         node.timeout.min(self.state.deadline_at.since(now))
     }
 
-    fn render(&mut self, node: &Node) -> Result<Value, NodeError> {
+    /// The config, and what is left to the node.
+    fn render(&mut self, node: &Node) -> Result<(Value, LateTexts), NodeError> {
         let (id, seq) = (self.id_text.clone(), self.seq() + 1);
         if !node.pure {
             let secrets = self.parts.secrets();
@@ -156,7 +160,9 @@ impl Pass {
         );
         let mut meter = Meter::new(MeterLimits::default());
         let rendered = node.render(&scope, &mut meter);
+        let late = node.late(&scope);
         self.context.roots_mut().shift_remove("secrets");
+        let rendered = rendered.map(|config| (config, late));
         rendered.map_err(|failure| {
             let mut error =
                 NodeError::new(failure.error.code.as_str(), failure.error.message.clone());

@@ -206,7 +206,7 @@ impl<'a> Evaluator<'a> {
     #[inline]
     fn base(&mut self, base: &'a Base) -> Result<Option<Val<'a>>, ExprError> {
         Ok(match base {
-            Base::Root(name) => self.scope.roots.get(&**name).map(Val::from_json),
+            Base::Root(name) => self.scope.root(name).map(Val::from_json),
             Base::Local(slot) => self.locals.get(*slot).cloned(),
             Base::Expr(expr) => Some(self.eval(expr)?),
         })

@@ -32,7 +32,7 @@ impl<'a> Evaluator<'a> {
         if functions::find(root).is_some() && path.segments.is_empty() {
             return error.with_hint(format!("`{root}` is a function, call it: `{root}(…)`"));
         }
-        let names: Vec<&str> = self.scope.roots.keys().map(String::as_str).collect();
+        let names: Vec<&str> = self.scope.names().collect();
         error.with_hint(suggestion(Some(root), &names))
     }
 

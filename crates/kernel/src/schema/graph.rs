@@ -4,6 +4,7 @@
 //! The rules for saving are in [`super::validate`].
 
 pub(super) mod config;
+mod late;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,6 +15,8 @@ use serde_json::Value;
 
 pub use self::config::RenderError;
 use self::config::{BadText, Compiled};
+pub use self::late::LateTexts;
+use self::late::Reads;
 use super::codes;
 use super::definition::{Definition, LANGUAGE, NodeDefinition};
 use super::findings::{Finding, Findings};
@@ -66,7 +69,8 @@ pub struct Node {
     pub definition: NodeDefinition,
     /// The node's own timeout, or that of the settings.
     pub timeout: Duration,
-    config: Compiled,
+    config: Arc<Compiled>,
+    late_reads: Option<Reads>,
     exits: Vec<(Box<str>, usize)>,
 }
 
@@ -199,7 +203,8 @@ impl Node {
             handler,
             timeout: node.timeout.unwrap_or(definition.settings.node_timeout),
             definition: node.clone(),
-            config,
+            late_reads: has_late(&config).then(|| Reads::of(&config)),
+            config: Arc::new(config),
             exits: Vec::new(),
         }
     }
@@ -209,10 +214,24 @@ impl Node {
         self.config.render(scope, meter)
     }
 
+    /// The texts that are left to the node, with the part of the context that they read.
+    pub fn late(&self, scope: &Scope<'_>) -> LateTexts {
+        match &self.late_reads {
+            Some(reads) => LateTexts::new(&self.config, reads, scope),
+            None => LateTexts::default(),
+        }
+    }
+
     fn exit(&self, handle: &str) -> Option<usize> {
         let exit = self.exits.iter().find(|(name, _)| **name == *handle);
         exit.map(|(_, target)| *target)
     }
+}
+
+fn has_late(config: &Compiled) -> bool {
+    let mut found = false;
+    config.each_late(&mut |_| found = true);
+    found
 }
 
 impl fmt::Debug for Node {

@@ -98,6 +98,7 @@ fn check_node(
     let reader = references::Reader::Node {
         id: &node.id,
         pure: spec.pure,
+        locals: handler.locals(),
     };
     paths.check(&compiled, &place.config, reader, findings);
 }

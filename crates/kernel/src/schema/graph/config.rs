@@ -14,6 +14,11 @@ pub(in crate::schema) enum Compiled {
     Expression(Expression),
     List(Vec<Compiled>),
     Object(Vec<(String, Compiled)>),
+    /// Left to the node; until then it stands there as written.
+    Late {
+        source: Value,
+        text: Box<Compiled>,
+    },
 }
 
 /// A text that does not compile.
@@ -65,12 +70,24 @@ impl Compiler<'_> {
         let compiled = map.iter().map(|(name, value)| {
             let field = fields.iter().find(|field| field.name == name);
             let compiled = match field {
-                Some(field) => self.value(value, &field.kind, field.mode, &join(pointer, name)),
+                Some(field) => self.field(value, field, &join(pointer, name)),
                 None => Compiled::Literal(value.clone()),
             };
             (name.clone(), compiled)
         });
         fold_object(compiled.collect())
+    }
+
+    fn field(&mut self, value: &Value, field: &FieldSpec, pointer: &str) -> Compiled {
+        let (mode, is_late) = field.mode.reading();
+        let text = self.value(value, &field.kind, mode, pointer);
+        if !is_late {
+            return text;
+        }
+        Compiled::Late {
+            source: value.clone(),
+            text: Box::new(text),
+        }
     }
 
     fn value(
@@ -124,9 +141,11 @@ impl Compiler<'_> {
         let template = |encoding| Template::compile(text, encoding).map(Compiled::Template);
         let compiled = match mode {
             FieldMode::Raw => Ok(literal()),
-            FieldMode::Expression => Expression::compile(text).map(Compiled::Expression),
+            FieldMode::Expression | FieldMode::LateExpression => {
+                Expression::compile(text).map(Compiled::Expression)
+            }
             _ if !text.contains("{{") => Ok(literal()),
-            FieldMode::Template => template(Encoding::Text),
+            FieldMode::Template | FieldMode::LateTemplate => template(Encoding::Text),
             FieldMode::Url => template(Encoding::Url),
         };
         compiled.unwrap_or_else(|error| {
@@ -190,7 +209,7 @@ impl Compiled {
         meter: &mut Meter,
     ) -> Result<Value, RenderError> {
         match self {
-            Self::Literal(value) => Ok(value.clone()),
+            Self::Literal(value) | Self::Late { source: value, .. } => Ok(value.clone()),
             Self::Template(template) => template.render(scope, meter).map_err(RenderError::here),
             Self::Expression(expression) => {
                 expression.evaluate(scope, meter).map_err(RenderError::here)
@@ -214,6 +233,32 @@ impl Compiled {
         }
     }
 
+    /// What stands at a place of the config, with what is left to the node looked into.
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Self> {
+        let Some((first, rest)) = path.split_first() else {
+            return Some(self);
+        };
+        match self {
+            Self::Late { text, .. } => text.at(path),
+            Self::List(items) => items.get(first.parse::<usize>().ok()?)?.at(rest),
+            Self::Object(entries) => {
+                let entry = entries.iter().find(|(name, _)| name == first);
+                entry?.1.at(rest)
+            }
+            Self::Literal(_) | Self::Template(_) | Self::Expression(_) => None,
+        }
+    }
+
+    /// Every text that is left to the node.
+    pub(super) fn each_late<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
+        match self {
+            Self::Late { text, .. } => visit(text),
+            Self::List(items) => items.iter().for_each(|item| item.each_late(visit)),
+            Self::Object(entries) => entries.iter().for_each(|(_, entry)| entry.each_late(visit)),
+            Self::Literal(_) | Self::Template(_) | Self::Expression(_) => {}
+        }
+    }
+
     /// Shows every path the expressions read, with the pointer of its text.
     pub(in crate::schema) fn each_reference(
         &self,
@@ -222,6 +267,7 @@ impl Compiled {
     ) {
         match self {
             Self::Literal(_) => {}
+            Self::Late { text, .. } => text.each_reference(pointer, visit),
             Self::Template(template) => template
                 .references()
                 .into_iter()
@@ -250,7 +296,7 @@ impl RenderError {
     }
 
     /// The pointer is put together on the way out: rendering that succeeds pays nothing for it.
-    fn below(mut self, token: impl std::fmt::Display) -> Self {
+    pub(super) fn below(mut self, token: impl std::fmt::Display) -> Self {
         self.pointer.insert_str(0, &join("", token));
         self
     }

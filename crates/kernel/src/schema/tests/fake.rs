@@ -11,7 +11,7 @@ use crate::node::{
 };
 
 pub(super) fn registry() -> Registry {
-    let specs = [&START, &END, &LOG, &CONDITION, &SWITCH, &HTTP, &CODE];
+    let specs = [&START, &END, &LOG, &CONDITION, &SWITCH, &HTTP, &CODE, &SQL];
     let handlers = specs.map(|spec| Arc::new(Fake(spec)) as Arc<dyn NodeHandler>);
     Registry::new(handlers.to_vec())
 }
@@ -40,6 +40,14 @@ impl NodeHandler for Fake {
             )];
         }
         Vec::new()
+    }
+
+    fn locals(&self) -> &'static [&'static str] {
+        if self.0.node_type == "sql" {
+            &["results", "item"]
+        } else {
+            &[]
+        }
     }
 
     async fn run(&self, _call: NodeCall<'_>) -> Result<Outcome, NodeError> {
@@ -85,7 +93,7 @@ const fn required(name: &'static str, kind: FieldKind, mode: FieldMode) -> Field
 }
 
 use FieldKind::{Any, Boolean, Choice, Duration, Either, Integer, List, Map, Object, Text};
-use FieldMode::{Expression, Raw, Template, Url};
+use FieldMode::{Expression, LateExpression, LateTemplate, Raw, Template, Url};
 
 static START: NodeSpec = spec("start", true, &[], &[]);
 static END: NodeSpec = spec(
@@ -149,6 +157,21 @@ static HTTP: NodeSpec = spec(
         ),
         field("wait", Duration, Template),
         field("max_bytes", Integer { min: 1, max: 1_000 }, Template),
+    ],
+);
+static STATEMENT: [FieldSpec; 3] = [
+    required("sql", Text, Raw),
+    field("params", List(&FieldKind::Any), LateTemplate),
+    field("expect", Text, LateExpression),
+];
+static STATEMENT_KIND: FieldKind = Object(&STATEMENT);
+static SQL: NodeSpec = spec(
+    "sql",
+    false,
+    &[],
+    &[
+        required("statements", List(&STATEMENT_KIND), Raw),
+        field("output", Any, LateTemplate),
     ],
 );
 static CODE: NodeSpec = spec("code", false, &[], &[required("source", Text, Raw)]);

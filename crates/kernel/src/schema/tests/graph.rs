@@ -7,6 +7,7 @@ use serde_json::json;
 use super::reading::EXAMPLE;
 use super::*;
 use crate::expr::{Limits, Meter, Scope};
+use crate::schema::graph::LateTexts;
 
 fn compiled(text: &str) -> Graph {
     Graph::compile(loads(text), &registry()).unwrap()
@@ -142,4 +143,85 @@ fn rendering_is_cheap() {
     let each = before.elapsed() / 10_000;
     println!("render: {each:?}");
     assert!(each < Duration::from_micros(200), "{each:?}");
+}
+
+const LATE: &str = "
+name: t
+nodes:
+- {id: s, type: start}
+- id: q
+  type: sql
+  config:
+    statements:
+    - {sql: 'SELECT {{1}}', params: ['{{input.n}}', '{{results.a.n}}', 7], expect: 'results.a.n > {{steps.s.runs}}'}
+    output: {total: '{{results.a.n + input.n}}'}
+edges:
+- {source: s, target: q}
+";
+
+fn late_texts(roots: Value) -> (Value, LateTexts) {
+    let Value::Object(roots) = roots else {
+        panic!()
+    };
+    let graph = compiled(LATE);
+    let node = graph.node("q").unwrap();
+    let scope = Scope::new(&roots, 0, "e", 1);
+    let config = node.render(&scope, &mut Meter::new(Limits::default()));
+    (config.unwrap(), node.late(&scope))
+}
+
+#[test]
+fn late_texts_wait_for_the_node() {
+    let (config, late) =
+        late_texts(json!({"input": {"n": 2, "m": 3}, "steps": {"s": {"runs": 1}}}));
+    assert_eq!(config["statements"][0]["params"][0], "{{input.n}}");
+    assert_eq!(config["statements"][0]["sql"], "SELECT {{1}}");
+    let Value::Object(locals) = json!({"results": {"a": {"n": 5}}}) else {
+        panic!()
+    };
+    let render = |path: &[&str]| late.render(path, &locals).unwrap().unwrap();
+    let params = ["statements", "0", "params"];
+    assert_eq!(render(&params), json!([2, 5, 7]));
+    assert_eq!(render(&["statements", "0", "expect"]), json!(true));
+    assert_eq!(render(&["output"]), json!({"total": 7}));
+    assert!(!late.has(&["statements", "1", "params"]));
+    assert!(!late.has(&["nothing"]));
+}
+
+#[test]
+fn a_late_text_that_fails_says_where_it_stands() {
+    let (_, late) = late_texts(json!({"input": {"n": 2}}));
+    let failed = late.render(&["statements", "0", "params"], &Map::new());
+    let error = failed.unwrap().unwrap_err();
+    assert_eq!(error.pointer, "/statements/0/params/1");
+    assert!(
+        error.error.message.contains("results"),
+        "{}",
+        error.error.message
+    );
+}
+
+#[test]
+fn names_of_a_node_are_known_in_its_late_texts_only() {
+    let outside = LATE
+        .replace("type: sql", "type: http_request")
+        .replace("    statements:", "    url: '{{results.a}}'\n    body:");
+    let found: Vec<String> = load(None, &outside, &registry())
+        .diagnostics
+        .into_iter()
+        .map(|one| one.message)
+        .collect();
+    assert!(
+        found
+            .iter()
+            .any(|message| message.contains("`results` does not exist")),
+        "{found:?}"
+    );
+    let inside = load(None, LATE, &registry()).diagnostics;
+    assert!(
+        inside
+            .iter()
+            .all(|one| one.severity != crate::diagnostic::Severity::Error),
+        "{inside:?}"
+    );
 }

@@ -195,8 +195,8 @@ fn is_expression(value: &Value, mode: FieldMode) -> bool {
     };
     match mode {
         FieldMode::Raw => false,
-        FieldMode::Expression => true,
-        FieldMode::Template | FieldMode::Url => text.contains("{{"),
+        FieldMode::Expression | FieldMode::LateExpression => true,
+        FieldMode::Template | FieldMode::LateTemplate | FieldMode::Url => text.contains("{{"),
     }
 }
 

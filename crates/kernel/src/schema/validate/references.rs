@@ -33,7 +33,12 @@ const NOT_IN_SETTINGS: &[&str] = &["steps", "variables", "secrets"];
 /// Who reads: a node, or the settings before the first step.
 #[derive(Clone, Copy)]
 pub(super) enum Reader<'a> {
-    Node { id: &'a str, pure: bool },
+    Node {
+        id: &'a str,
+        pure: bool,
+        /// What texts left to the node can begin with besides the roots.
+        locals: &'a [&'a str],
+    },
     Settings,
 }
 
@@ -88,6 +93,9 @@ impl<'a> Paths<'a> {
             _ => None,
         });
         let root = names.next()??;
+        if matches!(reader, Reader::Node { locals, .. } if locals.contains(&root)) {
+            return None;
+        }
         let Some((_, members)) = ROOTS.iter().find(|(name, _)| *name == root) else {
             let hint = findings.suggest(root, ROOTS.iter().map(|(name, _)| *name));
             let message = format!("`{root}` does not exist");

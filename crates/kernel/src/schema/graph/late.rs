@@ -1,0 +1,109 @@
+//! Texts that a schema leaves to the node: compiled with the rest, evaluated when the node asks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::config::{Compiled, RenderError};
+use crate::expr::{Limits, Meter, Reference, Scope, Segment};
+
+/// The part of the context that the late texts of a node can read: a root, or one member of it.
+#[derive(Debug, Default)]
+pub(super) struct Reads(BTreeSet<(String, Option<String>)>);
+
+impl Reads {
+    pub(super) fn of(config: &Compiled) -> Self {
+        let mut reads = Self::default();
+        config.each_late(&mut |text| {
+            text.each_reference("", &mut |_, reference| reads.add(reference));
+        });
+        reads
+    }
+
+    fn add(&mut self, reference: &Reference) {
+        let key = |place: usize| match reference.path.get(place) {
+            Some(Segment::Key(name)) => Some(name.clone()),
+            _ => None,
+        };
+        if let Some(root) = key(0) {
+            self.0.insert((root, key(1)));
+        }
+    }
+
+    /// Copies no more than that: contexts are large, and what a transaction needs of them is small.
+    fn take(&self, roots: &Map<String, Value>) -> Map<String, Value> {
+        let mut taken = Map::new();
+        for (root, member) in &self.0 {
+            let Some(value) = roots.get(root) else {
+                continue;
+            };
+            match (member, value) {
+                (Some(member), Value::Object(members)) => {
+                    let entry = taken
+                        .entry(root.clone())
+                        .or_insert_with(|| Map::new().into());
+                    if let (Value::Object(entry), Some(value)) = (entry, members.get(member)) {
+                        entry.insert(member.clone(), value.clone());
+                    }
+                }
+                _ => {
+                    taken.insert(root.clone(), value.clone());
+                }
+            }
+        }
+        taken
+    }
+}
+
+/// The late texts of one visit to a node, with what they can read. Can be sent to another thread.
+#[derive(Clone, Debug, Default)]
+pub struct LateTexts {
+    config: Option<Arc<Compiled>>,
+    roots: Arc<Map<String, Value>>,
+    now_micros: i64,
+    execution_id: Arc<str>,
+    seq: u64,
+}
+
+impl LateTexts {
+    pub(super) fn new(config: &Arc<Compiled>, reads: &Reads, scope: &Scope<'_>) -> Self {
+        Self {
+            config: Some(Arc::clone(config)),
+            roots: Arc::new(reads.take(scope.roots)),
+            now_micros: scope.now_micros,
+            execution_id: scope.execution_id.into(),
+            seq: scope.seq,
+        }
+    }
+
+    /// Is there something at this place of the config?
+    pub fn has(&self, path: &[&str]) -> bool {
+        self.find(path).is_some()
+    }
+
+    /// The value of the text at this place of the config, which may also use the names in `locals`. `None`: there is
+    /// nothing.
+    pub fn render(
+        &self,
+        path: &[&str],
+        locals: &Map<String, Value>,
+    ) -> Option<Result<Value, RenderError>> {
+        let text = match self.find(path)? {
+            Compiled::Late { text, .. } => text,
+            other => other,
+        };
+        let scope = Scope::new(&self.roots, self.now_micros, &self.execution_id, self.seq);
+        let mut meter = Meter::new(Limits::default());
+        let rendered = text.render(&scope.with_locals(locals), &mut meter);
+        let above = |error: RenderError| {
+            let path = path.iter().rev();
+            path.fold(error, |error, token| error.below(token))
+        };
+        Some(rendered.map_err(above))
+    }
+
+    fn find(&self, path: &[&str]) -> Option<&Compiled> {
+        self.config.as_ref()?.at(path)
+    }
+}
