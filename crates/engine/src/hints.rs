@@ -16,7 +16,7 @@ use crate::backlog::Backlog;
 /// How long other processes are told of an execution that somebody there watches. Watchers remind in time.
 const INTEREST: Duration = Duration::from_secs(120);
 const REMIND_AFTER: Duration = Duration::from_secs(30);
-/// Ends that are remembered for watchers whose word comes a moment too late.
+/// Ends and answers that are remembered for watchers whose word comes a moment too late.
 const RECENT_MAX: usize = 4_096;
 /// Interests beyond this are dropped: their watchers look again by themselves.
 const INTERESTS_MAX: usize = 50_000;
@@ -26,12 +26,20 @@ const INTERESTS_MAX: usize = 50_000;
 pub struct News {
     pub version: u64,
     pub ended: Option<Status>,
+    /// It has answered whoever waits for an answer.
+    pub responded: bool,
+}
+
+/// Who watches an execution, and what it answered: an answer given here need not be read again.
+struct Watched {
+    news: watch::Sender<News>,
+    answer: Option<Arc<str>>,
 }
 
 /// Wakes those who watch an execution, the timers and the scheduler.
 #[derive(Default)]
 pub struct Hints {
-    watched: Mutex<HashMap<ExecutionId, watch::Sender<News>>>,
+    watched: Mutex<HashMap<ExecutionId, Watched>>,
     next_timer: Mutex<Option<Timestamp>>,
     timer_added: Notify,
     admission: Notify,
@@ -45,7 +53,7 @@ pub struct Hints {
 #[derive(Default)]
 struct Elsewhere {
     watched: HashMap<ExecutionId, Instant>,
-    ended: VecDeque<(ExecutionId, News)>,
+    recent: VecDeque<(ExecutionId, News)>,
 }
 
 impl Hints {
@@ -75,14 +83,25 @@ impl Hints {
         if elsewhere.wants(id) {
             bus.send(changed(id, news));
         }
-        if news.ended.is_some() {
-            elsewhere.remember_end(id, news);
+        if news.ended.is_some() || news.responded {
+            elsewhere.remember(id, news);
+        }
+    }
+
+    /// The execution answers: kept for those who watch it, who hear of it with the next change.
+    pub(crate) fn answered(&self, id: ExecutionId, answer: Arc<str>) {
+        if let Some(watched) = lock(&self.watched).get_mut(&id) {
+            watched.answer.get_or_insert(answer);
         }
     }
 
     fn tell_watchers(&self, id: ExecutionId, news: News) {
-        if let Some(sender) = lock(&self.watched).get(&id) {
-            sender.send_replace(news);
+        if let Some(watched) = lock(&self.watched).get(&id) {
+            watched.news.send_modify(|known| {
+                // Whoever is slow must not miss it.
+                let responded = known.responded || news.responded;
+                *known = News { responded, ..news };
+            });
         }
     }
 
@@ -97,10 +116,12 @@ impl Hints {
                 execution_id,
                 version,
                 ended,
+                responded,
             } => {
                 let news = News {
                     version: *version,
                     ended: *ended,
+                    responded: *responded,
                 };
                 self.tell_watchers(*execution_id, news);
             }
@@ -116,7 +137,11 @@ impl Hints {
     pub fn watch(self: &Arc<Self>, id: ExecutionId) -> Watcher {
         let receiver = lock(&self.watched)
             .entry(id)
-            .or_insert_with(|| watch::channel(News::default()).0)
+            .or_insert_with(|| Watched {
+                news: watch::channel(News::default()).0,
+                answer: None,
+            })
+            .news
             .subscribe();
         self.send(Hint::Watch { execution_id: id });
         Watcher {
@@ -180,19 +205,22 @@ impl Elsewhere {
             .is_some_and(|since| since.elapsed() < INTEREST)
     }
 
-    fn remember_end(&mut self, id: ExecutionId, news: News) {
-        self.watched.remove(&id);
-        if self.ended.len() == RECENT_MAX {
-            self.ended.pop_front();
+    fn remember(&mut self, id: ExecutionId, news: News) {
+        if news.ended.is_some() {
+            self.watched.remove(&id);
         }
-        self.ended.push_back((id, news));
+        if self.recent.len() == RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((id, news));
     }
 
-    /// Notes the interest; returns the end, if it has come already.
+    /// Notes the interest, unless nothing more will come; returns the end or the answer, if it has come already.
     fn watch(&mut self, id: ExecutionId) -> Option<News> {
-        let ended = self.ended.iter().rev().find(|(known, _)| *known == id);
-        if let Some((_, news)) = ended {
-            return Some(*news);
+        let recent = self.recent.iter().rev().find(|(known, _)| *known == id);
+        let recent = recent.map(|(_, news)| *news);
+        if recent.is_some_and(|news| news.ended.is_some()) {
+            return recent;
         }
         if self.watched.len() >= INTERESTS_MAX {
             self.watched.retain(|_, since| since.elapsed() < INTEREST);
@@ -200,7 +228,7 @@ impl Elsewhere {
         if self.watched.len() < INTERESTS_MAX {
             self.watched.insert(id, Instant::now());
         }
-        None
+        recent
     }
 }
 
@@ -209,6 +237,7 @@ fn changed(id: ExecutionId, news: News) -> Hint {
         execution_id: id,
         version: news.version,
         ended: news.ended,
+        responded: news.responded,
     }
 }
 
@@ -233,6 +262,11 @@ impl Watcher {
         let _ = self.receiver.changed().await;
         *self.receiver.borrow_and_update()
     }
+
+    /// What the execution answered, if that was in this process and since the watch began. JSON text.
+    pub fn answer(&self) -> Option<Arc<str>> {
+        lock(&self.hints.watched).get(&self.id)?.answer.clone()
+    }
 }
 
 impl Drop for Watcher {
@@ -240,7 +274,7 @@ impl Drop for Watcher {
         let mut watched = lock(&self.hints.watched);
         if watched
             .get(&self.id)
-            .is_some_and(|sender| sender.receiver_count() <= 1)
+            .is_some_and(|watched| watched.news.receiver_count() <= 1)
         {
             watched.remove(&self.id);
         }
@@ -289,7 +323,46 @@ mod tests {
     const END: News = News {
         version: 3,
         ended: Some(Status::Completed),
+        responded: false,
     };
+    const ANSWER: News = News {
+        version: 2,
+        ended: None,
+        responded: true,
+    };
+
+    #[test]
+    fn a_watch_that_comes_after_the_answer_is_answered_and_goes_on() {
+        let (hints, wire) = connected();
+        hints.changed(id(1), ANSWER);
+        hear(
+            &hints,
+            Hint::Watch {
+                execution_id: id(1),
+            },
+        );
+        hints.changed(id(1), END);
+        let heard = [changed(id(1), ANSWER), changed(id(1), END)];
+        assert_eq!(*lock(&wire.0), heard);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_not_lost_on_those_who_are_slow() {
+        let (hints, _) = connected();
+        let mut watcher = hints.watch(id(1));
+        hints.answered(id(1), "first".into());
+        hints.changed(id(1), ANSWER);
+        hints.answered(id(1), "second".into());
+        hints.changed(id(1), END);
+        let expected = News {
+            responded: true,
+            ..END
+        };
+        assert_eq!(watcher.changed().await, expected);
+        assert_eq!(watcher.answer().as_deref(), Some("first"));
+        hints.answered(id(2), "nobody watches".into());
+        assert_eq!(hints.watch(id(2)).answer(), None);
+    }
 
     #[test]
     fn only_what_somebody_elsewhere_watches_goes_over_the_wire() {

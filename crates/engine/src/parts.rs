@@ -119,11 +119,16 @@ impl Parts {
         if applied.ended.is_some() {
             self.places_freed();
         }
-        self.announce_commit(id, applied);
+        self.announce_commit(id, applied, None);
     }
 
-    /// Tells everybody what a commit did.
-    pub(crate) fn announce_commit(&self, id: ExecutionId, applied: &Applied) {
+    /// Tells everybody what a commit did, and the answer that it holds.
+    pub(crate) fn announce_commit(
+        &self,
+        id: ExecutionId,
+        applied: &Applied,
+        answer: Option<Arc<str>>,
+    ) {
         if applied.frees_places {
             self.places_freed();
         }
@@ -132,13 +137,15 @@ impl Parts {
             self.metrics.executions.ended(id, status, self.now());
             tracing::debug!(execution_id = %id, status = status.name(), "ended");
         }
-        self.hints.changed(
-            id,
-            News {
-                version: applied.version,
-                ended: applied.ended,
-            },
-        );
+        let news = News {
+            version: applied.version,
+            ended: applied.ended,
+            responded: answer.is_some(),
+        };
+        if let Some(answer) = answer {
+            self.hints.answered(id, answer);
+        }
+        self.hints.changed(id, news);
         if let Some(at) = applied.wake_at {
             self.timer_set(at);
         }

@@ -66,6 +66,8 @@ pub(crate) struct Pass {
     limits: Limits,
     /// The rendered config of the try under way, for the step's `input`.
     input: Option<String>,
+    /// The output of the visit under way is an answer.
+    answering: bool,
     /// The list of tries names the one that a crash cut off.
     interruption_noted: bool,
     /// Only for the planted bug M19.

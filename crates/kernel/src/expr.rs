@@ -63,6 +63,7 @@ mod tests;
 
 pub use ast::{Reference, Segment};
 pub use error::{ErrorCode, ExprError, Span};
+pub(crate) use functions::hmac_sha256;
 pub use functions::{FunctionDoc, functions, reference_markdown};
 pub use meter::{Limits, Meter};
 pub use nearest::nearest;

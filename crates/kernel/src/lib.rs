@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`id`] and [`time`], [`schema`] (text to graph), [`node`], [`execution`] (the rows),
 //! [`transition`] and [`lifecycle`] (every decision), [`quota`] (who may start), [`schedule`] (what is done
-//! later), [`context`], [`ports`] (what the engine needs).
+//! later), [`webhook`] (what is called from outside), [`context`], [`ports`] (what the engine needs).
 
 pub mod context;
 pub mod diagnostic;
@@ -22,3 +22,4 @@ pub mod schema;
 pub mod time;
 pub mod transition;
 pub mod visit;
+pub mod webhook;

@@ -120,6 +120,8 @@ pub enum Outcome {
         event: String,
         timeout: Option<Duration>,
     },
+    /// Done, and the output is the answer to whoever waits for one: see [`crate::webhook::answer`].
+    Respond { answer: Value },
 }
 
 impl Outcome {

@@ -10,4 +10,5 @@ pub mod quotas;
 pub mod retention;
 pub mod schedule;
 pub mod store;
+pub mod webhooks;
 pub mod workers;

@@ -59,6 +59,16 @@ pub fn settle<'g>(
             };
             leave(graph, node, &handle, finished)
         }
+        Ok(Outcome::Respond { answer }) => {
+            let finished = Finished {
+                status: StepStatus::Success,
+                output: answer,
+                error: Value::Null,
+                changes: Map::new(),
+                logs: Vec::new(),
+            };
+            leave(graph, node, HANDLE_SUCCESS, finished)
+        }
         Ok(Outcome::End {
             success: true,
             output,

@@ -16,6 +16,7 @@ mod log;
 mod math;
 mod parse;
 mod rabbitmq_publish;
+mod respond;
 mod sleep;
 mod start;
 mod switch;
@@ -70,6 +71,7 @@ pub fn handlers(environment: &Environment) -> Vec<Arc<dyn NodeHandler>> {
         Arc::new(rabbitmq_publish::RabbitmqPublish::new(environment)),
         Arc::new(wait_event::WaitEvent),
         Arc::new(fail::Fail),
+        Arc::new(respond::Respond),
     ]
 }
 

@@ -15,7 +15,7 @@ fn environment() -> Environment {
 #[test]
 fn the_types_are_those_of_the_design() {
     let types: Vec<_> = registry(&environment()).types().collect();
-    let design = "condition end fail http_request log math rabbitmq_publish sleep start switch transform variable_set wait_event";
+    let design = "condition end fail http_request log math rabbitmq_publish respond sleep start switch transform variable_set wait_event";
     assert_eq!(types.join(" "), design);
     assert_eq!(
         handlers(&environment()).len(),

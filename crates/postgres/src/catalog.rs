@@ -13,7 +13,7 @@ use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
 use crate::session::Session;
 use crate::value::{Text, Time};
-use crate::{PostgresStore, sql};
+use crate::{PostgresStore, sql, webhooks};
 
 #[async_trait]
 impl CatalogStore for PostgresStore {
@@ -88,8 +88,10 @@ impl CatalogStore for PostgresStore {
     async fn set_active(&self, id: SchemaId, active: bool, now: Timestamp) -> StoreResult<bool> {
         let done = self.writers.run(move |session| async move {
             let rows = session
-                .alone(&sql::SCHEMA_SET_ACTIVE, &[&id.0, &active, &Time(now)])
+                .begin_with(&sql::SCHEMA_SET_ACTIVE, &[&id.0, &active, &Time(now)])
                 .await?;
+            webhooks::touch(&session, id).await?;
+            session.commit().await?;
             Ok(!rows.is_empty())
         });
         done.await.map_err(|fault| fault.of_write())
@@ -98,8 +100,10 @@ impl CatalogStore for PostgresStore {
     async fn delete_schema(&self, id: SchemaId, now: Timestamp) -> StoreResult<bool> {
         let done = self.writers.run(move |session| async move {
             let rows = session
-                .alone(&sql::SCHEMA_DELETE, &[&id.0, &Time(now)])
+                .begin_with(&sql::SCHEMA_DELETE, &[&id.0, &Time(now)])
                 .await?;
+            webhooks::replace(&session, id, &[]).await?;
+            session.commit().await?;
             Ok(!rows.is_empty())
         });
         done.await.map_err(|fault| fault.of_write())
@@ -124,6 +128,9 @@ async fn create(session: &Session, save: &SaveSchema) -> Outcome<Saved> {
         return Ok(Err(CatalogError::NameTaken(save.name.clone())));
     }
     insert_version(session, save.id, 1, save).await?;
+    if let Some(taken) = webhooks::replace(session, save.id, &save.webhooks()).await? {
+        return Ok(Err(taken));
+    }
     saved(session, save.id).await
 }
 
@@ -160,6 +167,9 @@ async fn update(
             &[&id.0, &name, &description, &next, &Time(save.now)],
         )
         .await?;
+    if let Some(taken) = webhooks::replace(session, id, &save.webhooks()).await? {
+        return Ok(Err(taken));
+    }
     saved(session, id).await
 }
 

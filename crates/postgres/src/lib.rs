@@ -34,6 +34,7 @@ mod session;
 mod sql;
 mod timers;
 mod value;
+mod webhooks;
 mod workers;
 
 use std::sync::Arc;

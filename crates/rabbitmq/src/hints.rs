@@ -58,6 +58,8 @@ enum Written {
         version: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended: Option<i64>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        responded: bool,
     },
     Admission,
     Backlog {
@@ -89,10 +91,12 @@ impl From<&Hint> for Written {
                 execution_id,
                 version,
                 ended,
+                responded,
             } => Self::Changed {
                 execution_id: execution_id.0,
                 version: *version,
                 ended: ended.map(Status::code),
+                responded: *responded,
             },
             Hint::Admission => Self::Admission,
             Hint::Backlog { ages } => Self::Backlog {
@@ -118,10 +122,12 @@ impl Written {
                 execution_id,
                 version,
                 ended,
+                responded,
             } => Hint::Changed {
                 execution_id: ExecutionId(execution_id),
                 version,
                 ended: ended.and_then(Status::from_code),
+                responded,
             },
             Self::Admission => Hint::Admission,
             Self::Backlog { age_seconds } => Hint::Backlog {
@@ -398,11 +404,13 @@ mod tests {
                 execution_id,
                 version: u64::MAX,
                 ended: Some(Status::FailedStuck),
+                responded: false,
             },
             Hint::Changed {
                 execution_id,
                 version: 1,
                 ended: None,
+                responded: true,
             },
             Hint::Admission,
             Hint::Backlog {
@@ -444,6 +452,7 @@ mod tests {
             execution_id: ExecutionId(Uuid::from_u128(u128::MAX)),
             version: u64::MAX,
             ended: Some(Status::FailedStuck),
+            responded: true,
         };
         let one = serde_json::to_vec(&Written::from(&hint)).unwrap();
         assert!(one.len() * MOST < MAX_BYTES);

@@ -10,7 +10,7 @@ use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fault::JobResult;
-use crate::{SqliteStore, rows, sql};
+use crate::{SqliteStore, rows, sql, webhooks};
 
 #[async_trait]
 impl CatalogStore for SqliteStore {
@@ -76,6 +76,7 @@ impl CatalogStore for SqliteStore {
                 let changed = connection
                     .prepare_cached(sql::SCHEMA_SET_ACTIVE)?
                     .execute(params![id.0.as_bytes(), active, now.as_micros()])?;
+                webhooks::touch(connection, id)?;
                 Ok(changed > 0)
             })
             .await
@@ -87,6 +88,7 @@ impl CatalogStore for SqliteStore {
                 let changed = connection
                     .prepare_cached(sql::SCHEMA_DELETE)?
                     .execute(params![id.0.as_bytes(), now.as_micros()])?;
+                webhooks::replace(connection, id, &[])?;
                 Ok(changed > 0)
             })
             .await
@@ -99,6 +101,11 @@ fn create(connection: &Connection, save: &SaveSchema) -> JobResult<Saved> {
     if by_name(connection, &save.name)?.is_some() {
         return Ok(Err(CatalogError::NameTaken(save.name.clone())));
     }
+    // Before anything is written: a refusal is no error that would undo it.
+    let wanted = save.webhooks();
+    if let Some(taken) = webhooks::taken(connection, save.id, &wanted)? {
+        return Ok(Err(taken));
+    }
     connection
         .prepare_cached(sql::SCHEMA_INSERT)?
         .execute(params![
@@ -108,6 +115,7 @@ fn create(connection: &Connection, save: &SaveSchema) -> JobResult<Saved> {
             save.now.as_micros()
         ])?;
     insert_version(connection, save.id, 1, save)?;
+    webhooks::replace(connection, save.id, &wanted)?;
     saved(connection, save.id)
 }
 
@@ -130,6 +138,10 @@ fn update(
     if hash_of(connection, id, latest)? == save.hash {
         return Ok(Ok(schema));
     }
+    let wanted = save.webhooks();
+    if let Some(taken) = webhooks::taken(connection, id, &wanted)? {
+        return Ok(Err(taken));
+    }
     insert_version(connection, id, latest + 1, save)?;
     connection
         .prepare_cached(sql::SCHEMA_UPDATE)?
@@ -140,6 +152,7 @@ fn update(
             latest + 1,
             save.now.as_micros()
         ])?;
+    webhooks::replace(connection, id, &wanted)?;
     saved(connection, id)
 }
 

@@ -38,6 +38,7 @@ statements! {
     ADMISSION_LINE_KNOWN = "admission_line_known",
     ADMISSION_TURN_READ = "admission_turn_read",
     ADMISSION_TURN_WRITE = "admission_turn_write",
+    ANSWER_FIRST = "answer_first",
     ATTEMPTS_BEFORE = "attempts_before",
     ATTEMPTS_FORGET = "attempts_forget",
     ATTEMPTS_REMOVE = "attempts_remove",
@@ -152,6 +153,13 @@ statements! {
     VERSION_HASH = "version_hash",
     VERSION_INSERT = "version_insert",
     VERSION_LOAD = "version_load",
+    WEBHOOKS_DELETE = "webhooks_delete",
+    WEBHOOKS_KNOWN = "webhooks_known",
+    WEBHOOKS_LIST = "webhooks_list",
+    WEBHOOK_INSERT = "webhook_insert",
+    WEBHOOK_REVISION_NEXT = "webhook_revision_next",
+    WEBHOOK_REVISION_READ = "webhook_revision_read",
+    WEBHOOK_TAKEN = "webhook_taken",
 }
 
 #[cfg(test)]

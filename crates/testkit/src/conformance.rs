@@ -27,6 +27,7 @@ mod scene;
 mod schedule;
 mod signal;
 mod timer;
+mod webhooks;
 mod workers;
 
 use std::panic::AssertUnwindSafe;
@@ -68,6 +69,7 @@ pub const CASES: &[&[StoreCase]] = &[
     keys::CASES,
     letters::CASES,
     retention::CASES,
+    webhooks::CASES,
     workers::CASES,
     payload::CASES,
     quota::CASES,

@@ -11,6 +11,7 @@ mod quotas;
 mod retention;
 mod schedule;
 mod store;
+mod webhooks;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -15,6 +15,7 @@ mod retention;
 mod schedule;
 mod tables;
 mod timer;
+mod webhooks;
 mod workers;
 
 use std::collections::BTreeMap;

@@ -26,6 +26,12 @@ pub struct StartRequest {
     pub schema: String,
     pub version: Option<u32>,
     pub input: Option<Value>,
+    /// What `webhook` holds in expressions.
+    pub webhook: Option<Value>,
+    /// What tells the request that this start came with from another one under the same key.
+    pub request: Option<Value>,
+    /// The node to start at, instead of `start`.
+    pub at_node: Option<String>,
     pub variables: Map<String, Value>,
     pub user: Option<Value>,
     pub debug_mode: bool,
@@ -84,6 +90,12 @@ impl Control {
         request: StartRequest,
     ) -> Result<Started, ControlError> {
         let graph = self.parts.graphs.get(schema_id, version).await?;
+        let node = match &request.at_node {
+            None => graph.start(),
+            Some(id) => graph
+                .node(id)
+                .ok_or_else(|| ControlError::NotFound(format!("the schema has no node `{id}`")))?,
+        };
         let initial = start_record(&request).into();
         let draft = Draft {
             schema_id,
@@ -95,7 +107,7 @@ impl Control {
             snapshot: None,
             max_duration: None,
         };
-        self.create(draft, &graph, graph.start(), None).await
+        self.create(draft, &graph, node, None).await
     }
 
     async fn startable(&self, key: &str) -> Result<SchemaRecord, ControlError> {
@@ -357,6 +369,12 @@ fn start_record(request: &StartRequest) -> String {
     let mut record = Map::new();
     if let Some(input) = &request.input {
         record.insert("input".into(), input.clone());
+    }
+    if let Some(webhook) = &request.webhook {
+        record.insert("webhook".into(), webhook.clone());
+    }
+    if let Some(request) = &request.request {
+        record.insert("request".into(), request.clone());
     }
     if let Some(user) = &request.user {
         record.insert("user".into(), user.clone());

@@ -80,7 +80,9 @@ impl Pass {
             self.ledger.logs = Arc::unwrap_or_clone(logs);
         }
         if let Verdict::Committed(applied) = &verdict {
-            self.parts.announce_commit(self.execution.id, applied);
+            let answer = self.ledger.answer.take();
+            self.parts
+                .announce_commit(self.execution.id, applied, answer);
             self.state.seq = applied.seq;
             self.state.version = applied.version;
             self.state.commit_id = Some(commit_id);

@@ -1,5 +1,7 @@
 //! What a pass has done in memory and not yet committed.
 
+use std::sync::Arc;
+
 use pawl_kernel::execution::{LogRecord, Step};
 
 /// A transition is committed early when its payloads grow beyond this.
@@ -10,6 +12,8 @@ pub(super) struct Ledger {
     pub(super) steps: Vec<Step>,
     pub(super) logs: Vec<LogRecord>,
     pub(super) consumed: Vec<(String, u64)>,
+    /// What the caller is told once the steps are committed.
+    pub(super) answer: Option<Arc<str>>,
     pub(super) pending_bytes: usize,
     /// Payload bytes of the steps since the last snapshot, committed or not.
     pub(super) unsnapshotted_bytes: usize,
@@ -46,6 +50,7 @@ impl Ledger {
         self.steps.clear();
         self.logs.clear();
         self.consumed.clear();
+        self.answer = None;
         self.pending_bytes = 0;
     }
 }

@@ -76,6 +76,7 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
         ticket,
         limits,
         input: None,
+        answering: false,
         interruption_noted: false,
         saw_unknown_commit: false,
     })

@@ -48,6 +48,7 @@ impl Pass {
         let result = self.try_node(node).await?;
         self.measure(node, started, &result);
         self.note_attempt(node, started, result.as_ref().err());
+        self.answering = matches!(result, Ok(Outcome::Respond { .. }));
         let jitter = self.draw();
         Ok(visit::settle(
             graph,

@@ -1,10 +1,11 @@
 //! Recording what a visit did: payload limits, redaction, the step row, and the fold into the context.
 
-use pawl_kernel::execution::{Attempt, LogRecord, Position, Step};
+use pawl_kernel::execution::{Attempt, LogRecord, Position, Step, StepStatus};
 use pawl_kernel::node::{LogLevel, NodeError};
 use pawl_kernel::schema::graph::Node;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::visit::Finished;
+use pawl_kernel::webhook::answer;
 use serde_json::Value;
 
 use super::Pass;
@@ -31,6 +32,7 @@ impl Pass {
         mut finished: Finished,
         next: Option<&Node>,
     ) -> Result<(), NodeError> {
+        let is_answer = std::mem::take(&mut self.answering);
         self.parts.redactor.value(&mut finished.output);
         self.parts.redactor.value(&mut finished.error);
         self.parts.redactor.object(&mut finished.changes);
@@ -40,6 +42,9 @@ impl Pass {
             return Err(error);
         }
         let now = step.finished_at;
+        if is_answer {
+            self.answer(&step);
+        }
         for line in finished.logs {
             let mut message = line.message;
             self.parts.redactor.text(&mut message);
@@ -61,6 +66,29 @@ impl Pass {
         );
         self.ledger.add(step);
         Ok(())
+    }
+
+    /// The first answer goes to whoever waits; a later one has nobody to go to.
+    fn answer(&mut self, step: &Step) {
+        if !self.has_answered() {
+            self.ledger.answer = step.output.as_deref().map(Into::into);
+            return;
+        }
+        self.ledger.logs.push(LogRecord {
+            seq: step.seq,
+            node_id: step.node_id.clone(),
+            level: level_name(LogLevel::Warn),
+            message: "the caller was answered before: only the first answer counts".into(),
+            at: step.finished_at,
+        });
+    }
+
+    fn has_answered(&self) -> bool {
+        let mut nodes = self.graph.definition().nodes.iter();
+        let steps = &self.context.roots()["steps"];
+        let success = StepStatus::Success.name();
+        nodes
+            .any(|node| node.node_type == answer::NODE_TYPE && steps[&node.id]["status"] == success)
     }
 
     fn make_step(&mut self, node: &Node, finished: &Finished, next: Option<&Node>) -> Step {

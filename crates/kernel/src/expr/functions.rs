@@ -21,6 +21,8 @@ mod patterns;
 mod sorting;
 mod strings;
 
+pub(crate) use codecs::hmac as hmac_sha256;
+
 /// One function, as the reference page shows it.
 #[derive(Debug)]
 pub struct FunctionDoc {

@@ -19,6 +19,8 @@ pub enum Hint {
         execution_id: ExecutionId,
         version: u64,
         ended: Option<Status>,
+        /// It has answered whoever waits for an answer.
+        responded: bool,
     },
     /// A quota may have room, or somebody new stands in line.
     Admission,

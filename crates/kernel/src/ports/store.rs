@@ -17,6 +17,7 @@ use crate::ports::letters::LetterStore;
 use crate::ports::quotas::QuotaStore;
 use crate::ports::retention::RetentionStore;
 use crate::ports::schedule::ScheduleStore;
+use crate::ports::webhooks::WebhookStore;
 use crate::ports::workers::WorkerStore;
 use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
@@ -436,6 +437,13 @@ pub enum CatalogError {
     NameTaken(String),
     #[error("there is no such schema")]
     NotFound,
+    /// Another schema takes these requests.
+    #[error("`{method} {path}` is a webhook of the schema `{schema}` already")]
+    PathTaken {
+        method: &'static str,
+        path: String,
+        schema: String,
+    },
     #[error("the latest version is {latest}, not {expected}")]
     VersionConflict { latest: u32, expected: u32 },
     #[error(transparent)]
@@ -539,6 +547,7 @@ pub trait Store:
     + QueryStore
     + KeyStore
     + LetterStore
+    + WebhookStore
     + WorkerStore
     + QuotaStore
     + RetentionStore
@@ -554,6 +563,7 @@ impl<T> Store for T where
         + QueryStore
         + KeyStore
         + LetterStore
+        + WebhookStore
         + WorkerStore
         + QuotaStore
         + RetentionStore

@@ -21,6 +21,9 @@ pub const BAD_NAME: &str = "BAD_NAME";
 pub const BAD_DURATION: &str = "BAD_DURATION";
 pub const UNKNOWN_LANGUAGE: &str = "UNKNOWN_LANGUAGE";
 pub const UNKNOWN_TRIGGER: &str = "UNKNOWN_TRIGGER";
+pub const BAD_PATH: &str = "BAD_PATH";
+pub const DUPLICATE_PATH: &str = "DUPLICATE_PATH";
+pub const BAD_RATE: &str = "BAD_RATE";
 pub const TOO_MANY_NODES: &str = "TOO_MANY_NODES";
 pub const TOO_MANY_EDGES: &str = "TOO_MANY_EDGES";
 
@@ -105,6 +108,12 @@ pub const CODES: &[(&str, &str)] = &[
         "The schema was written for a newer language level than this program knows.",
     ),
     (UNKNOWN_TRIGGER, "The trigger type does not exist."),
+    (BAD_PATH, "The path of a webhook has parts it must not have."),
+    (
+        DUPLICATE_PATH,
+        "Two webhooks of the schema would take the same requests.",
+    ),
+    (BAD_RATE, "The value is no rate such as 10/s, 100/m or 5000/h."),
     (TOO_MANY_NODES, "The schema has more than 2 000 nodes."),
     (TOO_MANY_EDGES, "The schema has more than 20 000 edges."),
     (UNKNOWN_NODE_TYPE, "No node type has this name."),

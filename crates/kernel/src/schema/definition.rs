@@ -21,7 +21,7 @@ pub struct Definition {
     pub description: Option<String>,
     #[serde(default)]
     pub settings: Settings,
-    /// Kept as written and checked for shape; served by the timers and webhooks of later releases.
+    /// Kept as written, and checked: [`crate::webhook`] and [`crate::schedule`] say what they mean.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<Value>,
     pub nodes: Vec<NodeDefinition>,

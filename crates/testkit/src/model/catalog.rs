@@ -8,14 +8,18 @@ use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::store::{
     CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreResult, VersionRecord,
 };
+use pawl_kernel::ports::webhooks::WebhookRow;
 use pawl_kernel::schema::definition::LANGUAGE;
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::webhook::{self, Named};
 
 use super::ModelStore;
 
 #[derive(Default)]
 pub(super) struct Catalog {
     schemas: BTreeMap<SchemaId, Schema>,
+    /// Changes with what the webhooks show.
+    revision: u64,
 }
 
 struct Schema {
@@ -67,8 +71,47 @@ impl Catalog {
         Ok(())
     }
 
+    /// Of the latest versions, in order of schema and name.
+    pub(super) fn webhooks(&self) -> Vec<WebhookRow> {
+        let mut rows: Vec<WebhookRow> = self.visible().flat_map(Schema::webhooks).collect();
+        rows.sort_by(|a, b| (a.schema_id, &a.name).cmp(&(b.schema_id, &b.name)));
+        rows
+    }
+
+    pub(super) fn webhook_revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// No two schemas take the same requests.
+    fn check_paths(&self, own: SchemaId, save: &SaveSchema) -> Result<(), CatalogError> {
+        let others = self.visible().filter(|schema| schema.record.id != own);
+        let others: Vec<(&str, Named)> = others
+            .flat_map(|schema| {
+                let named = schema.named().into_iter();
+                named.map(|one| (schema.record.name.as_str(), one))
+            })
+            .collect();
+        for wanted in save.webhooks() {
+            let (method, path) = (wanted.trigger.method, &wanted.trigger.path);
+            let taken = others.iter().find(|(_, other)| {
+                let same_shape = other.trigger.path.shape() == path.shape();
+                same_shape && other.trigger.method.overlaps(method)
+            });
+            if let Some((schema, _)) = taken {
+                return Err(CatalogError::PathTaken {
+                    method: method.name(),
+                    path: path.to_string(),
+                    schema: (*schema).to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     fn create(&mut self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
         self.check_name(&save.name, None)?;
+        self.check_paths(save.id, &save)?;
+        self.revision += 1;
         let record = SchemaRecord {
             id: save.id,
             name: save.name.clone(),
@@ -102,6 +145,8 @@ impl Catalog {
         if self.latest_hash(id) == Some(&save.hash) {
             return Ok(self.schemas[&id].record.clone());
         }
+        self.check_paths(id, &save)?;
+        self.revision += 1;
         let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
         schema.add(save);
         Ok(schema.record.clone())
@@ -116,6 +161,25 @@ impl Schema {
         self.record.updated_at = save.now;
         let number = self.record.latest_version;
         self.versions.push(version(self.record.id, number, save));
+    }
+
+    fn named(&self) -> Vec<Named> {
+        let latest = self.versions.last();
+        latest.map_or_else(Vec::new, |latest| webhook::of_text(&latest.definition))
+    }
+
+    fn webhooks(&self) -> Vec<WebhookRow> {
+        let owner = self.versions.last().map(|latest| latest.created_by.clone());
+        let row = |one: Named| WebhookRow {
+            schema_id: self.record.id,
+            schema: self.record.name.clone(),
+            version: self.record.latest_version,
+            active: self.record.active,
+            owner: owner.clone().unwrap_or_default(),
+            name: one.name,
+            definition: one.source.to_string(),
+        };
+        self.named().into_iter().map(row).collect()
     }
 
     fn contains(&self, text: &str) -> bool {
@@ -189,6 +253,7 @@ impl CatalogStore for ModelStore {
 
     async fn set_active(&self, id: SchemaId, active: bool, now: Timestamp) -> StoreResult<bool> {
         let mut tables = self.lock();
+        tables.catalog.revision += 1;
         let schema = tables.catalog.visible_mut(id);
         Ok(schema
             .map(|schema| {
@@ -200,6 +265,7 @@ impl CatalogStore for ModelStore {
 
     async fn delete_schema(&self, id: SchemaId, now: Timestamp) -> StoreResult<bool> {
         let mut tables = self.lock();
+        tables.catalog.revision += 1;
         let schema = tables.catalog.visible_mut(id);
         Ok(schema
             .map(|schema| {

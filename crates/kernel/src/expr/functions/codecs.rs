@@ -116,7 +116,7 @@ fn hmac_sha256<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
 }
 
 /// RFC 2104.
-fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
+pub(crate) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut block = [0; SHA256_BLOCK];
     match key.len() > SHA256_BLOCK {
         true => block[..32].copy_from_slice(&Sha256::digest(key)),

@@ -6,46 +6,36 @@ use super::fields::{self, Fields};
 use crate::schedule::read::{never_fires, read_cron};
 use crate::schedule::{CatchUp, Overlap};
 use crate::schema::codes;
-use crate::schema::findings::Findings;
+use crate::schema::findings::{Finding, Findings};
 use crate::time::Timestamp;
+use crate::webhook::{self, Trigger};
 
 const TYPES: &[&str] = &["webhook", "cron"];
-const WEBHOOK_FIELDS: &[&str] = &[
-    "type", "path", "method", "respond", "auth", "name", "disabled",
-];
 const CRON_FIELDS: &[&str] = &[
     "type", "cron", "timezone", "overlap", "catch_up", "input", "name", "disabled",
 ];
-const METHODS: &[(&str, ())] = &[
-    ("GET", ()),
-    ("POST", ()),
-    ("PUT", ()),
-    ("PATCH", ()),
-    ("DELETE", ()),
-    ("HEAD", ()),
-    ("OPTIONS", ()),
-    ("ANY", ()),
-];
 pub(super) fn read(document: &Fields<'_>, findings: &mut Findings) -> Vec<Value> {
     let items = document.list("triggers", findings).unwrap_or_default();
+    let mut webhooks = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        check(item, &format!("/triggers/{index}"), findings);
+        let pointer = format!("/triggers/{index}");
+        if let Some(webhook) = check(item, &pointer, findings) {
+            check_alone(&webhook, &webhooks, &pointer, findings);
+            webhooks.push(webhook);
+        }
     }
     items.to_vec()
 }
 
-fn check(item: &Value, pointer: &str, findings: &mut Findings) {
-    let Some(map) = fields::object(item, pointer, "a trigger", findings) else {
-        return;
-    };
+/// Returns it if it is a webhook that takes requests.
+fn check(item: &Value, pointer: &str, findings: &mut Findings) -> Option<Trigger> {
+    let map = fields::object(item, pointer, "a trigger", findings)?;
     let trigger = Fields::new(map, pointer, None);
-    let Some(kind) = trigger.required_text("type", findings) else {
-        return;
-    };
+    let kind = trigger.required_text("type", findings)?;
     trigger.text("name", findings);
-    trigger.boolean("disabled", findings);
+    let disabled = trigger.boolean("disabled", findings) == Some(true);
     match kind.as_str() {
-        "webhook" => webhook(&trigger, findings),
+        "webhook" => return webhook::read::read(&trigger, findings).filter(|_| !disabled),
         "cron" => cron(&trigger, findings),
         other => {
             let message = format!("there is no trigger type `{other}`");
@@ -57,14 +47,18 @@ fn check(item: &Value, pointer: &str, findings: &mut Findings) {
             );
         }
     }
+    None
 }
 
-fn webhook(trigger: &Fields<'_>, findings: &mut Findings) {
-    trigger.check_known(WEBHOOK_FIELDS, &[], findings);
-    trigger.required_text("path", findings);
-    trigger.choice("method", METHODS, findings);
-    trigger.text("respond", findings);
-    trigger.object("auth", findings);
+fn check_alone(webhook: &Trigger, others: &[Trigger], pointer: &str, findings: &mut Findings) {
+    let shape = webhook.path.shape();
+    let is_same =
+        |other: &&Trigger| other.method.overlaps(webhook.method) && other.path.shape() == shape;
+    if let Some(other) = others.iter().find(is_same) {
+        let (path, method) = (&other.path, other.method.name());
+        let message = format!("requests to this path go to the webhook `{method} {path}` above");
+        findings.add(Finding::error(codes::DUPLICATE_PATH, pointer, message));
+    }
 }
 
 fn cron(trigger: &Fields<'_>, findings: &mut Findings) {

@@ -20,7 +20,7 @@ settings:                    # all optional; defaults in section 13
   priority: normal           # high | normal | low
   tenant: "{{input.customer}}"
 triggers:
-  - { type: webhook, path: "orders/:id/check", method: POST, respond: last_node, auth: {} }
+  - { type: webhook, path: "orders/:id/check", method: POST, respond: last_node, auth: {type: header, secret: SHOP_TOKEN} }
   - { type: cron, cron: "*/5 * * * *", timezone: Europe/Moscow, overlap: skip, catch_up: last }
 nodes:
   - { id: start_1, type: start }

@@ -13,7 +13,7 @@ use crate::schema::graph::config::Compiled;
 pub const ROOTS: &[(&str, &[&str])] = &[
     (
         "webhook",
-        &["payload", "headers", "query", "params", "method"],
+        &["payload", "headers", "query", "params", "method", "path"],
     ),
     ("input", &[]),
     ("user", &[]),

@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT 1 FROM webhooks WHERE schema_id = $1::uuid)

@@ -1,0 +1,1 @@
+UPDATE webhook_revision SET revision = revision + 1
