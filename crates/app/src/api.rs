@@ -33,6 +33,7 @@ mod schedule;
 mod schemas;
 mod serve;
 mod waiting;
+mod webhooks;
 mod wire;
 mod workers;
 
@@ -61,6 +62,7 @@ pub struct ApiState {
     limits: Limits,
     access: Access,
     health: Arc<health::Health>,
+    webhooks: Arc<webhooks::Desk>,
     /// May dead letters be started that other programs sent?
     takes_starts: bool,
     /// Names besides loopback under which this server may be called.
@@ -136,6 +138,7 @@ impl ApiState {
     pub fn new(control: Control, limits: Limits) -> Self {
         Self {
             health: Arc::new(health::Health::new(control.parts().clone())),
+            webhooks: Arc::new(webhooks::Desk::new(&limits)),
             control,
             limits,
             access: Access::Open,

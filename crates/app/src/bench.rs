@@ -8,6 +8,7 @@ mod flows;
 mod http;
 mod idle;
 mod load;
+mod webhooks;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -102,10 +103,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Some(idle::CHILD) => return idle::child(arguments),
         Some(cluster::CHILD) => return cluster::child(arguments),
         Some("pure" | "effect") => {}
+        Some("webhooks") if arguments.places.is_none() => {}
         Some("strict" | "crew") if arguments.places.is_some() => {}
         Some(other) => {
             eprintln!(
-                "there is no benchmark `{other}`; there are: engine, pure, effect, and with --database-url and \
+                "there is no benchmark `{other}`; there are: engine, pure, effect, webhooks (embedded), and with --database-url and \
                  --broker-url also strict and crew"
             );
             return ExitCode::from(2);
@@ -136,6 +138,7 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
     std::fs::create_dir_all(&folder).map_err(BenchError::of)?;
     let rows = match arguments.what.as_deref() {
         Some(one @ ("pure" | "effect")) => single(&folder, one, arguments.quick),
+        Some("webhooks") => called(&folder, arguments.quick),
         _ => engine(&folder, arguments.quick),
     };
     if arguments.data.is_none() {
@@ -153,6 +156,11 @@ fn engine(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
         rows.extend(idle::measure(folder, quick).await?);
         Ok(rows)
     })
+}
+
+fn called(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
+    let runtime = crate::system::runtime().map_err(BenchError::of)?;
+    runtime.block_on(Box::pin(webhooks::measure(folder, quick)))
 }
 
 /// One measurement alone, without a baseline: something for a profiler to look at.

@@ -37,3 +37,5 @@ mod schemas;
 mod server;
 #[path = "api/triggers.rs"]
 mod triggers;
+#[path = "api/webhooks.rs"]
+mod webhooks;

@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod auth;
+pub mod bucket;
 pub mod path;
 pub mod read;
 pub mod router;

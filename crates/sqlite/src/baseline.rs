@@ -2,9 +2,11 @@
 //! the plainest rows; only the durability is the same.
 
 use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Result, params};
+use tokio::sync::{mpsc, oneshot};
 
 const SCHEMA: &str = include_str!("../sql/baseline/schema.sql");
 const INSERT_STATE: &str = include_str!("../sql/baseline/state_insert.sql");
@@ -85,6 +87,70 @@ impl Raw {
             }
         }
         transaction.commit()
+    }
+}
+
+/// A text to be kept, and whom to tell when it is.
+type Wish = (String, oneshot::Sender<()>);
+
+/// One row per call, for many callers: whatever waits goes into one transaction. What a program without an engine would
+/// do with the calls it gets.
+pub struct Shared {
+    wishes: mpsc::UnboundedSender<Wish>,
+    writer: JoinHandle<Result<u64>>,
+}
+
+impl Shared {
+    pub fn open(file: &Path) -> Result<Self> {
+        let raw = Raw::open(file)?;
+        let (wishes, inbox) = mpsc::unbounded_channel();
+        let writer = std::thread::spawn(move || raw.keep_all(inbox));
+        Ok(Self { wishes, writer })
+    }
+
+    /// A way in for one caller.
+    pub fn caller(&self) -> Caller {
+        Caller(self.wishes.clone())
+    }
+
+    /// How many rows were written. All callers must be gone.
+    pub fn close(self) -> Result<u64> {
+        drop(self.wishes);
+        let ended = self.writer.join();
+        ended.unwrap_or(Err(rusqlite::Error::InvalidQuery))
+    }
+}
+
+#[derive(Clone)]
+pub struct Caller(mpsc::UnboundedSender<Wish>);
+
+impl Caller {
+    /// `true` once it is on disk.
+    pub async fn keep(&self, text: String) -> bool {
+        let (told, kept) = oneshot::channel();
+        self.0.send((text, told)).is_ok() && kept.await.is_ok()
+    }
+}
+
+impl Raw {
+    fn keep_all(mut self, mut inbox: mpsc::UnboundedReceiver<Wish>) -> Result<u64> {
+        let (mut count, mut waiting) = (0, Vec::new());
+        while inbox.blocking_recv_many(&mut waiting, 1_000) > 0 {
+            let transaction = self.connection.transaction()?;
+            {
+                let mut insert = transaction.prepare_cached(INSERT_STEP)?;
+                for (text, _) in &waiting {
+                    insert.execute(params![id(0, count), 1, text])?;
+                    count += 1;
+                }
+            }
+            transaction.commit()?;
+            for (_, told) in waiting.drain(..) {
+                // Whoever does not wait any more need not know.
+                let _ = told.send(());
+            }
+        }
+        Ok(count)
     }
 }
 

@@ -106,7 +106,13 @@ impl SchemaText {
     }
 }
 
-async fn read(headers: &HeaderMap, body: Body, limit: usize, within: Duration) -> ApiResult<Bytes> {
+/// The bytes as they came.
+pub(super) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+    within: Duration,
+) -> ApiResult<Bytes> {
     refuse_encoding(headers)?;
     let declared = headers
         .get(header::CONTENT_LENGTH)
@@ -206,12 +212,12 @@ fn sniff(text: &str) -> SchemaFormat {
     }
 }
 
-fn is_json(essence: &str) -> bool {
+pub(super) fn is_json(essence: &str) -> bool {
     essence == "application/json" || essence.ends_with("+json")
 }
 
 /// The media type in lower case without parameters; a charset other than UTF-8 is refused.
-fn essence(headers: &HeaderMap) -> ApiResult<Option<String>> {
+pub(super) fn essence(headers: &HeaderMap) -> ApiResult<Option<String>> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
         return Ok(None);
     };
@@ -233,7 +239,7 @@ fn essence(headers: &HeaderMap) -> ApiResult<Option<String>> {
     Ok(Some(essence))
 }
 
-fn unsupported(message: &str) -> ApiError {
+pub(super) fn unsupported(message: &str) -> ApiError {
     ApiError::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "UNSUPPORTED_MEDIA_TYPE",

@@ -45,6 +45,11 @@ impl ApiError {
         self
     }
 
+    pub(super) fn header_value(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.header = Some((name, value));
+        self
+    }
+
     pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
@@ -99,6 +104,10 @@ impl ApiError {
 
     pub(super) fn message(&self) -> &str {
         &self.0.message
+    }
+
+    pub(super) fn is_not_found(&self) -> bool {
+        self.0.status == StatusCode::NOT_FOUND
     }
 
     pub(super) fn is_unauthorized(&self) -> bool {
@@ -165,6 +174,14 @@ impl From<CatalogError> for ApiError {
         match error {
             CatalogError::NameTaken(name) => Self::conflict(message).details(json!({"name": name})),
             CatalogError::NotFound => Self::not_found(message),
+            CatalogError::PathTaken {
+                method,
+                path,
+                schema,
+            } => {
+                let details = json!({"method": method, "path": path, "schema": schema});
+                Self::conflict(message).details(details)
+            }
             CatalogError::VersionConflict { latest, expected } => Self::new(
                 StatusCode::PRECONDITION_FAILED,
                 "PRECONDITION_FAILED",

@@ -175,10 +175,13 @@ pub(super) async fn seal(request: Request, next: Next) -> Response {
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        (header::CACHE_CONTROL, "no-store"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    // The answer of a webhook may know better.
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
     let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
     headers
         .entry(header::CONTENT_SECURITY_POLICY)

@@ -62,7 +62,9 @@ fn build() -> Result<Value, String> {
     let components: Value = serde_json::from_str(COMPONENTS).map_err(|error| error.to_string())?;
     let mut paths: Map<String, Value> = Map::new();
     for route in routes::table() {
-        let methods = paths.entry(route.path).or_insert_with(|| json!({}));
+        // A part that takes all the rest is a part like any other to readers.
+        let path = route.path.replace("{*", "{");
+        let methods = paths.entry(path).or_insert_with(|| json!({}));
         methods[route.method.as_str().to_lowercase()] = operation(&route);
     }
     Ok(json!({
@@ -102,7 +104,7 @@ fn operation(route: &Route) -> Value {
 fn operation_id(route: &Route) -> String {
     let words: Vec<&str> = route
         .path
-        .split(['/', '{', '}', '.', '-'])
+        .split(['/', '{', '}', '*', '.', '-'])
         .filter(|word| !matches!(*word, "" | "api"))
         .collect();
     let place = if words.is_empty() {
@@ -117,7 +119,8 @@ fn parameters(route: &Route) -> Vec<Value> {
     let in_path = route
         .path
         .split('/')
-        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+        .map(|name| name.trim_start_matches('*'));
     let in_path = in_path.map(|name| {
         let kind = if name == "seq" { "integer" } else { "string" };
         json!({"name": name, "in": "path", "required": true, "schema": {"type": kind}})

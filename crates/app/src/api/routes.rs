@@ -4,12 +4,13 @@
 mod actions;
 mod runs;
 mod table;
+mod webhooks;
 
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::routing::{MethodFilter, MethodRouter, any, on};
 
 use super::ApiState;
 use super::access::{self, Door, Needs};
@@ -59,6 +60,14 @@ impl Route {
             body: None,
             answers,
             handler,
+        }
+    }
+
+    /// Takes every method; `method` is the one that is shown.
+    fn any<H: Handler<T, ApiState>, T: 'static>(self, handler: H) -> Self {
+        Self {
+            handler: any(handler),
+            ..self
         }
     }
 

@@ -9,6 +9,7 @@ use pawl_kernel::id::{SchemaId, time_ordered};
 use pawl_kernel::ports::store::{SaveMode, SaveSchema, SchemaRecord, VersionRecord};
 use pawl_kernel::schema::definition::Definition;
 use pawl_kernel::schema::{Loaded, content_hash, load, to_stored_json};
+use pawl_kernel::webhook::fill_paths;
 use serde_json::{Value, json};
 
 use super::ApiState;
@@ -26,7 +27,8 @@ pub(super) async fn create(
     identity: Identity,
     text: SchemaText,
 ) -> ApiResult {
-    let checked = check(&state, text).await?;
+    let mut checked = check(&state, text).await?;
+    give_paths(&state, &mut checked.definition, None).await?;
     let save = save_request(&state, &checked.definition, identity, SaveMode::Create);
     let record = state.store().save_schema(save).await?;
     follow(&state, &record).await;
@@ -46,10 +48,11 @@ pub(super) async fn update(
 ) -> ApiResult {
     let if_version = if_match(&headers)?;
     let record = find(&state, path.get("id")).await?;
-    let checked = check(&state, text).await?;
+    let mut checked = check(&state, text).await?;
     if checked.definition.name != record.name {
         return Err(renamed(&record.name, &checked.definition.name));
     }
+    give_paths(&state, &mut checked.definition, Some(&record)).await?;
     let mode = SaveMode::Update {
         id: record.id,
         if_version,
@@ -117,15 +120,39 @@ pub(super) async fn remove(State(state): State<ApiState>, path: PathParts) -> Ap
     if !state.store().delete_schema(record.id, state.now()).await? {
         return Err(missing(path.get("id")));
     }
+    state.webhooks.changed();
     if let Err(error) = drop_triggers(state.parts(), record.id).await {
         out_of_step(&record.name, &error);
     }
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
+/// Webhooks without a path get one that nobody can guess, and keep it from version to version.
+async fn give_paths(
+    state: &ApiState,
+    definition: &mut Definition,
+    record: Option<&SchemaRecord>,
+) -> ApiResult<()> {
+    let is_bare = |entry: &Value| entry["type"] == "webhook" && entry["path"].is_null();
+    if !definition.triggers.iter().any(is_bare) {
+        return Ok(());
+    }
+    let mut earlier = Vec::new();
+    if let Some(record) = record {
+        let latest = version(state, record, record.latest_version).await?;
+        let latest: Definition =
+            serde_json::from_str(&latest.definition).map_err(ApiError::internal)?;
+        earlier = latest.triggers;
+    }
+    let entropy = &state.parts().entropy;
+    fill_paths(&mut definition.triggers, &earlier, || entropy.bits());
+    Ok(())
+}
+
 /// Its cron triggers follow a schema. It is saved whatever becomes of them: where they cannot follow now, whoever looks
 /// after all triggers makes up for it.
 async fn follow(state: &ApiState, record: &SchemaRecord) {
+    state.webhooks.changed();
     if let Err(error) = keep_triggers_in_step(state.parts(), record).await {
         out_of_step(&record.name, &error);
     }

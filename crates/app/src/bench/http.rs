@@ -93,7 +93,7 @@ async fn client(address: SocketAddr, left: Arc<AtomicU64>) -> Result<Vec<f64>, B
 }
 
 /// Reads one response with a content-length.
-async fn read_answer(stream: &mut TcpStream) -> Result<String, BenchError> {
+pub(super) async fn read_answer(stream: &mut TcpStream) -> Result<String, BenchError> {
     let mut bytes = Vec::with_capacity(2_048);
     loop {
         let mut chunk = [0; 4_096];

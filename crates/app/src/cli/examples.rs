@@ -28,6 +28,8 @@ pub(super) const ALL: &[(&str, &str)] = &[
     example!("transform-data"),
     example!("onboarding"),
     example!("error-handling"),
+    example!("webhook-quote"),
+    example!("webhook-order"),
 ];
 
 /// Fills an empty catalog. Where anything was saved before, nothing is touched.

@@ -47,6 +47,30 @@ impl Server {
         let engine = Embedded::start(folder.path(), &Config::default())
             .await
             .unwrap();
+        Self::on(folder, engine, limits, key).await
+    }
+
+    /// One that knows these secrets, and lets nobody in without a key.
+    pub(crate) async fn with_secrets(secrets: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::default();
+        let mut options = config.engine_options();
+        options.exclusive = true;
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        options.secrets = secrets.iter().map(pair).collect();
+        let registry = pawl::wiring::registry(&config, true).unwrap();
+        let engine = Embedded::start_with(folder.path(), registry.into(), options)
+            .await
+            .unwrap();
+        Self::on(folder, engine, Limits::default(), Some(ADMIN_KEY)).await
+    }
+
+    async fn on(
+        folder: TempDir,
+        engine: Embedded,
+        limits: Limits,
+        key: Option<&'static str>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();

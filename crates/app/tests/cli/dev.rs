@@ -15,7 +15,7 @@ fn starts_quickly_with_the_examples() {
     let dev = Dev::start(folder.path());
     let took = started.elapsed();
     assert!(took < Duration::from_secs(3), "{took:?}");
-    assert_eq!(dev.ready["examples_loaded"], 11);
+    assert_eq!(dev.ready["examples_loaded"], 13);
     let (status, page) = dev.get("/api/schemas");
     assert_eq!((status, page["items"].as_array().unwrap().len()), (200, 11));
 }

@@ -42,6 +42,12 @@ fn order_check() {
 }
 
 #[test]
+fn webhooks_without_a_caller() {
+    check("webhook-quote", None, json!({"customer": "nobody", "total": 25}));
+    check("webhook-order", None, json!({"shipped": false}));
+}
+
+#[test]
 fn polling_loop() {
     check("polling-loop", None, json!({"rows": 42, "tries": 3}));
     let impatient = run("polling-loop", Some(json!({"max_tries": 2})), 1);

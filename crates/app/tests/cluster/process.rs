@@ -1,7 +1,7 @@
 //! The real processes: `pawl server` and `pawl worker`.
 
 use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -202,6 +202,17 @@ impl Server {
     pub(crate) async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let answer = wire::send(self.address, method, path, body, Some(KEY)).await;
         answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    /// Calls a webhook, without a key. The server may die meanwhile.
+    pub(crate) fn webhook(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> impl Future<Output = io::Result<Answer>> + use<> {
+        let (address, body) = (self.address, body.clone());
+        let path = format!("/webhook/{path}");
+        async move { wire::send(address, "POST", &path, Some(&body), None).await }
     }
 }
 

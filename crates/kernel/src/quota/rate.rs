@@ -44,6 +44,15 @@ impl Period {
 }
 
 impl Rate {
+    pub fn count(self) -> u32 {
+        self.count
+    }
+
+    /// So many in this time.
+    pub fn period(self) -> Duration {
+        Duration::from_micros(self.period.micros() as u64)
+    }
+
     /// How many may go together.
     fn burst(self) -> i64 {
         (i64::from(self.count) * TOGETHER_MICROS / self.period.micros()).max(1)

@@ -23,6 +23,7 @@ pub const UNKNOWN_LANGUAGE: &str = "UNKNOWN_LANGUAGE";
 pub const UNKNOWN_TRIGGER: &str = "UNKNOWN_TRIGGER";
 pub const BAD_PATH: &str = "BAD_PATH";
 pub const DUPLICATE_PATH: &str = "DUPLICATE_PATH";
+pub const NO_RESPOND_NODE: &str = "NO_RESPOND_NODE";
 pub const BAD_RATE: &str = "BAD_RATE";
 pub const TOO_MANY_NODES: &str = "TOO_MANY_NODES";
 pub const TOO_MANY_EDGES: &str = "TOO_MANY_EDGES";
@@ -112,6 +113,10 @@ pub const CODES: &[(&str, &str)] = &[
     (
         DUPLICATE_PATH,
         "Two webhooks of the schema would take the same requests.",
+    ),
+    (
+        NO_RESPOND_NODE,
+        "A webhook waits for a `respond` node, and the schema has none.",
     ),
     (BAD_RATE, "The value is no rate such as 10/s, 100/m or 5000/h."),
     (TOO_MANY_NODES, "The schema has more than 2 000 nodes."),

@@ -13,6 +13,7 @@ use super::graph::config::{BadText, Compiled, compile, compile_text};
 use super::read::{Layout, MAX_EDGES, MAX_NODES, NodeLayout};
 use crate::diagnostic::Diagnostic;
 use crate::node::{NodeHandler, Registry};
+use crate::webhook::answer;
 
 pub use self::references::ROOTS;
 
@@ -56,6 +57,7 @@ pub(super) fn check_with(
         exits.push(handler.map(|handler| handler.handles(&node.config)));
     }
     check_settings(definition, &paths, findings);
+    check_answers(definition, findings);
     shape::check(definition, layout, &exits, findings);
 }
 
@@ -129,6 +131,23 @@ pub(super) fn bad_text(config: &str, node: Option<&str>, problem: BadText) -> Fi
     .maybe_hint(error.hint)
     .node(node)
     .inside(error.span.start..error.span.end)
+}
+
+/// Whoever waits for a node to answer should not wait for one that is not there.
+fn check_answers(definition: &Definition, findings: &mut Findings) {
+    let mut nodes = definition.nodes.iter();
+    if nodes.any(|node| node.node_type == answer::NODE_TYPE) {
+        return;
+    }
+    for (place, trigger) in definition.triggers.iter().enumerate() {
+        if trigger["respond"] == "respond_node" {
+            let pointer = format!("/triggers/{place}/respond");
+            let message = "no node of the schema answers; the end of the execution will";
+            let finding = Finding::warning(codes::NO_RESPOND_NODE, pointer, message);
+            findings
+                .add(finding.hint("add a node of type `respond`, or write `respond: last_node`"));
+        }
+    }
 }
 
 /// `tenant` and `concurrency.key` are templates too, read before the first step.

@@ -7,7 +7,7 @@ use super::super::openapi::{self, Param};
 use super::super::{
     health, keys, letters, metrics, operations, pages, quotas, retention, schemas, workers,
 };
-use super::{Route, actions, get, post, runs};
+use super::{Route, actions, get, post, runs, webhooks};
 
 pub(super) const PAGE: &[Param] = &[
     Param::integer("limit", "How many, 1 to 500; 50 if left out."),
@@ -25,6 +25,7 @@ pub(in crate::api) fn table() -> Vec<Route> {
         letter_routes(),
         key_routes(),
         quota_routes(),
+        webhooks::all(),
         page_routes(),
     ]
     .into_iter()

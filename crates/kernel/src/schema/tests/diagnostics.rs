@@ -242,6 +242,22 @@ fn document_and_fields() {
             "triggers: [{type: webhook, path: x, pth: y}]",
             &["3:37 UNKNOWN_FIELD"],
         ),
+        (
+            "triggers: [{type: webhook, path: a/*, auth: {}}]",
+            &["3:34 BAD_PATH", "3:45 MISSING_FIELD"],
+        ),
+        (
+            "triggers: [{type: webhook, path: 'a/:b'}, {type: webhook, path: 'a/:c', method: ANY}]",
+            &["3:43 DUPLICATE_PATH"],
+        ),
+        (
+            "triggers: [{type: webhook, path: a}, {type: webhook, path: a, method: GET}, {type: webhook, path: a, disabled: true}]",
+            &[],
+        ),
+        (
+            "triggers: [{type: webhook, respond: respond_node}]",
+            &["3:37 NO_RESPOND_NODE"],
+        ),
         ("edges: [5]", &["3:9 WRONG_TYPE"]),
         ("edges: [{source: s}]", &["3:9 MISSING_FIELD"]),
     ];

@@ -1,0 +1,34 @@
+//! The routes of webhooks. Whoever calls one proves itself to the trigger, not with a key.
+
+use super::super::access::ANYBODY;
+use super::super::openapi::Param;
+use super::super::webhooks;
+use super::{Route, post};
+
+pub(super) fn all() -> Vec<Route> {
+    let route = post(
+        "/webhook/{*path}",
+        ANYBODY,
+        "webhooks",
+        "Call a webhook: any method and body that its trigger takes; or `{schema_id}/{node_id}` to start at a node",
+        webhooks::call,
+    );
+    vec![
+        route
+            .any(webhooks::call)
+            .header(Param::text(
+                "Idempotency-Key",
+                "The same key, path and body get the same answer.",
+            ))
+            .header(Param::text(
+                "X-Correlation-Id",
+                "Passed on to everything the execution calls.",
+            ))
+            .body("application/json", "Any", false)
+            .answer(200, "Any")
+            .answer(202, "Accepted")
+            .answer(404, "Error")
+            .answer(409, "Error")
+            .answer(422, "Error"),
+    ]
+}

@@ -1,0 +1,178 @@
+//! Calls of webhooks: find the trigger, let it check the caller, start the execution, and answer as the trigger says.
+//!
+//! Everybody can call; what a caller must prove is the business of the trigger ([`proof`]). The order is chosen so that
+//! a stranger costs little: the address, what the headers prove, the body, what the body proves, the rate, and only then
+//! anything that is written.
+
+mod answer;
+mod pace;
+mod proof;
+mod request;
+mod table;
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::HeaderName;
+use axum::http::request::Parts as Head;
+use axum::response::{IntoResponse, Response};
+use pawl_engine::control::{StartRequest, Started};
+use pawl_kernel::webhook::auth::{Proof, hex};
+use pawl_kernel::webhook::{Respond, Webhook};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+
+use super::error::{ApiError, ApiResult};
+use super::executions::header_text;
+use super::{ApiState, Limits, body};
+use pace::Pace;
+use table::Tables;
+
+/// What the process knows of webhooks.
+pub(super) struct Desk {
+    tables: Tables,
+    pace: Pace,
+    /// Places for calls that wait for an answer: they must not keep everybody else out.
+    waiting: Arc<Semaphore>,
+}
+
+impl Desk {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            tables: Tables::default(),
+            pace: Pace::default(),
+            waiting: Arc::new(Semaphore::new((limits.connections * 3 / 4).max(1))),
+        }
+    }
+
+    /// A schema was saved, switched or deleted here: the next call sees it.
+    pub(super) fn changed(&self) {
+        self.tables.changed();
+    }
+}
+
+/// A trigger, and what the path says.
+struct Call {
+    webhook: Arc<Webhook>,
+    /// The node to start at, if it is not `start`.
+    node: Option<String>,
+    params: Map<String, Value>,
+    /// As it came, after `/webhook/`.
+    path: String,
+}
+
+pub(super) async fn call(State(state): State<ApiState>, request: Request) -> Response {
+    // A large future: calls are many, and most of their time they wait.
+    let answered = Box::pin(take(&state, request)).await;
+    answered.unwrap_or_else(ApiError::into_response)
+}
+
+async fn take(state: &ApiState, request: Request) -> ApiResult {
+    let (head, body) = request.into_parts();
+    let call = table::find(state, &head).await?;
+    let trigger = &call.webhook.trigger;
+    proof::check_head(state, &call.webhook, &head.headers)?;
+    let most = state.limits.body_bytes;
+    let limit = trigger.max_body.map_or(most, |bytes| bytes.min(most));
+    let bytes = body::read(&head.headers, body, limit, state.limits.body_time).await?;
+    let proof = proof::check(state, &call.webhook, &head.headers, &bytes)?;
+    state.webhooks.pace.admit(&call.webhook, state.now())?;
+    let mut start = start_request(&call, &head, &bytes, &proof)?;
+    if let Some(webhook) = &mut start.webhook {
+        state.parts().redactor.value(webhook);
+    }
+    let fingerprint = start.request.clone();
+    let (schema_id, version) = (call.webhook.schema_id, call.webhook.version);
+    let started = state
+        .control
+        .start_version(schema_id, version, start)
+        .await?;
+    if !started.created {
+        answer::check_repetition(state, started.id, fingerprint.as_ref()).await?;
+    }
+    respond(state, &call.webhook, started).await
+}
+
+async fn respond(state: &ApiState, webhook: &Webhook, started: Started) -> ApiResult {
+    let (respond, wait) = (webhook.trigger.respond, webhook.trigger.wait);
+    if respond == Respond::Immediately {
+        return Ok(answer::accepted(started.id));
+    }
+    match state.webhooks.waiting.clone().try_acquire_owned() {
+        Ok(_place) => answer::wait(state, started, respond, wait).await,
+        Err(_) => Ok(answer::still_running(started.id)),
+    }
+}
+
+fn start_request(
+    call: &Call,
+    head: &Head,
+    bytes: &Bytes,
+    proof: &Proof,
+) -> ApiResult<StartRequest> {
+    let webhook = &call.webhook;
+    let key = idempotency_key(call, head, proof)?;
+    let request = key.is_some().then(|| fingerprint(head, bytes, proof));
+    Ok(StartRequest {
+        webhook: Some(request::context(call, head, bytes)?),
+        request,
+        at_node: call.node.clone(),
+        user: Some(owner(&webhook.owner)),
+        idempotency_key: key,
+        correlation_id: header_text(&head.headers, &HeaderName::from_static("x-correlation-id"))?,
+        created_by: format!("webhook:{}/{}", webhook.schema, webhook.name),
+        watch: webhook.trigger.respond != Respond::Immediately,
+        ..StartRequest::default()
+    })
+}
+
+/// One execution per key. A signed request is its own key: nobody but the sender can have made it, and nobody may send
+/// it again; a key beside the signature could be changed by whoever sends it again.
+fn idempotency_key(call: &Call, head: &Head, proof: &Proof) -> ApiResult<Option<String>> {
+    let given = header_text(&head.headers, &HeaderName::from_static("idempotency-key"))?;
+    let key = match (proof, given) {
+        (Proof::Signed { .. }, Some(_)) => {
+            return Err(ApiError::invalid_header(
+                "the signature does not cover an Idempotency-Key; send `webhook-id` with a Standard Webhooks signature",
+            ));
+        }
+        (Proof::Signed { id: Some(id), .. }, None) => format!("id:{id}"),
+        (Proof::Signed { signature, .. }, None) => format!("signature:{signature}"),
+        (Proof::Token, Some(key)) => format!("key:{key}"),
+        (Proof::Token, None) => return Ok(None),
+    };
+    let (schema, name) = (call.webhook.schema_id, &call.webhook.name);
+    let node = call.node.as_deref().unwrap_or_default();
+    Ok(Some(format!("wh:{schema}:{name}:{node}:{key}")))
+}
+
+/// What a repetition must have in common with the first.
+fn fingerprint(head: &Head, bytes: &Bytes, proof: &Proof) -> Value {
+    let target = head
+        .uri
+        .path_and_query()
+        .map_or("", |target| target.as_str());
+    let digest = Sha256::new()
+        .chain_update(head.method.as_str())
+        .chain_update([0])
+        .chain_update(target)
+        .chain_update([0])
+        .chain_update(bytes)
+        .finalize();
+    let mut request = json!({"hash": hex(&digest)});
+    if let Proof::Signed { signature, .. } = proof {
+        request["signature"] = json!(signature);
+    }
+    request
+}
+
+/// `user` of what a trigger starts: whoever saved the schema.
+fn owner(saved_by: &str) -> Value {
+    match saved_by.strip_prefix("key:") {
+        Some(name) => json!({"id": saved_by, "name": name, "email": null}),
+        None if saved_by == "dev" => json!({"id": 1, "email": "dev@localhost"}),
+        None => json!({"id": saved_by, "email": null}),
+    }
+}

@@ -1,0 +1,231 @@
+//! Which requests go where, in memory. The store is asked for its revision at most once a second, only when calls come,
+//! and by one of them; what was saved through this process is seen at once, and a path that is not known is looked for
+//! again before anybody is told so.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::http::request::Parts as Head;
+use axum::http::{HeaderValue, Method as HttpMethod, StatusCode, header};
+use pawl_kernel::id::SchemaId;
+use pawl_kernel::webhook::path::requested;
+use pawl_kernel::webhook::router::{Found, Router, params};
+use pawl_kernel::webhook::{Method, Webhook};
+use serde_json::Value;
+
+use super::Call;
+use crate::api::ApiState;
+use crate::api::error::{ApiError, ApiResult};
+
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const PREFIX: &str = "/webhook/";
+
+#[derive(Default)]
+pub(super) struct Tables {
+    known: Mutex<Known>,
+    /// One asks, the others wait for it or go on with what is known.
+    asking: tokio::sync::Mutex<()>,
+    stale: AtomicBool,
+}
+
+#[derive(Clone, Default)]
+struct Known {
+    table: Arc<Table>,
+    /// When the store was last asked; `None`: never.
+    asked: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Table {
+    revision: u64,
+    webhooks: Vec<Arc<Webhook>>,
+    router: Router,
+    /// The first webhook of each schema: its rules hold for the schema's entries too.
+    of_schema: HashMap<SchemaId, usize>,
+}
+
+impl Tables {
+    pub(super) fn changed(&self) {
+        self.stale.store(true, Ordering::Release);
+    }
+
+    fn known(&self) -> Known {
+        let known = self.known.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn current(&self, state: &ApiState) -> ApiResult<Arc<Table>> {
+        let known = self.known();
+        let Some(asked) = known.asked else {
+            return self.ask(state, Instant::now()).await;
+        };
+        if self.stale.load(Ordering::Acquire) {
+            return self.ask(state, Instant::now()).await;
+        }
+        if asked.elapsed() < LOOK_EVERY {
+            return Ok(known.table);
+        }
+        let Ok(turn) = self.asking.try_lock() else {
+            return Ok(known.table);
+        };
+        drop(turn);
+        // A store that is away for a moment has changed nothing.
+        self.ask(state, Instant::now()).await.or(Ok(known.table))
+    }
+
+    /// What the store says, asked after `since`.
+    async fn ask(&self, state: &ApiState, since: Instant) -> ApiResult<Arc<Table>> {
+        let _turn = self.asking.lock().await;
+        let known = self.known();
+        if known.asked.is_some_and(|asked| asked > since) {
+            return Ok(known.table);
+        }
+        let asked = Instant::now();
+        self.stale.store(false, Ordering::Release);
+        let revision = match state.store().webhook_revision().await {
+            Ok(revision) => revision,
+            Err(error) => {
+                self.changed();
+                return Err(error.into());
+            }
+        };
+        let mut table = known.table;
+        if known.asked.is_none() || revision != table.revision {
+            table = match load(state).await {
+                Ok(table) => Arc::new(table),
+                Err(error) => {
+                    self.changed();
+                    return Err(error);
+                }
+            };
+        }
+        let known = Known {
+            table: table.clone(),
+            asked: Some(asked),
+        };
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(table)
+    }
+}
+
+async fn load(state: &ApiState) -> ApiResult<Table> {
+    let (revision, rows) = state.store().webhooks().await?;
+    let mut table = Table {
+        revision,
+        ..Table::default()
+    };
+    for row in rows.into_iter().filter(|row| row.active) {
+        let (schema, name) = (row.schema.clone(), row.name.clone());
+        match row.read() {
+            Some(webhook) => table.add(webhook),
+            None => tracing::warn!(schema, name, "a webhook cannot be read and takes no calls"),
+        }
+    }
+    tracing::debug!(revision, webhooks = table.webhooks.len(), "webhooks read");
+    Ok(table)
+}
+
+impl Table {
+    fn add(&mut self, webhook: Webhook) {
+        let (place, trigger) = (self.webhooks.len(), &webhook.trigger);
+        self.router.add(trigger.method, &trigger.path, place);
+        self.of_schema.entry(webhook.schema_id).or_insert(place);
+        self.webhooks.push(Arc::new(webhook));
+    }
+}
+
+/// The trigger of a request.
+pub(super) async fn find(state: &ApiState, head: &Head) -> ApiResult<Call> {
+    let path = head.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    let parts = requested(path).ok_or_else(nothing)?;
+    let since = Instant::now();
+    let tables = &state.webhooks.tables;
+    let table = tables.current(state).await?;
+    let found = look(state, &table, head, path, &parts).await;
+    if !matches!(&found, Err(error) if error.is_not_found()) {
+        return found;
+    }
+    let table = tables.ask(state, since).await?;
+    look(state, &table, head, path, &parts).await
+}
+
+async fn look(
+    state: &ApiState,
+    table: &Table,
+    head: &Head,
+    path: &str,
+    parts: &[String],
+) -> ApiResult<Call> {
+    if head.method == HttpMethod::POST
+        && let [schema, node] = parts
+        && let Some(call) = entry(state, table, path, schema, node).await?
+    {
+        return Ok(call);
+    }
+    match table
+        .router
+        .find(Method::of_request(head.method.as_str()), parts)
+    {
+        Found::Trigger(place) => {
+            let webhook = table.webhooks[place].clone();
+            let pairs = params(&webhook.trigger.path, parts);
+            let params = pairs.map(|(name, said)| (name.to_owned(), Value::from(said)));
+            Ok(Call {
+                params: params.collect(),
+                webhook: webhook.clone(),
+                node: None,
+                path: path.to_owned(),
+            })
+        }
+        Found::OtherMethods(methods) => Err(other_methods(&methods)),
+        Found::Nothing => Err(nothing()),
+    }
+}
+
+/// `{schema_id}/{node_id}`: a node marked `entry: true` of a schema with a webhook, whose rules hold here too. A schema
+/// without one has said nothing of who may call it, so nobody may.
+async fn entry(
+    state: &ApiState,
+    table: &Table,
+    path: &str,
+    schema: &str,
+    node: &str,
+) -> ApiResult<Option<Call>> {
+    let Ok(schema) = schema.parse::<SchemaId>() else {
+        return Ok(None);
+    };
+    let Some(place) = table.of_schema.get(&schema) else {
+        return Ok(None);
+    };
+    let webhook = table.webhooks[*place].clone();
+    let graphs = &state.parts().graphs;
+    let graph = graphs.get(schema, webhook.version).await;
+    let graph = graph.map_err(pawl_engine::control::ControlError::from)?;
+    let is_entry = graph.node(node).is_some_and(|node| node.definition.entry);
+    Ok(is_entry.then(|| Call {
+        webhook,
+        node: Some(node.to_owned()),
+        params: serde_json::Map::new(),
+        path: path.to_owned(),
+    }))
+}
+
+fn nothing() -> ApiError {
+    ApiError::not_found("no webhook has this path")
+}
+
+fn other_methods(methods: &[Method]) -> ApiError {
+    let names: Vec<&str> = methods.iter().map(|method| method.name()).collect();
+    let message = format!("the webhook under this path takes {}", names.join(", "));
+    let refusal = ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "METHOD_NOT_ALLOWED",
+        message,
+    );
+    match HeaderValue::from_str(&names.join(", ")) {
+        Ok(allowed) => refusal.header_value(header::ALLOW, allowed),
+        Err(_) => refusal,
+    }
+}

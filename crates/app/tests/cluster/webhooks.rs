@@ -1,0 +1,126 @@
+//! Webhooks over PostgreSQL and RabbitMQ: called at a server, run by a worker, answered by the server.
+
+use serde_json::{Value, json};
+
+use crate::flows::{calls, chain};
+use crate::process::Server;
+use crate::site::{Site, eventually};
+
+fn respond(body: &str) -> Value {
+    json!({"id": "answer", "type": "respond", "config": {"status": 201, "body": {"said": body}}})
+}
+
+/// These nodes, behind the webhook of the same name.
+fn behind_webhook(name: &str, between: Vec<Value>) -> Value {
+    let mut flow = chain(name, between);
+    flow["triggers"] = json!([
+        {"type": "webhook", "path": format!("{name}/:id"), "respond": "respond_node", "wait": "5m"},
+    ]);
+    flow
+}
+
+async fn save(server: &Server, flow: &Value) {
+    let saved = server.post("/api/schemas", flow).await;
+    assert_eq!(saved.status, 201, "{}", saved.body);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_comes_from_whoever_runs_it() {
+    let site = Site::fresh("webhook_answers").await;
+    let (server, other) = (site.server().await, site.server().await);
+    let (first, second) = (site.worker().await, site.worker().await);
+    let mut call = calls("call", site.world.url(), &["a"])["nodes"][1].clone();
+    call["id"] = json!("call");
+    let said = "{{webhook.params.id}} {{steps.call.output.body.path}}";
+    save(
+        &server,
+        &behind_webhook("hooked", vec![call, respond(said)]),
+    )
+    .await;
+    // The other server has never heard of it, and looks before it says so.
+    let told = other.webhook("hooked/0", &json!({})).await.unwrap();
+    assert_eq!((told.status, &told.body["said"]), (201, &json!("0 a")));
+    let many = (1..=20).map(|number| {
+        let server = if number % 2 == 0 { &server } else { &other };
+        server.webhook(&format!("hooked/{number}"), &json!({}))
+    });
+    let answers = futures_util::future::join_all(many).await;
+    for (number, answer) in (1..=20).zip(answers) {
+        let answer = answer.unwrap();
+        assert_eq!(
+            (answer.status, &answer.body["said"]),
+            (201, &json!(format!("{number} a")))
+        );
+    }
+    // A version that takes other calls is seen by the server that did not save it.
+    let off = server
+        .post("/api/schemas/hooked/deactivate", &json!({}))
+        .await;
+    assert_eq!(off.status, 200, "{}", off.body);
+    eventually("the other server takes no calls", async || {
+        let answer = other.webhook("hooked/1", &json!({})).await.unwrap();
+        (answer.status == 404).then_some(())
+    })
+    .await;
+    site.world.each_key_once();
+    site.sound().await;
+    drop((first, second));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_outlives_the_server_it_was_called_at() {
+    let site = Site::fresh("webhook_server_dies").await;
+    let (server, worker) = (site.server().await, site.worker().await);
+    let wait = json!({"id": "wait", "type": "wait_event", "config": {"name": "go"}});
+    save(
+        &server,
+        &behind_webhook("orphaned", vec![wait, respond("late")]),
+    )
+    .await;
+    let call = tokio::spawn(server.webhook("orphaned/1", &json!({"n": 1})));
+    let waiting = "SELECT id FROM executions WHERE status = 9";
+    let id = eventually("it waits", async || {
+        let rows = site.rows(waiting).await;
+        rows.into_iter().flatten().next()
+    })
+    .await;
+    server.process.kill();
+    assert!(call.await.unwrap().is_err(), "nobody was there to answer");
+    let server = site.server().await;
+    let signal = format!("/api/executions/{id}/signals/go");
+    let sent = server.post(&signal, &json!({})).await;
+    assert!(sent.status < 300, "{}", sent.body);
+    site.completed(&[id.parse().unwrap()]).await;
+    assert_eq!(
+        site.path(id.parse().unwrap()).await,
+        ["start", "wait", "answer", "end"]
+    );
+    site.sound().await;
+    drop(worker);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_comes_although_the_worker_died() {
+    let site = Site::fresh("webhook_worker_dies").await;
+    let (server, worker) = (site.server().await, site.worker().await);
+    let call = calls("call", site.world.url(), &["a"])["nodes"][1].clone();
+    save(
+        &server,
+        &behind_webhook("survives", vec![call, respond("at last")]),
+    )
+    .await;
+    site.world.shut("a");
+    let caller = tokio::spawn(server.webhook("survives/1", &json!({})));
+    site.world.call("a", 1).await;
+    worker.kill();
+    let next = site.worker().await;
+    site.world.call("a", 2).await;
+    site.world.open("a");
+    let answer = caller.await.unwrap().unwrap();
+    assert_eq!(
+        (answer.status, &answer.body["said"]),
+        (201, &json!("at last"))
+    );
+    site.sound().await;
+    drop(next);
+}
