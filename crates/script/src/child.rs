@@ -1,0 +1,82 @@
+//! The process in which scripts run: reads jobs from its standard input, answers on its standard output (the
+//! protocol is at the head of `wire.rs`).
+//!
+//! Every job gets an engine and a realm of its own, made while the child would have waited. Before the first job
+//! the child gives away whatever it can do without, see [`confine`]. It never decides that it is healthy: the pool
+//! does, and kills it.
+
+mod confine;
+mod console;
+mod failure;
+mod link;
+mod output;
+mod realm;
+
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::Duration;
+
+use link::Link;
+use realm::Realm;
+
+use crate::Limits;
+use crate::error::Code;
+use crate::wire::{self, Frame, Hello, Run};
+
+/// The whole life of a child. Must be called before the process starts threads, and never returns to other work.
+pub fn main() -> ExitCode {
+    match serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        // There is nobody to tell but the parent, and the pipe to it is what broke.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn serve() -> std::io::Result<()> {
+    let link = Rc::new(Link::new());
+    let Some(first) = link.receive()? else {
+        return Ok(());
+    };
+    if first.kind != wire::HELLO {
+        return Err(link::unexpected(first.kind));
+    }
+    let hello: Hello = serde_json::from_slice(&first.body)?;
+    match confine::confine(&hello.limits) {
+        Ok(given_up) => link.send(&wire::message(wire::READY, &given_up)?)?,
+        // Better no code at all than code that could reach out.
+        Err(error) => {
+            let why = format!("it could not confine itself: {error}");
+            return link.send(&wire::message(
+                wire::FAILED,
+                &failure::plain(Code::Crashed, why),
+            )?);
+        }
+    }
+    loop {
+        // Made before the job is there, so that nobody waits for it.
+        let realm = Realm::new(&hello.limits, &link);
+        let Some(frame) = link.receive()? else {
+            return Ok(());
+        };
+        let answer = answer(realm, &frame, &hello.limits)?;
+        link.send(&answer)?;
+    }
+}
+
+fn answer(
+    realm: Result<Realm, wire::Failed>,
+    frame: &Frame,
+    limits: &Limits,
+) -> std::io::Result<Vec<u8>> {
+    let run: Run<'_> = serde_json::from_slice(&frame.body)?;
+    let time = Duration::from_millis(run.time_ms);
+    confine::limit_cpu(time)?;
+    let result = realm.and_then(|realm| match frame.kind {
+        wire::RUN => realm.run(&run, limits),
+        _ => realm.check(&run).map(|()| "null".to_owned()),
+    });
+    match result {
+        Ok(json) => wire::frame(wire::DONE, json.as_bytes()),
+        Err(failed) => wire::message(wire::FAILED, &failed),
+    }
+}
