@@ -9,6 +9,7 @@ mod confine;
 mod console;
 mod failure;
 mod link;
+mod names;
 mod output;
 mod realm;
 
@@ -68,11 +69,14 @@ fn answer(
     frame: &Frame,
     limits: &Limits,
 ) -> std::io::Result<Vec<u8>> {
+    if !matches!(frame.kind, wire::RUN | wire::CHECK) {
+        return Err(link::unexpected(frame.kind));
+    }
     let run: Run<'_> = serde_json::from_slice(&frame.body)?;
     let time = Duration::from_millis(run.time_ms);
     confine::limit_cpu(time)?;
     let result = realm.and_then(|realm| match frame.kind {
-        wire::RUN => realm.run(&run, limits),
+        wire::RUN => realm.run(run, limits),
         _ => realm.check(&run).map(|()| "null".to_owned()),
     });
     match result {

@@ -5,12 +5,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::wire::SAFE_INTEGER_MAX;
+use crate::wire::{Given, SAFE_INTEGER_MAX};
 
 /// A value up to this size as JSON is sent whole.
 const WHOLE_BYTES_MAX: usize = 64 << 10;
 /// Small members of a large object travel with it, up to this much together.
 const MEMBERS_BYTES_MAX: usize = 1 << 20;
+
+const GIVEN_BYTES_MAX: usize = 16 << 10;
+/// Words in a source, and what they ask for.
+const GUESSES: [(&[&str], &[&str]); 2] = [
+    (&["$json", "$input"], &["input"]),
+    (&["$execution"], &["context", "execution"]),
+];
 
 /// The names of the context that become globals. `secrets` is not among them: code never sees one.
 pub const ROOTS: [&str; 7] = [
@@ -137,6 +144,28 @@ pub(crate) fn reply(data: &dyn Data, path: &[String]) -> Result<Reply, serde_jso
         }
     }
     Ok(Reply { body, exact })
+}
+
+/// What the source looks like asking for, if it is small: it travels with the job and saves a question. A guess by
+/// the text, so it must not matter whether it is right.
+pub(crate) fn given(data: &dyn Data, source: &str) -> Result<Vec<Given>, serde_json::Error> {
+    let mut given = Vec::new();
+    for (names, path) in GUESSES {
+        if !names.iter().any(|name| source.contains(name)) {
+            continue;
+        }
+        let steps: Vec<String> = path.iter().map(|&step| step.to_owned()).collect();
+        let small =
+            find(data, &steps).is_some_and(|value| size_up_to(&value, GIVEN_BYTES_MAX).is_some());
+        let reply = small.then(|| reply(data, &steps)).transpose()?;
+        if let Some(reply) = reply.filter(|reply| !reply.exact) {
+            given.push(Given {
+                path: serde_json::to_string(&steps)?,
+                reply: serde_json::from_slice(&reply.body)?,
+            });
+        }
+    }
+    Ok(given)
 }
 
 fn write_members(

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::data::Data;
+use crate::data::{self, Data};
 use crate::error::{Code, ScriptError};
 use crate::nursery::Nursery;
 use crate::process::{End, Process};
@@ -26,6 +26,7 @@ const RUNS_PER_MEMORY_CHECK: u32 = 32;
 const RESTART_DELAY_MIN: Duration = Duration::from_millis(100);
 const RESTART_DELAY_MAX: Duration = Duration::from_secs(5);
 
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The program whose children run scripts, and what makes it run [`crate::child::main`].
     pub program: PathBuf,
@@ -134,6 +135,8 @@ impl Pool {
             now_ms: job.entered_at_ms,
             seed: job.seed,
             time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            // Only a shortcut.
+            given: data::given(job.data.as_ref(), &job.source).unwrap_or_default(),
         };
         loop {
             let mut process = self.process().await?;

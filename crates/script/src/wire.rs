@@ -7,7 +7,7 @@
 //! parent                                child
 //!   h  hello {limits}           →
 //!                               ←         R  ready, confined: a list of what it gave up
-//!   r  run {source, now, seed}  →
+//!   r  run {source, now, …}     →
 //!                               ←         n  need ["context","steps","a"]      any number of times
 //!   v  a value                  →
 //!                               ←         l  log {level, message}              any number of times
@@ -25,6 +25,7 @@
 use std::io;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::error::Code;
 use crate::{Limits, LogLine};
@@ -70,6 +71,15 @@ pub(crate) struct Run<'a> {
     pub(crate) now_ms: i64,
     pub(crate) seed: u64,
     pub(crate) time_ms: u64,
+    /// Small answers to questions that the source looks like asking.
+    pub(crate) given: Vec<Given>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Given {
+    /// As in a need, without spaces.
+    pub(crate) path: String,
+    pub(crate) reply: Box<RawValue>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,4 +1,5 @@
 //! Alone in its process, because it looks at the memory of the whole process.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::Limits;
 
 /// Room beside the heap of scripts: frames in flight, the text of a result, the allocator's slack.
-const OVERHEAD_BYTES: u64 = 128 << 20;
+const OVERHEAD_BYTES: u64 = 256 << 20;
 
 /// Confines the process for good; returns what it gave up, for the log of the parent.
 pub(super) fn confine(limits: &Limits) -> io::Result<Vec<&'static str>> {
@@ -158,5 +158,67 @@ mod linux {
     ) -> Result<SeccompRule, seccompiler::BackendError> {
         let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)?;
         SeccompRule::new(vec![condition])
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::fd::AsFd;
+    use std::process::Command;
+
+    use super::*;
+
+    const CONFINED: &str = "PAWL_SCRIPT_TEST_CONFINED";
+
+    /// What a process that has confined itself is still able to do.
+    fn abilities() -> Vec<&'static str> {
+        let reserve = |bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+        let error_output = rustix::io::write(std::io::stderr().as_fd(), b"x");
+        let tries = [
+            ("read files", std::fs::read("/etc/passwd").is_ok()),
+            ("list folders", std::fs::read_dir("/").is_ok()),
+            (
+                "write files",
+                std::fs::write("/tmp/pawl-script-escaped", "x").is_ok(),
+            ),
+            (
+                "open sockets",
+                std::net::UdpSocket::bind("127.0.0.1:0").is_ok(),
+            ),
+            ("start processes", Command::new("/bin/true").spawn().is_ok()),
+            (
+                "start threads",
+                std::thread::Builder::new().spawn(|| {}).is_ok(),
+            ),
+            ("write to other descriptors", error_output.is_ok()),
+            (
+                "signal others",
+                rustix::process::test_kill_process(rustix::process::Pid::INIT).is_ok(),
+            ),
+            ("raise its limits", lower(Resource::Nofile, 100).is_ok()),
+            ("take a gigabyte", reserve(1 << 30)),
+            ("take a megabyte", reserve(1 << 20)),
+        ];
+        let able = tries.into_iter().filter(|(_, able)| *able);
+        able.map(|(what, _)| what).collect()
+    }
+
+    #[test]
+    fn a_confined_process_can_compute_and_nothing_else() {
+        if std::env::var_os(CONFINED).is_some() {
+            confine(&Limits::default()).unwrap();
+            let text = format!("able: {:?};", abilities());
+            rustix::io::write(rustix::stdio::stdout(), text.as_bytes()).unwrap();
+            std::process::exit(0);
+        }
+        let name = "child::confine::tests::a_confined_process_can_compute_and_nothing_else";
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(CONFINED, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("able: [\"take a megabyte\"];"), "{text}");
+        assert!(output.status.success(), "{:?}", output.status);
     }
 }

@@ -1,25 +1,21 @@
 //! One engine with one realm, for one run.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rquickjs::context::{EvalOptions, intrinsic};
-use rquickjs::object::Property;
 use rquickjs::promise::PromiseState;
-use rquickjs::{
-    Array, BigInt, Context, Ctx, Exception, Function, Object, Persistent, Promise, Runtime, Value,
-};
+use rquickjs::{Context, Ctx, Function, Object, Persistent, Promise, Runtime, Value};
 
 use super::console::Console;
 use super::failure;
 use super::link::Link;
+use super::names::{self, Job};
 use super::output::{Clock, Fault, Output, unwrapped};
+use crate::Limits;
 use crate::error::Code;
-use crate::wire::{self, Failed, Frame, Run, SAFE_INTEGER_MAX};
-use crate::{Limits, LogLevel};
-
-const PRELUDE: &str = include_str!("prelude.js");
+use crate::wire::{Failed, Run};
 
 /// Everything of the language, but no clock, no shared memory and no way to watch the garbage collector.
 type Language = (
@@ -36,11 +32,10 @@ type Language = (
 
 pub(super) struct Realm {
     context: Context,
-    prelude: Persistent<Function<'static>>,
+    kept: Persistent<Object<'static>>,
     timer: Rc<Timer>,
-    link: Rc<Link>,
+    job: Rc<Job>,
     memory_bytes: usize,
-    console_bytes: usize,
     // Last: everything above lives in it.
     _runtime: Runtime,
 }
@@ -77,32 +72,37 @@ impl Realm {
         let asked = Rc::clone(&timer);
         runtime.set_interrupt_handler(Some(Box::new(move || asked.is_over())));
         let context = Context::custom::<Language>(&runtime)?;
-        let prelude = context.with(|ctx| {
-            let function: Function<'_> = ctx.eval_with_options(PRELUDE, options("pawl"))?;
-            rquickjs::Result::Ok(Persistent::save(&ctx, function))
-        })?;
+        let job = Rc::new(Job {
+            link: Rc::clone(link),
+            console: Console::new(limits.console_bytes),
+            now_ms: Cell::new(0.0),
+            random: Cell::new(0),
+            given: RefCell::default(),
+        });
+        let kept = context
+            .with(|ctx| names::install(&ctx, &job).map(|kept| Persistent::save(&ctx, kept)))?;
         Ok(Self {
             context,
-            prelude,
+            kept,
             timer,
-            link: Rc::clone(link),
+            job,
             memory_bytes: limits.memory_bytes,
-            console_bytes: limits.console_bytes,
             _runtime: runtime,
         })
     }
 
     /// Runs the source as the body of an async function; the result as JSON.
-    pub(super) fn run(self, run: &Run<'_>, limits: &Limits) -> Result<String, Failed> {
-        self.start_timer(run);
+    pub(super) fn run(self, mut run: Run<'_>, limits: &Limits) -> Result<String, Failed> {
+        self.start_timer(&run);
+        self.job.now_ms.set(run.now_ms as f64);
+        self.job.random.set(run.seed);
+        self.job.given.replace(std::mem::take(&mut run.given));
+        let run = &run;
         let result = self.context.with(|ctx| {
-            let is_array = self
-                .install(&ctx, run)
-                .map_err(|_| self.thrown(&ctx, run))?;
             let body = self.compile(&ctx, run)?;
             let promise: Promise<'_> = body.call(()).map_err(|_| self.thrown(&ctx, run))?;
             let value = self.settle(&ctx, &promise, run)?;
-            self.output(&ctx, value, is_array, run, limits)
+            self.output(&ctx, value, run, limits)
         });
         // What was thrown while the time ran out says nothing about the cause.
         match self.timer.expired.get() {
@@ -119,26 +119,6 @@ impl Realm {
     fn start_timer(&self, run: &Run<'_>) {
         let time = Duration::from_millis(run.time_ms);
         self.timer.deadline.set(Instant::now().checked_add(time));
-    }
-
-    /// Puts our names into the realm. Returns `Array.isArray` as it was before user code.
-    fn install<'js>(&self, ctx: &Ctx<'js>, run: &Run<'_>) -> rquickjs::Result<Function<'js>> {
-        let link = Rc::clone(&self.link);
-        let ask = Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
-            let frame = link.ask(&path).map_err(rquickjs::Error::Io)?;
-            value_of(&ctx, frame)
-        })?;
-        let link = Rc::clone(&self.link);
-        let console = Console::new(self.console_bytes);
-        let write = Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, level: String, values: Object<'js>| {
-                console.write(&ctx, &link, level_of(&level), &values)
-            },
-        )?;
-        let prelude = self.prelude.clone().restore(ctx)?;
-        let (high, low) = ((run.seed >> 32) as u32, run.seed as u32);
-        prelude.call((ask, write, run.now_ms as f64, high, low))
     }
 
     /// The source as a function. It is data to us: nothing is put into it, and a wrapper line before it keeps its
@@ -213,10 +193,15 @@ impl Realm {
         &self,
         ctx: &Ctx<'js>,
         value: Value<'js>,
-        is_array: Function<'js>,
         run: &Run<'_>,
         limits: &Limits,
     ) -> Result<String, Failed> {
+        let is_array = self
+            .kept
+            .clone()
+            .restore(ctx)
+            .and_then(|kept| kept.get("isArray"))
+            .map_err(|_| self.thrown(ctx, run))?;
         let clock = Clock::until(self.timer.deadline.get());
         let mut output = Output::new(limits.output_bytes, limits.depth, clock).lists_by(is_array);
         let written = unwrapped(ctx, value).and_then(|value| output.write(ctx, value));
@@ -245,63 +230,7 @@ fn options(file: &str) -> EvalOptions {
     options
 }
 
-fn level_of(name: &str) -> LogLevel {
-    match name {
-        "debug" => LogLevel::Debug,
-        "warn" => LogLevel::Warn,
-        "error" => LogLevel::Error,
-        _ => LogLevel::Info,
-    }
-}
-
-fn value_of<'js>(ctx: &Ctx<'js>, frame: Frame) -> rquickjs::Result<Value<'js>> {
-    let made = if frame.kind == wire::VALUE {
-        ctx.json_parse(frame.body)
-    } else {
-        let value = serde_json::from_slice(&frame.body)
-            .map_err(|error| rquickjs::Error::Io(error.into()))?;
-        exact(ctx, &value)
-    };
-    made.map_err(|_| out_of_memory(ctx))
-}
-
-/// The only way in which making a value can fail. The engine may have had no memory to say so, but what it made so
-/// far is free again now.
-fn out_of_memory(ctx: &Ctx<'_>) -> rquickjs::Error {
-    ctx.catch();
-    Exception::throw_internal(ctx, "out of memory")
-}
-
-/// Like parsing JSON, with integers beyond 2^53 as BigInt.
-fn exact<'js>(ctx: &Ctx<'js>, value: &serde_json::Value) -> rquickjs::Result<Value<'js>> {
-    use serde_json::Value as Json;
-    match value {
-        Json::Array(items) => {
-            let list = Array::new(ctx.clone())?;
-            for (index, item) in items.iter().enumerate() {
-                list.set(index, exact(ctx, item)?)?;
-            }
-            Ok(list.into_value())
-        }
-        Json::Object(fields) => {
-            let object = Object::new(ctx.clone())?;
-            for (name, item) in fields {
-                // Defined, not assigned: `__proto__` is a name like any other.
-                let property = Property::from(exact(ctx, item)?)
-                    .writable()
-                    .enumerable()
-                    .configurable();
-                object.prop(name.as_str(), property)?;
-            }
-            Ok(object.into_value())
-        }
-        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(small), _) if small.unsigned_abs() > SAFE_INTEGER_MAX => {
-                Ok(BigInt::from_i64(ctx.clone(), small)?.into_value())
-            }
-            (None, Some(large)) => Ok(BigInt::from_u64(ctx.clone(), large)?.into_value()),
-            _ => ctx.json_parse(number.to_string()),
-        },
-        plain => ctx.json_parse(plain.to_string()),
-    }
+/// A script of ours, which is one function.
+pub(super) fn evaluate<'js>(ctx: &Ctx<'js>, source: &str) -> rquickjs::Result<Function<'js>> {
+    ctx.eval_with_options(source, options("pawl"))
 }

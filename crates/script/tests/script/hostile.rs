@@ -92,7 +92,6 @@ async fn hunger_for_memory() {
             "let s = 'x'; const all = []; for (;;) { s = s + 'y'.repeat(1e6); all.push(s.split('')) }",
             "const a = []; for (;;) a.push(new Uint8Array(1e6))",
             "new Uint8Array(2e9)",
-            "new ArrayBuffer(2 ** 33)",
             "const a = []; for (;;) a.push(a.slice())",
             "let a = [1]; for (;;) a = a.concat(a)",
             "const o = {}; for (let i = 0; ; i++) o['key' + i] = i",
@@ -123,7 +122,7 @@ async fn what_the_language_itself_refuses() {
             "let s = 'x'; for (;;) s += s",
             "'x'.repeat(2 ** 30)",
             "new Array(-1)",
-            "new ArrayBuffer(2 ** 53)",
+            "new ArrayBuffer(2 ** 33)",
         ],
         &["CODE_ERROR"],
     )
@@ -175,7 +174,7 @@ async fn results_made_to_hurt() {
         &[
             "return 'x'.repeat(5e6)",
             "return Array(4e5).fill(0).map((_, i) => i)",
-            "return Object.fromEntries(Array.from({length: 2e5}, (_, i) => ['key' + i, i]))",
+            "return Object.fromEntries(Array.from({length: 1e5}, (_, i) => ['key' + i, i]))",
             "let a = 'x'.repeat(999); for (let i = 0; i < 60; i++) a = {a, b: a}; return a",
             "const a = {}; a.a = a; return a",
             "const a = []; a[0] = a; return a",

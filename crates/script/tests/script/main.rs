@@ -1,4 +1,5 @@
 //! Scripts in real child processes.
+#![allow(clippy::unwrap_used)]
 
 mod errors;
 mod hostile;

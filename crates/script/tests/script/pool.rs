@@ -1,13 +1,14 @@
 //! Children: started when needed, used again, killed, replaced, waited for.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pawl_script::{Options, Pool};
-use serde_json::json;
+use pawl_script::{Data, Options, Part, Pool};
+use serde_json::{Value, json};
 
-use super::{bare, options, pool};
+use super::{bare, job, options, pool};
 
 /// A process that was waited for is gone from the table; a zombie is not.
 async fn assert_gone(child: u32) {
@@ -86,18 +87,28 @@ async fn a_child_that_died_idle_is_not_used() {
     assert_gone(child).await;
 }
 
+/// Tells when the code of a run has begun.
+#[derive(Clone, Default)]
+struct Begun(Arc<tokio::sync::Notify>);
+
+impl Data for Begun {
+    fn part(&self, _: Part<'_>) -> Option<Cow<'_, Value>> {
+        self.0.notify_one();
+        None
+    }
+}
+
 #[tokio::test]
 async fn a_child_that_dies_at_work_is_an_error_of_that_run_only() {
     let pool = Arc::new(pool());
     pool.check("").await.unwrap();
     let child = pool.idle_children()[0];
+    let begun = Begun::default();
     let running = {
-        let pool = pool.clone();
-        tokio::spawn(async move { pool.run(bare("console.log('on'); while (true) {}")).await })
+        let (pool, job) = (pool.clone(), job("steps; while (true) {}", begun.clone()));
+        tokio::spawn(async move { pool.run(job).await })
     };
-    while !pool.idle_children().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    begun.0.notified().await;
     kill(child);
     let error = running.await.unwrap().unwrap_err();
     assert_eq!(error.code.name(), "CODE_CRASHED", "{error}");
@@ -109,7 +120,8 @@ async fn a_child_that_dies_at_work_is_an_error_of_that_run_only() {
 async fn children_end_with_their_pool() {
     let pool = Pool::new(options(2)).unwrap();
     let (one, two) = tokio::join!(pool.check("1"), pool.check("2"));
-    (one.unwrap(), two.unwrap());
+    one.unwrap();
+    two.unwrap();
     let children = pool.idle_children();
     assert_eq!(children.len(), 2);
     drop(pool);
@@ -119,7 +131,7 @@ async fn children_end_with_their_pool() {
 }
 
 #[tokio::test]
-async fn old_children_and_those_that_grew_are_replaced() {
+async fn a_child_is_replaced_after_two_thousand_runs() {
     let pool = pool();
     pool.run(bare("return 1")).await.unwrap();
     let first = pool.idle_children();
