@@ -22,7 +22,7 @@ use realm::Realm;
 
 use crate::Limits;
 use crate::error::Code;
-use crate::wire::{self, Frame, Hello, Run};
+use crate::wire::{self, Failed, Frame, Hello, Run};
 
 /// The whole life of a child. Must be called before the process starts threads, and never returns to other work.
 pub fn main() -> ExitCode {
@@ -59,26 +59,29 @@ fn serve() -> std::io::Result<()> {
         let Some(frame) = link.receive()? else {
             return Ok(());
         };
-        let answer = answer(realm, &frame, &hello.limits)?;
+        let answer = answer(realm.as_ref(), &frame, &hello.limits)?;
         link.send(&answer)?;
+        // Only now: taking a large heap apart takes time.
+        drop(realm);
     }
 }
 
 fn answer(
-    realm: Result<Realm, wire::Failed>,
+    realm: Result<&Realm, &Failed>,
     frame: &Frame,
     limits: &Limits,
 ) -> std::io::Result<Vec<u8>> {
-    if !matches!(frame.kind, wire::RUN | wire::CHECK) {
-        return Err(link::unexpected(frame.kind));
-    }
     let run: Run<'_> = serde_json::from_slice(&frame.body)?;
-    let time = Duration::from_millis(run.time_ms);
-    confine::limit_cpu(time)?;
-    let result = realm.and_then(|realm| match frame.kind {
+    confine::limit_cpu(Duration::from_millis(run.time_ms))?;
+    let realm = match realm {
+        Ok(realm) => realm,
+        Err(failed) => return wire::message(wire::FAILED, failed),
+    };
+    let result = match frame.kind {
         wire::RUN => realm.run(run, limits),
-        _ => realm.check(&run).map(|()| "null".to_owned()),
-    });
+        wire::CHECK => realm.check(&run).map(|()| "null".to_owned()),
+        other => return Err(link::unexpected(other)),
+    };
     match result {
         Ok(json) => wire::frame(wire::DONE, json.as_bytes()),
         Err(failed) => wire::message(wire::FAILED, &failed),

@@ -83,17 +83,20 @@ mod linux {
 
     /// On top of what is mapped already: binary, libraries and what the allocator reserved.
     pub(super) fn limit_memory(limits: &Limits) -> io::Result<()> {
-        let pages: u64 = std::fs::read_to_string("/proc/self/statm")?
-            .split(' ')
-            .next()
-            .and_then(|size| size.parse().ok())
-            .ok_or_else(|| io::Error::other("/proc/self/statm cannot be read"))?;
-        let mapped = pages * rustix::param::page_size() as u64;
         let heap = u64::try_from(limits.memory_bytes).unwrap_or(u64::MAX / 2);
-        lower(
-            Resource::As,
-            mapped.saturating_add(heap).saturating_add(OVERHEAD_BYTES),
-        )
+        let more = heap.saturating_add(OVERHEAD_BYTES);
+        let statm = std::fs::read_to_string("/proc/self/statm")?;
+        // The first field is all that is mapped, the sixth what is writable of it.
+        for (resource, field) in [(Resource::As, 0), (Resource::Data, 5)] {
+            let pages: u64 = statm
+                .split_whitespace()
+                .nth(field)
+                .and_then(|size| size.parse().ok())
+                .ok_or_else(|| io::Error::other("/proc/self/statm cannot be read"))?;
+            let present = pages * rustix::param::page_size() as u64;
+            lower(resource, present.saturating_add(more))?;
+        }
+        Ok(())
     }
 
     /// Refused calls fail instead of killing: what a libc tries on its way to giving up is none of our business.

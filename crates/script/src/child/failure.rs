@@ -46,6 +46,11 @@ pub(super) fn syntax(message: String, line: u32, column: u32) -> Failed {
     }
 }
 
+/// The source ended the function around it and went on.
+pub(super) fn unbalanced() -> Failed {
+    syntax("a `}` closes more than was opened".to_owned(), 1, 1)
+}
+
 /// Describes a thrown value. Reading it may run user code again, within the same limits.
 pub(super) fn thrown<'js>(
     ctx: &Ctx<'js>,

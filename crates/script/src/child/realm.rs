@@ -92,16 +92,14 @@ impl Realm {
     }
 
     /// Runs the source as the body of an async function; the result as JSON.
-    pub(super) fn run(self, mut run: Run<'_>, limits: &Limits) -> Result<String, Failed> {
+    pub(super) fn run(&self, mut run: Run<'_>, limits: &Limits) -> Result<String, Failed> {
         self.start_timer(&run);
         self.job.now_ms.set(run.now_ms as f64);
         self.job.random.set(run.seed);
         self.job.given.replace(std::mem::take(&mut run.given));
         let run = &run;
         let result = self.context.with(|ctx| {
-            let body = self.compile(&ctx, run)?;
-            let promise: Promise<'_> = body.call(()).map_err(|_| self.thrown(&ctx, run))?;
-            let value = self.settle(&ctx, &promise, run)?;
+            let value = self.call(&ctx, run)?;
             self.output(&ctx, value, run, limits)
         });
         // What was thrown while the time ran out says nothing about the cause.
@@ -111,9 +109,28 @@ impl Realm {
         }
     }
 
-    pub(super) fn check(self, run: &Run<'_>) -> Result<(), Failed> {
+    /// Reads the source and runs none of it, not even if it closes the function around it. As a part of an
+    /// expression and as a declaration: what closes the one is an error in the other.
+    pub(super) fn check(&self, run: &Run<'_>) -> Result<(), Failed> {
         self.start_timer(run);
-        self.context.with(|ctx| self.compile(&ctx, run).map(|_| ()))
+        refuse_nul(&run.source)?;
+        for (before, after) in [
+            ("throw 0; (async function () {", "})"),
+            ("throw 0; async function f() {", "}"),
+        ] {
+            let wrapped = format!("{before}\n{}\n{after}", run.source);
+            self.context.with(|ctx| {
+                // Always fails, if only with the 0.
+                let read = ctx.eval_with_options::<Value<'_>, _>(wrapped, options(failure::FILE));
+                match read.is_err().then(|| ctx.catch()) {
+                    Some(thrown) if thrown.as_int() != Some(0) => {
+                        Err(self.unreadable(&ctx, thrown, run))
+                    }
+                    _ => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
     }
 
     fn start_timer(&self, run: &Run<'_>) {
@@ -121,36 +138,21 @@ impl Realm {
         self.timer.deadline.set(Instant::now().checked_add(time));
     }
 
-    /// The source as a function. It is data to us: nothing is put into it, and a wrapper line before it keeps its
-    /// own lines whole.
-    fn compile<'js>(&self, ctx: &Ctx<'js>, run: &Run<'_>) -> Result<Function<'js>, Failed> {
-        if let Some(at) = run.source.find('\0') {
-            let before = &run.source[..at];
-            let line = before.matches('\n').count() + 1;
-            let column = before
-                .rsplit('\n')
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .count()
-                + 1;
-            return Err(failure::syntax(
-                "the code holds a NUL character; write it as \\0 inside a string".to_owned(),
-                u32::try_from(line).unwrap_or(u32::MAX),
-                u32::try_from(column).unwrap_or(u32::MAX),
-            ));
-        }
+    /// The source as a function, called. It is data to us: nothing is put into it, and a wrapper line before it
+    /// keeps its own lines whole.
+    fn call<'js>(&self, ctx: &Ctx<'js>, run: &Run<'_>) -> Result<Value<'js>, Failed> {
+        refuse_nul(&run.source)?;
         let wrapped = format!("(async function () {{\n{}\n}})", run.source);
-        match ctx.eval_with_options::<Value<'js>, _>(wrapped, options(failure::FILE)) {
-            Ok(value) => value.into_function().ok_or_else(|| {
-                failure::syntax("a `}` closes more than was opened".to_owned(), 1, 1)
-            }),
-            Err(_) => Err(self.uncompiled(ctx, run)),
-        }
+        let body: Value<'js> = ctx
+            .eval_with_options(wrapped, options(failure::FILE))
+            .map_err(|_| self.unreadable(ctx, ctx.catch(), run))?;
+        let body = body.into_function().ok_or_else(failure::unbalanced)?;
+        let result: Value<'js> = body.call(()).map_err(|_| self.thrown(ctx, run))?;
+        let promise = result.into_promise().ok_or_else(failure::unbalanced)?;
+        self.settle(ctx, &promise, run)
     }
 
-    fn uncompiled(&self, ctx: &Ctx<'_>, run: &Run<'_>) -> Failed {
-        let error = ctx.catch();
+    fn unreadable<'js>(&self, ctx: &Ctx<'js>, error: Value<'js>, run: &Run<'_>) -> Failed {
         let is_syntax = error.as_object().is_some_and(|error| {
             error
                 .get::<_, String>("name")
@@ -220,6 +222,20 @@ impl Realm {
     fn thrown(&self, ctx: &Ctx<'_>, run: &Run<'_>) -> Failed {
         failure::thrown(ctx, ctx.catch(), &run.source, self.memory_bytes)
     }
+}
+
+/// The engine takes text that ends at a NUL.
+fn refuse_nul(source: &str) -> Result<(), Failed> {
+    let Some(at) = source.find('\0') else {
+        return Ok(());
+    };
+    let lines: Vec<&str> = source[..at].split('\n').collect();
+    let column = lines.last().map_or(0, |line| line.chars().count()) + 1;
+    Err(failure::syntax(
+        "the code holds a NUL character; write it as \\0 inside a string".to_owned(),
+        u32::try_from(lines.len()).unwrap_or(u32::MAX),
+        u32::try_from(column).unwrap_or(u32::MAX),
+    ))
 }
 
 fn options(file: &str) -> EvalOptions {

@@ -64,8 +64,19 @@ async fn checking_parses_and_runs_nothing() {
         .unwrap();
     pool.check("while (true) {}").await.unwrap();
     pool.check("").await.unwrap();
-    let error = pool.check("}) + (function () {").await.unwrap_err();
-    assert_eq!(error.code.name(), "CODE_SYNTAX");
+    for source in [
+        "}); while (true) {} (async function () {",
+        "}), (function () { return 5",
+        "} while (true) {} {",
+        "}); throw 1; ({",
+    ] {
+        let error = pool.check(source).await.unwrap_err();
+        assert_eq!(error.code.name(), "CODE_SYNTAX", "{source}: {error}");
+    }
+    for source in ["}), (function () { return 5", "} + function () {"] {
+        let error = pool.run(bare(source)).await.unwrap_err();
+        assert_eq!(error.code.name(), "CODE_SYNTAX", "{source}: {error}");
+    }
     let long = pool.check(&" ".repeat(11 << 20)).await.unwrap_err();
     assert!(long.message.contains("1048576"), "{long}");
 }

@@ -80,13 +80,10 @@ async fn the_child_gave_its_rights_away() {
     assert_eq!(limit("Max open files"), "0 0");
     assert_eq!(limit("Max processes"), "0 0");
     assert_eq!(limit("Max core file size"), "0 0");
-    let space: u64 = limit("Max address space")
-        .split(' ')
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
-    assert!(space < 512 << 20, "{space}");
+    for space in ["Max address space", "Max data size"] {
+        let bytes: u64 = limit(space).split(' ').next().unwrap().parse().unwrap();
+        assert!(bytes < 512 << 20, "{space}: {bytes}");
+    }
     assert_ne!(limit("Max cpu time").split(' ').next(), Some("unlimited"));
     assert_eq!(
         std::fs::read_link(format!("/proc/{child}/cwd"))
