@@ -34,10 +34,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         rate / cpu
     );
     let cores = std::thread::available_parallelism()?.get();
-    let mut rows = vec![("1 child, one caller", 1, 1), ("1 child, 8 callers", 1, 8)];
-    rows.push(("a child per core, 64 callers", cores, 64));
-    for (name, children, callers) in rows {
-        let (rate, median, tail, cpu) = runtime.block_on(pooled(children, callers))?;
+    let rows = [
+        ("1 child, one caller", 1, 1, 2_000),
+        ("1 child, 8 callers", 1, 8, 2_000),
+        ("a child per core, 64 callers", cores, 64, 2_000),
+        ("a child per run, one caller", 1, 1, 1),
+    ];
+    for (name, children, callers, runs_per_child) in rows {
+        let measured = pooled(children, callers, runs_per_child);
+        let (rate, median, tail, cpu) = runtime.block_on(measured)?;
         println!(
             "{name:<28} {rate:>9.0} runs/s   p50 {median:>6.0} µs   p99 {tail:>6.0} µs   {:>9.0} runs per second of processor",
             rate / cpu
@@ -74,9 +79,14 @@ fn in_process() -> Result<(f64, f64), Box<dyn Error>> {
 }
 
 /// Runs a second, microseconds at the median and at 99 %, and processors used by parent and children.
-async fn pooled(children: usize, callers: usize) -> Result<(f64, f64, f64, f64), Box<dyn Error>> {
+async fn pooled(
+    children: usize,
+    callers: usize,
+    runs_per_child: u32,
+) -> Result<(f64, f64, f64, f64), Box<dyn Error>> {
     let mut options = Options::new(child()?);
     options.children = children;
+    options.runs_per_child = runs_per_child;
     let pool = Arc::new(Pool::new(options)?);
     let job = Job {
         source: SOURCE.into(),

@@ -20,8 +20,6 @@ use crate::{Document, Limits, LogLine};
 
 /// How long after its time a child may take to say that the time is over, before it is killed.
 const GRACE: Duration = Duration::from_millis(300);
-/// Whatever a child might gather over time ends here.
-const RUNS_PER_CHILD_MAX: u32 = 2_000;
 const RUNS_PER_MEMORY_CHECK: u32 = 32;
 const RESTART_DELAY_MIN: Duration = Duration::from_millis(100);
 const RESTART_DELAY_MAX: Duration = Duration::from_secs(5);
@@ -35,6 +33,9 @@ pub struct Options {
     pub children: usize,
     /// Runs that may wait for a child.
     pub queue_max: usize,
+    /// Whatever a child might gather over time ends after so many runs. With 1, code that broke out of the engine
+    /// finds nobody else's data, at the price of a new process for each run.
+    pub runs_per_child: u32,
     pub limits: Limits,
 }
 
@@ -46,6 +47,7 @@ impl Options {
             args: Vec::new(),
             children: std::thread::available_parallelism().map_or(1, usize::from),
             queue_max: 1_024,
+            runs_per_child: 2_000,
             limits: Limits::default(),
         }
     }
@@ -75,6 +77,7 @@ pub struct Pool {
     nursery: Nursery,
     limits: Limits,
     queue_max: usize,
+    runs_per_child: u32,
     waiting: AtomicUsize,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Process>>,
@@ -96,6 +99,7 @@ impl Pool {
             nursery: Nursery::open(options.program, options.args)?,
             limits: options.limits,
             queue_max: options.queue_max,
+            runs_per_child: options.runs_per_child,
             waiting: AtomicUsize::new(0),
             permits: Arc::new(Semaphore::new(options.children.max(1))),
             idle: Mutex::default(),
@@ -225,7 +229,7 @@ impl Pool {
 
     /// Keeps the child for the next run, unless it is old or has grown.
     fn give_back(&self, mut process: Process, look: bool) {
-        if process.runs >= RUNS_PER_CHILD_MAX {
+        if process.runs >= self.runs_per_child {
             return;
         }
         if (look || process.runs % RUNS_PER_MEMORY_CHECK == 1) && self.has_grown(&mut process) {

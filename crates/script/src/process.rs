@@ -91,7 +91,11 @@ impl Process {
             .map_err(never_ready)?;
         let ready = process.receive().await.map_err(never_ready)?;
         match ready.kind {
-            wire::READY => Ok(process),
+            wire::READY => {
+                let given_up = String::from_utf8_lossy(&ready.body);
+                tracing::debug!(id = process.id(), %given_up, "a script child is ready");
+                Ok(process)
+            }
             wire::FAILED => {
                 let failed: Failed = serde_json::from_slice(&ready.body)?;
                 Err(io::Error::other(failed.message))

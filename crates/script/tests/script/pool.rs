@@ -131,16 +131,19 @@ async fn children_end_with_their_pool() {
 }
 
 #[tokio::test]
-async fn a_child_is_replaced_after_two_thousand_runs() {
-    let pool = pool();
+async fn a_child_is_replaced_after_its_runs() {
+    let mut options = options(1);
+    options.runs_per_child = 3;
+    let pool = Pool::new(options).unwrap();
     pool.run(bare("return 1")).await.unwrap();
     let first = pool.idle_children();
-    for _ in 1..1_999 {
-        pool.run(bare("return 1")).await.unwrap();
-    }
+    let _ = pool.run(bare("throw 1")).await;
     assert_eq!(pool.idle_children(), first);
     pool.run(bare("return 1")).await.unwrap();
     assert!(pool.idle_children().is_empty());
+    assert_gone(first[0]).await;
+    pool.run(bare("return 1")).await.unwrap();
+    assert_ne!(pool.idle_children(), first);
 }
 
 #[tokio::test]
@@ -257,7 +260,9 @@ async fn children_die_with_their_parent() {
         pool.check("").await.unwrap();
         println!("child {}", pool.idle_children()[0]);
         // A run that hears nothing of the end of its pipe.
-        let _ = pool.run(bare("while (true) {}")).await;
+        let mut deaf = bare("while (true) {}");
+        deaf.time = Some(Duration::from_secs(60));
+        let _ = pool.run(deaf).await;
         return;
     }
     let mut parent = std::process::Command::new(std::env::current_exe().unwrap())

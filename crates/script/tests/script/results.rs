@@ -29,6 +29,20 @@ async fn items_are_unwrapped_and_plain_values_kept() {
             json!(4),
         ),
         ("return 1 // the end", json!(1)),
+        ("<!-- as in old pages\nreturn 1", json!(1)),
+        ("return 'a\u{2028}b'", json!("a\u{2028}b")),
+        (
+            "Promise.reject(new Error('nobody listens')); return 2",
+            json!(2),
+        ),
+        (
+            "queueMicrotask(() => { throw 1 }); await null; await null; return 3",
+            json!(3),
+        ),
+        (
+            "let a = null; for (let i = 0; i < 2e5; i++) a = {a}; return 4",
+            json!(4),
+        ),
         ("'use strict'; return this === undefined", json!(true)),
     ] {
         let answer = run(source).await;
@@ -38,13 +52,13 @@ async fn items_are_unwrapped_and_plain_values_kept() {
 
 #[tokio::test]
 async fn values_become_json_as_stringify_does_it() {
-    let source = "return {u: undefined, f() {}, s: Symbol(), n: NaN, i: -Infinity, z: -0, d: new Date(0), e: 1e21,
+    let source = "return {u: undefined, f() {}, s: Symbol(), n: NaN, i: -Infinity, z: -0, d: new Date(0), v: new Date(NaN), e: 1e21,
         big: 2 ** 53 - 1, m: new Map([[1, 2]]), l: [undefined, () => 1, , 0.1 + 0.2], t: {toJSON: k => 'key ' + k},
         p: new Proxy([1], {}), [Symbol('x')]: 1, nul: 'a\\0b', ['k\\0']: 1, '': 2, __proto__: {inherited: 1}}";
     assert_value(
         run(source).await,
         json!({
-            "n": null, "i": null, "z": 0, "d": "1970-01-01T00:00:00.000Z", "e": 1e21, "big": 9_007_199_254_740_991_u64,
+            "n": null, "i": null, "z": 0, "d": "1970-01-01T00:00:00.000Z", "v": null, "e": 1e21, "big": 9_007_199_254_740_991_u64,
             "m": {}, "l": [null, null, null, 0.300_000_000_000_000_04], "t": "key t", "p": [1], "nul": "a\0b", "k\0": 1, "": 2,
         }),
     );
