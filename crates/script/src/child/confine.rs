@@ -1,0 +1,227 @@
+//! What a child takes away from itself before it runs anybody's code, in case that code breaks out of the engine.
+//!
+//! Afterwards it can read the pipe from its parent, write the pipe to it, get memory up to a limit, and exit. It
+//! cannot open files or sockets, start processes or threads, make memory executable, or gain rights.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::Limits;
+
+/// Room beside the heap of scripts: frames in flight, the text of a result, the allocator's slack.
+const OVERHEAD_BYTES: u64 = 256 << 20;
+
+/// Confines the process for good; returns what it gave up, for the log of the parent.
+pub(super) fn confine(limits: &Limits) -> io::Result<Vec<&'static str>> {
+    let mut given_up = vec!["files", "processes", "core dumps"];
+    std::env::set_current_dir("/")?;
+    #[cfg(target_os = "linux")]
+    linux::limit_memory(limits)?;
+    // A count, not a number: descriptors that are open stay open, none can be added.
+    lower(Resource::Nofile, 0)?;
+    lower(Resource::Nproc, 0)?;
+    lower(Resource::Core, 0)?;
+    #[cfg(target_os = "linux")]
+    given_up.extend(linux::confine()?);
+    #[cfg(not(target_os = "linux"))]
+    let _ = limits;
+    Ok(given_up)
+}
+
+fn lower(resource: Resource, value: u64) -> io::Result<()> {
+    let limit = Rlimit {
+        current: Some(value),
+        maximum: Some(value),
+    };
+    Ok(setrlimit(resource, limit)?)
+}
+
+/// The last line behind the engine's own clock and the parent's: a process that burns its processor time in one
+/// run is ended by the system.
+pub(super) fn limit_cpu(time: Duration) -> io::Result<()> {
+    let used = cpu_seconds();
+    let limit = Rlimit {
+        current: Some(used + time.as_secs() + 2),
+        maximum: getrlimit(Resource::Cpu).maximum,
+    };
+    Ok(setrlimit(Resource::Cpu, limit)?)
+}
+
+fn cpu_seconds() -> u64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    u64::try_from(used.tv_sec).unwrap_or(0)
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::BTreeMap;
+
+    use rustix::process::{
+        DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal,
+    };
+    use seccompiler::{
+        SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    };
+
+    use super::*;
+
+    pub(super) fn confine() -> io::Result<[&'static str; 4]> {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+        // Sets no_new_privs too.
+        seccompiler::apply_filter_all_threads(&filter().map_err(io::Error::other)?)
+            .map_err(io::Error::other)?;
+        Ok([
+            "life after the parent",
+            "memory",
+            "new rights",
+            "other system calls",
+        ])
+    }
+
+    /// On top of what is mapped already: binary, libraries and what the allocator reserved.
+    pub(super) fn limit_memory(limits: &Limits) -> io::Result<()> {
+        let heap = u64::try_from(limits.memory_bytes).unwrap_or(u64::MAX / 2);
+        let more = heap.saturating_add(OVERHEAD_BYTES);
+        let statm = std::fs::read_to_string("/proc/self/statm")?;
+        // The first field is all that is mapped, the sixth what is writable of it.
+        for (resource, field) in [(Resource::As, 0), (Resource::Data, 5)] {
+            let pages: u64 = statm
+                .split_whitespace()
+                .nth(field)
+                .and_then(|size| size.parse().ok())
+                .ok_or_else(|| io::Error::other("/proc/self/statm cannot be read"))?;
+            let present = pages * rustix::param::page_size() as u64;
+            lower(resource, present.saturating_add(more))?;
+        }
+        Ok(())
+    }
+
+    /// Refused calls fail instead of killing: what a libc tries on its way to giving up is none of our business.
+    fn filter() -> Result<seccompiler::BpfProgram, Box<dyn std::error::Error + Send + Sync>> {
+        let always = [
+            libc::SYS_munmap,
+            libc::SYS_mremap,
+            libc::SYS_brk,
+            libc::SYS_madvise,
+            libc::SYS_futex,
+            libc::SYS_clock_gettime,
+            libc::SYS_getrandom,
+            libc::SYS_sched_yield,
+            libc::SYS_gettid,
+            libc::SYS_getpid,
+            libc::SYS_rt_sigprocmask,
+            libc::SYS_rt_sigaction,
+            libc::SYS_rt_sigreturn,
+            libc::SYS_sigaltstack,
+            libc::SYS_restart_syscall,
+            libc::SYS_exit,
+            libc::SYS_exit_group,
+        ];
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+            always.into_iter().map(|call| (call, Vec::new())).collect();
+        let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
+        let own = u64::from(std::process::id());
+        let processor_time = u64::from(libc::RLIMIT_CPU);
+        rules.insert(libc::SYS_read, vec![argument(0, SeccompCmpOp::Eq, 0)?]);
+        rules.insert(libc::SYS_write, vec![argument(0, SeccompCmpOp::Eq, 1)?]);
+        for call in [libc::SYS_mmap, libc::SYS_mprotect] {
+            let not_executable = SeccompCmpOp::MaskedEq(executable);
+            rules.insert(call, vec![argument(2, not_executable, 0)?]);
+        }
+        // To set the limit of the next run; `abort` signals itself.
+        for call in [
+            libc::SYS_prlimit64,
+            libc::SYS_getrlimit,
+            libc::SYS_setrlimit,
+        ] {
+            let place = u8::from(call == libc::SYS_prlimit64);
+            rules.insert(
+                call,
+                vec![argument(place, SeccompCmpOp::Eq, processor_time)?],
+            );
+        }
+        rules.insert(libc::SYS_tgkill, vec![argument(0, SeccompCmpOp::Eq, own)?]);
+        let denied = u32::try_from(libc::EPERM)?;
+        let filter = SeccompFilter::new(
+            rules,
+            SeccompAction::Errno(denied),
+            SeccompAction::Allow,
+            std::env::consts::ARCH.try_into()?,
+        )?;
+        Ok(filter.try_into()?)
+    }
+
+    fn argument(
+        index: u8,
+        operator: SeccompCmpOp,
+        value: u64,
+    ) -> Result<SeccompRule, seccompiler::BackendError> {
+        let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)?;
+        SeccompRule::new(vec![condition])
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::fd::AsFd;
+    use std::process::Command;
+
+    use super::*;
+
+    const CONFINED: &str = "PAWL_SCRIPT_TEST_CONFINED";
+
+    /// What a process that has confined itself is still able to do.
+    fn abilities() -> Vec<&'static str> {
+        let reserve = |bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+        let error_output = rustix::io::write(std::io::stderr().as_fd(), b"x");
+        let tries = [
+            ("read files", std::fs::read("/etc/passwd").is_ok()),
+            ("list folders", std::fs::read_dir("/").is_ok()),
+            (
+                "write files",
+                std::fs::write("/tmp/pawl-script-escaped", "x").is_ok(),
+            ),
+            (
+                "open sockets",
+                std::net::UdpSocket::bind("127.0.0.1:0").is_ok(),
+            ),
+            ("start processes", Command::new("/bin/true").spawn().is_ok()),
+            (
+                "start threads",
+                std::thread::Builder::new().spawn(|| {}).is_ok(),
+            ),
+            ("write to other descriptors", error_output.is_ok()),
+            (
+                "signal others",
+                rustix::process::test_kill_process(rustix::process::Pid::INIT).is_ok(),
+            ),
+            ("raise its limits", lower(Resource::Nofile, 100).is_ok()),
+            ("take a gigabyte", reserve(1 << 30)),
+            ("take a megabyte", reserve(1 << 20)),
+        ];
+        let able = tries.into_iter().filter(|(_, able)| *able);
+        able.map(|(what, _)| what).collect()
+    }
+
+    #[test]
+    fn a_confined_process_can_compute_and_nothing_else() {
+        if std::env::var_os(CONFINED).is_some() {
+            confine(&Limits::default()).unwrap();
+            let text = format!("able: {:?};", abilities());
+            rustix::io::write(rustix::stdio::stdout(), text.as_bytes()).unwrap();
+            std::process::exit(0);
+        }
+        let name = "child::confine::tests::a_confined_process_can_compute_and_nothing_else";
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(CONFINED, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("able: [\"take a megabyte\"];"), "{text}");
+        assert!(output.status.success(), "{:?}", output.status);
+    }
+}

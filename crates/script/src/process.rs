@@ -1,0 +1,275 @@
+//! One child process seen from the pool: what is sent to it, how much is believed of what comes back, and its end.
+
+use std::io;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::runtime::Handle;
+
+use crate::data::{self, Data};
+use crate::nursery::Nursery;
+use crate::pool::Job;
+use crate::wire::{self, ConsoleBudget, Failed, Frame, Hello, Room, Run};
+use crate::{Limits, LogLevel, LogLine};
+
+/// Starting takes milliseconds; on a machine in trouble it takes longer.
+const START_TIME_MAX: Duration = Duration::from_secs(10);
+/// Beside the result itself: the frame of an error, a line of the console.
+const FRAME_BYTES_EXTRA: usize = 256 << 10;
+/// A path has as many steps as data are deep, and names of sane length.
+const PATH_STEPS_MAX: usize = 256;
+
+/// A child that waits for work. Dropping it kills it.
+pub(crate) struct Process {
+    child: Option<Child>,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    frame_bytes_max: usize,
+    pub(crate) runs: u32,
+    pub(crate) resident_bytes_first: Option<u64>,
+}
+
+/// How an exchange ended, other than with a result.
+pub(crate) enum End {
+    /// The script failed; the child is well.
+    Failed(Failed),
+    /// The child was dead before it said a word about this run.
+    WasDead,
+    /// The child died, or did what no child of ours does.
+    Broken(String),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        match is_end(&error) {
+            true => Self::Broken("the child process died".to_owned()),
+            false => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe
+    )
+}
+
+impl From<serde_json::Error> for End {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Broken(format!("the child process sent what is no JSON: {error}"))
+    }
+}
+
+impl Process {
+    pub(crate) async fn start(nursery: &Nursery, limits: &Limits) -> io::Result<Self> {
+        let started = tokio::time::timeout(START_TIME_MAX, Self::greeted(nursery, limits)).await;
+        started.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    async fn greeted(nursery: &Nursery, limits: &Limits) -> io::Result<Self> {
+        let mut child = nursery.start().await?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("a child without pipes"));
+        };
+        let mut process = Self {
+            child: Some(child),
+            input,
+            output: BufReader::new(output),
+            frame_bytes_max: limits.output_bytes + FRAME_BYTES_EXTRA,
+            runs: 0,
+            resident_bytes_first: None,
+        };
+        let hello = Hello {
+            limits: limits.clone(),
+        };
+        process
+            .send(&wire::message(wire::HELLO, &hello)?)
+            .await
+            .map_err(never_ready)?;
+        let ready = process.receive().await.map_err(never_ready)?;
+        match ready.kind {
+            wire::READY => {
+                let given_up = String::from_utf8_lossy(&ready.body);
+                tracing::debug!(id = process.id(), %given_up, "a script child is ready");
+                Ok(process)
+            }
+            wire::FAILED => {
+                let failed: Failed = serde_json::from_slice(&ready.body)?;
+                Err(io::Error::other(failed.message))
+            }
+            _ => Err(io::Error::other("it does not know the greeting")),
+        }
+    }
+
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.as_ref()?.id()
+    }
+
+    /// Whether it died while nobody looked.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child
+            .as_mut()
+            .is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// One run, to its end. Not bounded in time, and not to be resumed: whoever stops waiting drops the process.
+    pub(crate) async fn exchange(
+        &mut self,
+        kind: u8,
+        run: &Run<'_>,
+        job: &Job,
+        limits: &Limits,
+        logs: &mut Vec<LogLine>,
+    ) -> Result<Value, End> {
+        self.runs += 1;
+        let mut frame = self.begin(&wire::message(kind, run)?).await?;
+        let mut console = ConsoleBudget::default();
+        loop {
+            match frame.kind {
+                wire::NEED => self.provide(&frame, job).await?,
+                wire::LOG => keep(&frame, &mut console, limits, logs)?,
+                wire::DONE => return checked(&frame, limits),
+                wire::FAILED => return Err(End::Failed(serde_json::from_slice(&frame.body)?)),
+                other => {
+                    let shown = char::from(other);
+                    return Err(End::Broken(format!(
+                        "the child process sent a frame of kind {shown:?}"
+                    )));
+                }
+            }
+            frame = self.receive().await?;
+        }
+    }
+
+    /// Sends a job and waits for the first word about it.
+    async fn begin(&mut self, job: &[u8]) -> Result<Frame, End> {
+        let began = match self.send(job).await {
+            Ok(()) => self.receive().await,
+            Err(error) => Err(error),
+        };
+        match began {
+            Err(error) if self.runs > 1 && is_end(&error) => Err(End::WasDead),
+            other => Ok(other?),
+        }
+    }
+
+    async fn provide(&mut self, frame: &Frame, job: &Job) -> Result<(), End> {
+        let path: Vec<String> = serde_json::from_slice(&frame.body)?;
+        if path.len() > PATH_STEPS_MAX {
+            return Err(End::Broken(
+                "the child process asked for nonsense".to_owned(),
+            ));
+        }
+        let reply = if data::is_small(job.data.as_ref(), &path) {
+            data::reply(job.data.as_ref(), &path)?
+        } else {
+            let data: std::sync::Arc<dyn Data> = job.data.clone();
+            // Megabytes of text are not made on a thread that others wait for.
+            tokio::task::spawn_blocking(move || data::reply(data.as_ref(), &path))
+                .await
+                .map_err(|error| End::Broken(error.to_string()))??
+        };
+        let kind = match reply.exact {
+            true => wire::EXACT_VALUE,
+            false => wire::VALUE,
+        };
+        Ok(self.send(&wire::frame(kind, &reply.body)?).await?)
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.input.write_all(bytes).await
+    }
+
+    async fn receive(&mut self) -> io::Result<Frame> {
+        let mut start = [0; wire::HEADER_BYTES];
+        self.output.read_exact(&mut start).await?;
+        let (length, kind) = wire::header(start, self.frame_bytes_max)?;
+        let mut body = vec![0; length];
+        self.output.read_exact(&mut body).await?;
+        Ok(Frame { kind, body })
+    }
+
+    /// Memory that the process really holds; `None` where the system does not tell.
+    pub(crate) fn resident_bytes(&self) -> Option<u64> {
+        let id = self.id()?;
+        let text = std::fs::read_to_string(format!("/proc/{id}/statm")).ok()?;
+        let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+        Some(pages * rustix::param::page_size() as u64)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        // An id is there as long as nobody has waited for the process, so it cannot be anybody else's.
+        let group = child
+            .id()
+            .and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(group) = group {
+            // It may be dead already.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        // Waited for, so that no zombie is left. Without a runtime, dropping it does the same later.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { child.wait().await });
+        }
+    }
+}
+
+fn never_ready(error: io::Error) -> io::Error {
+    match is_end(&error) {
+        true => io::Error::other("it ended before it was ready"),
+        false => error,
+    }
+}
+
+fn keep(
+    frame: &Frame,
+    console: &mut ConsoleBudget,
+    limits: &Limits,
+    logs: &mut Vec<LogLine>,
+) -> Result<(), End> {
+    let line: LogLine = serde_json::from_slice(&frame.body)?;
+    match console.room(limits.console_bytes) {
+        Room::Some(_) => {
+            console.took(&line);
+            logs.push(line);
+            Ok(())
+        }
+        Room::LastWord => {
+            logs.push(LogLine {
+                level: LogLevel::Warn,
+                message: wire::console_last_word(limits.console_bytes),
+            });
+            Ok(())
+        }
+        // A child of ours stops by itself.
+        Room::None => Err(End::Broken(
+            "the child process floods its console".to_owned(),
+        )),
+    }
+}
+
+/// The child has checked its result; whoever took the child over has not.
+fn checked(frame: &Frame, limits: &Limits) -> Result<Value, End> {
+    let value: Value = serde_json::from_slice(&frame.body)?;
+    if frame.body.len() > limits.output_bytes || !fits(&value, limits.depth) {
+        return Err(End::Broken(
+            "the child process sent more than a result may be".to_owned(),
+        ));
+    }
+    Ok(value)
+}
+
+fn fits(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
+        Value::Object(fields) => levels > 0 && fields.values().all(|item| fits(item, levels - 1)),
+        _ => true,
+    }
+}
