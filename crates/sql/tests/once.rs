@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pawl_kernel::node::NodeError;
-use pawl_sql::{Params, Scope, Script};
+use pawl_sql::{Isolation, Params, Scope, Script};
 use serde_json::{Map, Value, json};
 use support::{Bed, DB, Data, until, within, work};
 
@@ -67,7 +67,8 @@ async fn of_many_at_the_same_time_with_one_key_one_does_it(bed: Bed) {
         let key = format!("x:{round}");
         let contenders = (0..4).map(|who| {
             let connections = bed.again(|_| {});
-            let config = json!({"isolation": ["read_committed", "repeatable_read", "serializable"][round % 3],
+            let isolation = Isolation::NAMES[round % 3];
+            let config = json!({"isolation": isolation,
                 "statements": [{"id": "a", "sql": "INSERT INTO entries VALUES ($1, $2) RETURNING who",
                                 "params": [round, who]}], "output": "=a.row.who"});
             let work = work(config, &key);

@@ -110,3 +110,53 @@ fn table<'a>(action: &AuthAction<'a>) -> Option<&'a str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the guard of texts would have refused, if it had seen it.
+    #[test]
+    fn the_database_refuses_what_slips_through_the_guard() {
+        let folder = tempfile::tempdir().unwrap();
+        let ours = Arc::new(AtomicBool::new(true));
+        let file = folder.path().join("a.db");
+        let connection = open(&file, Access::Create, 1 << 20, ours.clone()).unwrap();
+        connection
+            .execute_batch("CREATE TABLE pawl_applied (effect_key TEXT); CREATE TABLE t (a)")
+            .unwrap();
+        ours.store(false, Ordering::Relaxed);
+        for text in [
+            "BEGIN",
+            "COMMIT",
+            "SAVEPOINT a",
+            "PRAGMA journal_mode = OFF",
+            "SELECT * FROM pragma_table_info('t')",
+            "ATTACH ':memory:' AS x",
+            "VACUUM INTO '/tmp/x'",
+            "SELECT load_extension('x')",
+            "SELECT * FROM pawl_applied",
+            "DELETE FROM \"pawl_applied\"",
+            "INSERT INTO pawl_applied VALUES ('x')",
+            "UPDATE pawl_applied SET effect_key = 'x'",
+            "DROP TABLE pawl_applied",
+            "ALTER TABLE pawl_applied RENAME TO x",
+            "CREATE INDEX i ON pawl_applied (effect_key)",
+            "CREATE TEMP TABLE x (a)",
+            "CREATE TRIGGER x AFTER INSERT ON t BEGIN SELECT 1; END",
+            "CREATE VIRTUAL TABLE x USING fts5(a)",
+            "UPDATE sqlite_master SET sql = ''",
+        ] {
+            assert!(connection.execute_batch(text).is_err(), "{text}");
+        }
+        for text in [
+            "INSERT INTO t VALUES (1)",
+            "CREATE TABLE u (a)",
+            "ALTER TABLE u ADD COLUMN b",
+            "DROP TABLE u",
+            "CREATE INDEX i ON t (a)",
+        ] {
+            connection.execute_batch(text).unwrap();
+        }
+    }
+}
