@@ -90,6 +90,7 @@ impl Connections {
 }
 
 fn database(name: &str, settings: Settings) -> Result<Database, String> {
+    settings.check()?;
     Ok(match Address::parse(&settings.url)? {
         Address::Postgres(server) => {
             Database::Postgres(Arc::new(Postgres::new(name, server, settings)?))

@@ -20,14 +20,15 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: Kind,
-    pub(crate) error: NodeError,
+    /// Boxed, because errors are rare and results are everywhere.
+    pub(crate) error: Box<NodeError>,
 }
 
 impl From<NodeError> for Fault {
     fn from(error: NodeError) -> Self {
         Self {
             kind: Kind::Final,
-            error,
+            error: Box::new(error),
         }
     }
 }
@@ -36,14 +37,14 @@ impl Fault {
     pub(crate) fn contended(error: NodeError) -> Self {
         Self {
             kind: Kind::Contended,
-            error: error.retryable(),
+            error: Box::new(error.retryable()),
         }
     }
 
     pub(crate) fn lost(error: NodeError) -> Self {
         Self {
             kind: Kind::Lost,
-            error: error.retryable(),
+            error: Box::new(error.retryable()),
         }
     }
 

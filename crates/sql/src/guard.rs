@@ -39,7 +39,8 @@ const TRANSACTION: &str = "the node itself begins, commits and rolls back the on
                            a failed `expect` rolls back";
 const SETTINGS: &str = "settings and identity belong to the connection; set them for the role in the database \
                         (ALTER ROLE … SET …)";
-const OUTSIDE: &str = "it acts outside of the transaction, so it cannot be undone or done exactly once";
+const OUTSIDE: &str =
+    "it acts outside of the transaction, so it cannot be undone or done exactly once";
 const SESSION: &str = "it would stay with a connection that other workflows use";
 const HIDDEN: &str = "what it runs cannot be seen here, and may end the transaction; write the statements themselves";
 const FILES: &str = "statements of a workflow reach tables, not files or programs";
@@ -88,10 +89,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("GRANT", "rights are given by people, not by workflows"),
     ("REVOKE", "rights are given by people, not by workflows"),
     ("REASSIGN", "rights are given by people, not by workflows"),
-    (
-        "SECURITY",
-        "rights are given by people, not by workflows",
-    ),
+    ("SECURITY", "rights are given by people, not by workflows"),
     (
         "EXPLAIN",
         "plans are for people; ask for them in the database's own shell",
@@ -150,8 +148,16 @@ const DEFINES: &[&str] = &[
 const DEFINABLE: &[&str] = &["TABLE", "INDEX", "VIEW", "SEQUENCE", "TYPE", "SCHEMA"];
 /// Words between CREATE and what is created.
 const QUALIFIERS: &[&str] = &[
-    "OR", "REPLACE", "TEMP", "TEMPORARY", "UNIQUE", "UNLOGGED", "RECURSIVE", "MATERIALIZED",
-    "GLOBAL", "LOCAL",
+    "OR",
+    "REPLACE",
+    "TEMP",
+    "TEMPORARY",
+    "UNIQUE",
+    "UNLOGGED",
+    "RECURSIVE",
+    "MATERIALIZED",
+    "GLOBAL",
+    "LOCAL",
 ];
 
 /// The tokens of the one statement, without what ends it.
@@ -360,15 +366,49 @@ mod tests {
     #[test]
     fn what_ends_the_transaction_or_changes_the_connection_is_refused() {
         let words = [
-            "BEGIN", "begin immediate", "START TRANSACTION", "COMMIT", "/* x */ COMMIT", "END", "ROLLBACK",
-            "ABORT", "SAVEPOINT a", "RELEASE a", "PREPARE TRANSACTION 'x'", "EXECUTE a", "SET ROLE admin",
-            "SET SESSION AUTHORIZATION x", "set local statement_timeout = 0", "RESET ALL", "DISCARD ALL",
-            "LISTEN a", "NOTIFY a", "COPY t TO PROGRAM 'sh'", "DO $$ BEGIN COMMIT; END $$", "CALL p()", "VACUUM",
-            "ATTACH 'x' AS y", "DETACH y", "PRAGMA writable_schema = 1", "LOAD 'x'", "GRANT ALL ON t TO x",
-            "CREATE FUNCTION f() RETURNS int AS 'x' LANGUAGE c", "CREATE EXTENSION dblink", "CREATE ROLE x",
-            "ALTER SYSTEM SET a = 1", "ALTER ROLE x SUPERUSER", "CREATE TRIGGER x", "DROP DATABASE x",
-            "CREATE VIRTUAL TABLE x USING y", "CREATE OR REPLACE PROCEDURE p()", "EXPLAIN ANALYZE SELECT 1",
-            "DECLARE c CURSOR FOR SELECT 1", "FETCH c", "xyzzy", "1", "( ( (",
+            "BEGIN",
+            "begin immediate",
+            "START TRANSACTION",
+            "COMMIT",
+            "/* x */ COMMIT",
+            "END",
+            "ROLLBACK",
+            "ABORT",
+            "SAVEPOINT a",
+            "RELEASE a",
+            "PREPARE TRANSACTION 'x'",
+            "EXECUTE a",
+            "SET ROLE admin",
+            "SET SESSION AUTHORIZATION x",
+            "set local statement_timeout = 0",
+            "RESET ALL",
+            "DISCARD ALL",
+            "LISTEN a",
+            "NOTIFY a",
+            "COPY t TO PROGRAM 'sh'",
+            "DO $$ BEGIN COMMIT; END $$",
+            "CALL p()",
+            "VACUUM",
+            "ATTACH 'x' AS y",
+            "DETACH y",
+            "PRAGMA writable_schema = 1",
+            "LOAD 'x'",
+            "GRANT ALL ON t TO x",
+            "CREATE FUNCTION f() RETURNS int AS 'x' LANGUAGE c",
+            "CREATE EXTENSION dblink",
+            "CREATE ROLE x",
+            "ALTER SYSTEM SET a = 1",
+            "ALTER ROLE x SUPERUSER",
+            "CREATE TRIGGER x",
+            "DROP DATABASE x",
+            "CREATE VIRTUAL TABLE x USING y",
+            "CREATE OR REPLACE PROCEDURE p()",
+            "EXPLAIN ANALYZE SELECT 1",
+            "DECLARE c CURSOR FOR SELECT 1",
+            "FETCH c",
+            "xyzzy",
+            "1",
+            "( ( (",
         ];
         for text in words {
             for dialect in BOTH {

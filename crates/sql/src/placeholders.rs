@@ -61,7 +61,8 @@ fn slots(tokens: &[Token<'_>]) -> Result<Slots, Problem> {
             names.push(token.text[1..].to_owned());
         }
     }
-    let positions: Result<Vec<usize>, _> = of(Kind::Position).map(|token| position(token)).collect();
+    let positions: Result<Vec<usize>, _> =
+        of(Kind::Position).map(|token| position(token)).collect();
     let positions = positions?;
     match (names.is_empty(), positions.iter().max()) {
         (true, None) => Ok(Slots::Positions(0)),
@@ -165,7 +166,9 @@ fn same_names(wanted: &[String], given: &[String]) -> Result<(), Problem> {
     if let Some(missing) = wanted.iter().find(|name| !given.contains(name)) {
         return Err(Problem::new(
             format!("there is no value for `:{missing}`"),
-            format!("add `{missing}` to `params`; a colon that begins no placeholder needs a blank behind it"),
+            format!(
+                "add `{missing}` to `params`; a colon that begins no placeholder needs a blank behind it"
+            ),
         ));
     }
     match given.iter().find(|name| !wanted.contains(name)) {
@@ -244,7 +247,11 @@ mod tests {
         ];
         for (text, part) in cases {
             let problem = compile(text, Dialect::Sqlite).unwrap_err();
-            assert!(problem.message.contains(part), "{text}: {}", problem.message);
+            assert!(
+                problem.message.contains(part),
+                "{text}: {}",
+                problem.message
+            );
         }
     }
 
@@ -275,6 +282,9 @@ mod tests {
     fn names_are_put_in_order() {
         let slots = compile("SELECT :b, :a", Dialect::Sqlite).unwrap().slots;
         let values = json!({"a": 1, "b": 2}).as_object().unwrap().clone();
-        assert_eq!(slots.arrange(Params::Map(values)), Ok(vec![json!(2), json!(1)]));
+        assert_eq!(
+            slots.arrange(Params::Map(values)),
+            Ok(vec![json!(2), json!(1)])
+        );
     }
 }

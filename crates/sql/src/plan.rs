@@ -101,7 +101,10 @@ impl Plan {
                 .iter()
                 .any(|text| text.as_ref().is_ok_and(|text| text.verb != Verb::Read));
             if self.readonly && writes {
-                let message = format!("statement `{}` writes, but the node is readonly", statement.id);
+                let message = format!(
+                    "statement `{}` writes, but the node is readonly",
+                    statement.id
+                );
                 problems.push(
                     Diagnostic::error(CODE, format!("/statements/{index}/sql"), message)
                         .hint("remove `readonly: true`"),
@@ -184,7 +187,10 @@ fn read_statement(
         .filter_map(|each| Some((each, statement.text(each).err()?)))
         .collect();
     let mattering: Vec<_> = match dialect {
-        Some(wanted) => refused.into_iter().filter(|(each, _)| *each == wanted).collect(),
+        Some(wanted) => refused
+            .into_iter()
+            .filter(|(each, _)| *each == wanted)
+            .collect(),
         // A text that only one of them can read is fine as long as nobody says which database it is for.
         None if refused.len() < 2 && value["sql"].is_string() => Vec::new(),
         None if value["sql"].is_string() => refused.into_iter().take(1).collect(),
@@ -254,13 +260,19 @@ mod tests {
         ]});
         let plan = Plan::read(&config, Some(Dialect::Sqlite)).unwrap();
         assert_eq!(plan.isolation, Isolation::Serializable);
-        assert_eq!(plan.statements[1].text(Dialect::Postgres).unwrap().text, "SELECT now()");
+        assert_eq!(
+            plan.statements[1].text(Dialect::Postgres).unwrap().text,
+            "SELECT now()"
+        );
     }
 
     #[test]
     fn problems_have_places_and_remedies() {
         for (config, expected) in [
-            (json!({}), "/statements `statements` is a list of 1 to 200 statements"),
+            (
+                json!({}),
+                "/statements `statements` is a list of 1 to 200 statements",
+            ),
             (
                 json!({"isolation": "none", "statements": [{"id": "a", "sql": "SELECT 1"}]}),
                 "/isolation `isolation` is one of read_committed, repeatable_read, serializable",
@@ -269,7 +281,10 @@ mod tests {
                 json!({"readonly": 1, "statements": [{"id": "a", "sql": "SELECT 1"}]}),
                 "/readonly `readonly` is true or false",
             ),
-            (json!({"statements": [{"sql": "SELECT 1"}]}), "/statements/0/id a statement needs an `id`"),
+            (
+                json!({"statements": [{"sql": "SELECT 1"}]}),
+                "/statements/0/id a statement needs an `id`",
+            ),
             (
                 json!({"statements": [{"id": "a", "sql": "COMMIT"}]}),
                 "/statements/0/sql statement `a`: COMMIT is refused in a statement",
@@ -296,7 +311,10 @@ mod tests {
             ),
         ] {
             let found = problems(config.clone());
-            assert!(found.iter().any(|line| line == expected), "{config}: {found:?}");
+            assert!(
+                found.iter().any(|line| line == expected),
+                "{config}: {found:?}"
+            );
         }
     }
 

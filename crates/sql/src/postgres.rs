@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::{Fault, busy, cancelled, late, not_prepared, unreachable};
+use crate::fault::{Fault, Kind, busy, cancelled, late, not_prepared, unreachable};
 use crate::plan::Isolation;
 use crate::results::Budget;
 use crate::retry::Tries;
@@ -77,11 +77,18 @@ impl Postgres {
         let this = self.clone();
         let task = tokio::spawn(async move { this.tried(&work, &stop).await });
         task.await.unwrap_or_else(|error| {
-            Err(NodeError::new("SQL_ERROR", format!("a task failed: {error}")))
+            Err(NodeError::new(
+                "SQL_ERROR",
+                format!("a task failed: {error}"),
+            ))
         })
     }
 
-    async fn tried(self: &Arc<Self>, work: &Work, stop: &CancellationToken) -> Result<Applied, NodeError> {
+    async fn tried(
+        self: &Arc<Self>,
+        work: &Work,
+        stop: &CancellationToken,
+    ) -> Result<Applied, NodeError> {
         let deadline = Instant::now() + work.time_limit;
         let key = work.effect_key.as_deref().unwrap_or_default();
         let mut tries = Tries::default();
@@ -90,7 +97,9 @@ impl Postgres {
                 Ok(applied) => return Ok(applied),
                 Err(fault) => fault,
             };
-            let pause = tries.after(fault, key, deadline).map_err(|fault| fault.error)?;
+            let pause = tries
+                .after(fault, key, deadline)
+                .map_err(|fault| *fault.error)?;
             tokio::select! {
                 () = stop.cancelled() => return Err(cancelled()),
                 () = tokio::time::sleep(pause) => {}
@@ -122,8 +131,14 @@ impl Postgres {
             done = self.transact(&mut held.connection, work) => Ok(done),
             error = &mut interrupted => Err(error),
         };
-        // Given up in the middle: what was asked last is still under way.
-        held.connection.set_doubtful(outcome.is_err() || !held.connection.is_usable());
+        // Given up in the middle, what was asked last is still under way; lost, there is nothing to go back to.
+        let lost = match &outcome {
+            Ok(done) => done.as_ref().is_err_and(|fault| fault.kind == Kind::Lost),
+            Err(_) => true,
+        };
+        if lost {
+            held.connection.set_doubtful();
+        }
         self.give_back(held);
         outcome.unwrap_or_else(|error| Err(error.into()))
     }
@@ -174,6 +189,8 @@ impl Postgres {
                     _place: place,
                 });
             }
+            // What befell this one has probably befallen the others.
+            self.drop_idle();
         }
         let opened = self.connector.open().await;
         let opened = opened.map_err(|reason| Fault::lost(unreachable(&self.name, &reason)))?;
@@ -190,6 +207,11 @@ impl Postgres {
         std::iter::from_fn(|| idle.pop()).find(Connection::is_usable)
     }
 
+    fn drop_idle(&self) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.clear();
+    }
+
     /// Nobody waits for this; but the place is not free before it is done.
     fn give_back(self: &Arc<Self>, held: Held) {
         let this = self.clone();
@@ -199,11 +221,11 @@ impl Postgres {
                 return this.connector.cancel(connection.cancel_token()).await;
             }
             let cleaned = tokio::time::timeout(CLEAN_LIMIT, connection.clean()).await;
-            if let Ok(Ok(())) = cleaned {
-                if !this.places.is_closed() {
-                    let mut idle = this.idle.lock().unwrap_or_else(PoisonError::into_inner);
-                    idle.push(connection);
-                }
+            if let Ok(Ok(())) = cleaned
+                && !this.places.is_closed()
+            {
+                let mut idle = this.idle.lock().unwrap_or_else(PoisonError::into_inner);
+                idle.push(connection);
             }
             drop(held._place);
         });
@@ -215,7 +237,7 @@ impl Postgres {
             match self.maintain(PREPARE, &[]).await {
                 // Two at the same time: one of them is told so, and finds the table the next time.
                 Err(fault) if !last && is_twin(&fault) => {}
-                other => return other.map(drop).map_err(|fault| fault.error),
+                other => return other.map(drop).map_err(|fault| *fault.error),
             }
         }
         Ok(())
@@ -237,7 +259,7 @@ impl Postgres {
     fn without_table(&self, fault: Fault) -> NodeError {
         match fault.error.details.get("sqlstate") {
             Some(state) if state == "42P01" => not_prepared(&self.name),
-            _ => fault.error,
+            _ => *fault.error,
         }
     }
 
@@ -259,10 +281,7 @@ impl Postgres {
 
     pub(crate) fn close(&self) {
         self.places.close();
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.drop_idle();
     }
 }
 

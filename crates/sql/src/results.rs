@@ -165,7 +165,11 @@ mod tests {
         assert!(budget.take_row().is_ok());
         let error = budget.take_row().unwrap_err();
         assert_eq!(error.code, "LIMIT_EXCEEDED");
-        assert!(error.message.contains("`max_rows` in [connections.shop]"), "{}", error.message);
+        assert!(
+            error.message.contains("`max_rows` in [connections.shop]"),
+            "{}",
+            error.message
+        );
         assert!(budget.take_bytes(10).is_ok());
         assert!(budget.take_bytes(1).is_err());
     }

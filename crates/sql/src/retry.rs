@@ -72,7 +72,10 @@ mod tests {
     fn pauses_grow_within_bounds_and_differ_by_key() {
         for tries in 1..20 {
             let pause = pause("a", tries);
-            assert!(pause >= Duration::from_millis(1) && pause <= PAUSE_MAX, "{pause:?}");
+            assert!(
+                pause >= Duration::from_millis(1) && pause <= PAUSE_MAX,
+                "{pause:?}"
+            );
         }
         assert_ne!(pause("a", 3), pause("b", 3));
     }
@@ -91,7 +94,11 @@ mod tests {
         assert_eq!(made, CONTENDED_MAX - 1);
         assert!(fault.error.retryable);
         assert_eq!(fault.error.details["tries"], CONTENDED_MAX);
-        assert!(Tries::default().after(contended(), "k", Instant::now()).is_err());
+        assert!(
+            Tries::default()
+                .after(contended(), "k", Instant::now())
+                .is_err()
+        );
         let last = Fault::from(NodeError::new("X", "x"));
         assert!(Tries::default().after(last, "k", deadline).is_err());
     }

@@ -22,7 +22,8 @@ pub struct Settings {
     pub max_rows: usize,
     /// And bytes.
     pub max_bytes: usize,
-    /// PostgreSQL: where tables without a schema in their name are looked for, `pawl_applied` among them.
+    /// PostgreSQL: where tables without a schema in their name are looked for, `pawl_applied` among them. One name, or
+    /// several with commas.
     pub schema: Option<String>,
     /// PostgreSQL: a file with the authorities to trust, for `sslmode=verify-ca` and `verify-full`.
     pub root_certificates: Option<PathBuf>,
@@ -41,6 +42,31 @@ impl Settings {
             max_bytes: 8 << 20,
             schema: None,
             root_certificates: None,
+        }
+    }
+}
+
+impl Settings {
+    /// What is zero would be endless for one database and nothing for the other.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let least = Duration::from_millis(1);
+        let times = [
+            ("pool_timeout", self.pool_timeout),
+            ("connect_timeout", self.connect_timeout),
+            ("statement_timeout", self.statement_timeout),
+            ("lock_timeout", self.lock_timeout),
+        ];
+        let numbers = [
+            ("pool_size", self.pool_size),
+            ("max_rows", self.max_rows),
+            ("max_bytes", self.max_bytes),
+        ];
+        if let Some((name, _)) = times.iter().find(|(_, time)| *time < least) {
+            return Err(format!("`{name}` must be a millisecond or more"));
+        }
+        match numbers.iter().find(|(_, number)| *number == 0) {
+            Some((name, _)) => Err(format!("`{name}` must be 1 or more")),
+            None => Ok(()),
         }
     }
 }
@@ -106,7 +132,8 @@ pub(crate) enum Encryption {
 }
 
 const SQLITE_HINT: &str = "write url = \"sqlite:/path/to/file.db\"";
-const POSTGRES_HINT: &str = "write url = \"postgres://user:password@host:5432/database?sslmode=verify-full\"";
+const POSTGRES_HINT: &str =
+    "write url = \"postgres://user:password@host:5432/database?sslmode=verify-full\"";
 
 impl Address {
     /// Nothing of the address is in the error but names of parameters: there may be a password anywhere.
@@ -136,7 +163,11 @@ fn sqlite(path: &str) -> Result<Address, String> {
 }
 
 fn postgres(text: &str) -> Result<Server, String> {
-    let unreadable = || format!("the url cannot be read (an @ or / in a password is written %40 or %2F); {POSTGRES_HINT}");
+    let unreadable = || {
+        format!(
+            "the url cannot be read (an @ or / in a password is written %40 or %2F); {POSTGRES_HINT}"
+        )
+    };
     let url = Url::parse(text).map_err(|_| unreadable())?;
     let host = url.host_str().unwrap_or_default();
     if host.is_empty() || host.contains(['%', '/']) {
@@ -150,10 +181,15 @@ fn postgres(text: &str) -> Result<Server, String> {
     let user = unescaped(url.username());
     let database = unescaped(url.path().trim_start_matches('/'));
     if user.is_empty() || database.is_empty() {
-        return Err(format!("the url must name a user and a database; {POSTGRES_HINT}"));
+        return Err(format!(
+            "the url must name a user and a database; {POSTGRES_HINT}"
+        ));
     }
     let mut server = Server {
-        host: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+        host: host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .to_owned(),
         port: url.port().unwrap_or(5432),
         user,
         password: url.password().map(unescaped),
@@ -230,8 +266,14 @@ fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The name becomes part of statements; only plain names need no quoting.
-pub(crate) fn check_schema(name: &str) -> Result<(), String> {
+/// The names become part of statements; only plain names need no quoting.
+pub(crate) fn check_schema(names: &str) -> Result<(), String> {
+    names
+        .split(',')
+        .try_for_each(|name| check_name(name.trim()))
+}
+
+fn check_name(name: &str) -> Result<(), String> {
     let plain =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     let begins = name.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '_');
@@ -272,6 +314,19 @@ mod tests {
         }
         let path = PathBuf::from("/a/b.db");
         assert!(Address::parse("sqlite:///a/b.db") == Ok(Address::Sqlite(path)));
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_named() {
+        let mut settings = Settings::new("sqlite:a.db");
+        assert_eq!(settings.check(), Ok(()));
+        settings.max_rows = 0;
+        assert_eq!(settings.check(), Err("`max_rows` must be 1 or more".into()));
+        settings.lock_timeout = Duration::ZERO;
+        assert!(settings.check().unwrap_err().contains("`lock_timeout`"));
+        assert!(check_schema("shop, public").is_ok());
+        assert!(check_schema("shop; DROP TABLE t").is_err());
+        assert!(check_schema("").is_err());
     }
 
     #[test]

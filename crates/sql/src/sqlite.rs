@@ -7,7 +7,7 @@ mod session;
 mod stop;
 mod values;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::settings::Settings;
 use crate::transaction::{Applied, Work, carry_out};
 use fault::breaks_connection;
 use open::{Access, open};
-use session::{Connection, locked};
+use session::{Connection, Identity, locked};
 use stop::{CancelOnDrop, Stop};
 
 const PREPARE: &str = include_str!("../sql/sqlite/prepare.sql");
@@ -74,6 +74,20 @@ impl Lane {
     }
 }
 
+/// A file that was removed or replaced lives on in open connections: what they write would be lost.
+fn file_identity(file: &Path) -> Option<Identity> {
+    let found = std::fs::metadata(file).ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((found.dev(), found.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        Some((u64::from(found.is_file()), 0))
+    }
+}
+
 impl Sqlite {
     pub(crate) fn new(name: &str, file: PathBuf, settings: Settings) -> Self {
         Self {
@@ -109,7 +123,9 @@ impl Sqlite {
                 Ok(applied) => return Ok(applied),
                 Err(fault) => fault,
             };
-            let pause = tries.after(fault, &key, deadline).map_err(|fault| fault.error)?;
+            let pause = tries
+                .after(fault, &key, deadline)
+                .map_err(|fault| *fault.error)?;
             tokio::time::sleep(pause).await;
         }
     }
@@ -119,7 +135,11 @@ impl Sqlite {
         connection.begin(work.plan.readonly)?;
         let carried = carry_out(connection, work, &budget).now_or_never();
         let applied = carried.unwrap_or_else(|| {
-            Err(NodeError::new("SQL_ERROR", "a transaction on a file waited; this is a bug in Pawl").into())
+            Err(NodeError::new(
+                "SQL_ERROR",
+                "a transaction on a file waited; this is a bug in Pawl",
+            )
+            .into())
         })?;
         connection.commit()?;
         Ok(applied)
@@ -145,7 +165,9 @@ impl Sqlite {
         });
         match tokio::time::timeout_at(deadline + GRACE, task).await {
             Ok(Ok(done)) => done,
-            Ok(Err(error)) => Err(NodeError::new("SQL_ERROR", format!("a task failed: {error}")).into()),
+            Ok(Err(error)) => {
+                Err(NodeError::new("SQL_ERROR", format!("a task failed: {error}")).into())
+            }
             Err(_) => Err(late(limit).into()),
         }
     }
@@ -177,7 +199,8 @@ impl Sqlite {
         stop: Arc<Stop>,
         work: impl FnOnce(&mut Connection) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let mut connection = match self.lane(access).take() {
+        let idle = self.lane(access).take();
+        let mut connection = match idle.filter(|idle| idle.is_of(file_identity(&self.file))) {
             Some(connection) => connection,
             None => self.open(access, &stop)?,
         };
@@ -197,9 +220,9 @@ impl Sqlite {
         Ok(Connection::new(
             inner,
             ours,
+            file_identity(&self.file),
             self.name.clone(),
-            self.settings.statement_timeout,
-            self.settings.lock_timeout,
+            &self.settings,
         ))
     }
 
@@ -237,7 +260,7 @@ impl Sqlite {
             connection.commit()?;
             Ok(done)
         });
-        done.await.map_err(|fault| fault.error)
+        done.await.map_err(|fault| *fault.error)
     }
 
     pub(crate) fn close(&self) {

@@ -74,10 +74,10 @@ pub(crate) async fn carry_out<S: Session>(
     budget: &Budget,
 ) -> Result<Applied, Fault> {
     let key = work.key()?;
-    if let Some(key) = key {
-        if let Claim::Stored(result) = session.claim(key).await? {
-            return stored(result);
-        }
+    if let Some(key) = key
+        && let Claim::Stored(result) = session.claim(key).await?
+    {
+        return stored(result);
     }
     let mut results = Map::new();
     for (index, statement) in work.plan.statements.iter().enumerate() {

@@ -6,8 +6,8 @@
 mod support;
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -34,7 +34,11 @@ async fn a_swap_that_was_committed_is_no_conflict_when_it_is_done_again(bed: Bed
     let first = bed.run(swap(1, 1, "a"), "x:1").await.unwrap();
     assert_eq!((first.output, first.replayed), (json!({"rev": 2}), false));
     // The worker was killed before it could record the step; somebody else runs it again.
-    let again = bed.again(|_| {}).run(work(swap(1, 1, "a"), "x:1")).await.unwrap();
+    let again = bed
+        .again(|_| {})
+        .run(work(swap(1, 1, "a"), "x:1"))
+        .await
+        .unwrap();
     assert_eq!((again.output, again.replayed), (json!({"rev": 2}), true));
     assert_eq!(bed.scalar("SELECT rev FROM atoms WHERE id = 1").await, 2);
     // Another step with the old revision is a conflict, and stays one.
@@ -53,12 +57,20 @@ async fn a_failed_expectation_changes_nothing_and_is_not_remembered(bed: Bed) {
     ]});
     let error = bed.error(config.clone(), "x:1").await;
     assert_eq!(error.code, "NOT_FOUND");
-    assert_eq!(bed.scalar("SELECT count(*) FROM atoms WHERE owner IS NOT NULL").await, 0);
+    assert_eq!(
+        bed.scalar("SELECT count(*) FROM atoms WHERE owner IS NOT NULL")
+            .await,
+        0
+    );
     assert_eq!(bed.remembered().await, 0);
     // Once the reason is gone, the same step goes through.
     bed.raw("INSERT INTO atoms VALUES (99, 1, NULL)");
     assert!(!bed.run(config, "x:1").await.unwrap().replayed);
-    assert_eq!(bed.scalar("SELECT count(*) FROM atoms WHERE owner IS NOT NULL").await, 3);
+    assert_eq!(
+        bed.scalar("SELECT count(*) FROM atoms WHERE owner IS NOT NULL")
+            .await,
+        3
+    );
 }
 
 async fn of_many_at_the_same_time_with_one_key_one_does_it(bed: Bed) {
@@ -77,8 +89,14 @@ async fn of_many_at_the_same_time_with_one_key_one_does_it(bed: Bed) {
         let answers = join_all(contenders).await;
         let doers = answers.iter().filter(|answer| !answer.replayed).count();
         assert_eq!(doers, 1, "round {round}: {answers:?}");
-        assert!(answers.iter().all(|answer| answer.output == answers[0].output));
-        let written = bed.scalar(&format!("SELECT who FROM entries WHERE id = {round}")).await;
+        assert!(
+            answers
+                .iter()
+                .all(|answer| answer.output == answers[0].output)
+        );
+        let written = bed
+            .scalar(&format!("SELECT who FROM entries WHERE id = {round}"))
+            .await;
         assert_eq!(written, answers[0].output);
     }
     assert_eq!(bed.scalar("SELECT count(*) FROM entries").await, 15);
@@ -92,7 +110,11 @@ struct Zombie {
 }
 
 impl Script for Zombie {
-    fn for_each(&self, n: usize, results: &Map<String, Value>) -> Result<Option<Vec<Value>>, NodeError> {
+    fn for_each(
+        &self,
+        n: usize,
+        results: &Map<String, Value>,
+    ) -> Result<Option<Vec<Value>>, NodeError> {
         self.data.for_each(n, results)
     }
     fn params(&self, n: usize, scope: &Scope<'_>) -> Result<Params, NodeError> {
@@ -100,7 +122,8 @@ impl Script for Zombie {
     }
     fn expect(&self, _: usize, _: &Map<String, Value>) -> Result<(), NodeError> {
         self.inside.send(()).unwrap();
-        self.verdict.lock().unwrap().recv().unwrap()
+        // Whoever blocks says so, or others would wait behind it.
+        tokio::task::block_in_place(|| self.verdict.lock().unwrap().recv().unwrap())
     }
     fn output(&self, results: &Map<String, Value>) -> Result<Value, NodeError> {
         self.data.output(results)
@@ -126,7 +149,9 @@ async fn zombie_and_successor(
     });
     let first = bed.again(|_| {});
     let zombie = tokio::spawn(async move { first.run(slow).await.map(|applied| applied.output) });
-    tokio::task::spawn_blocking(move || is_inside.recv().unwrap()).await.unwrap();
+    tokio::task::spawn_blocking(move || is_inside.recv().unwrap())
+        .await
+        .unwrap();
     let second = bed.again(|_| {});
     let successor = tokio::spawn(async move { second.run(work(config("successor"), "x:1")).await });
     // It waits for the zombie: nothing says so from outside but that it does not end.
@@ -140,7 +165,10 @@ async fn zombie_and_successor(
 async fn a_zombie_and_its_successor_tell_one_truth(bed: Bed) {
     bed.raw("CREATE TABLE entries (who text)");
     let (zombie, successor) = zombie_and_successor(&bed, Ok(())).await;
-    assert_eq!((zombie.unwrap(), successor), (json!("zombie"), json!("zombie")));
+    assert_eq!(
+        (zombie.unwrap(), successor),
+        (json!("zombie"), json!("zombie"))
+    );
     assert_eq!(bed.scalar("SELECT count(*) FROM entries").await, 1);
 }
 
@@ -148,8 +176,14 @@ async fn a_zombie_that_fails_leaves_the_work_to_its_successor(bed: Bed) {
     bed.raw("CREATE TABLE entries (who text)");
     let refusal = NodeError::new("NO", "no");
     let (zombie, successor) = zombie_and_successor(&bed, Err(refusal.clone())).await;
-    assert_eq!((zombie.unwrap_err(), successor), (refusal, json!("successor")));
-    assert_eq!(bed.scalar("SELECT min(who) FROM entries").await, "successor");
+    assert_eq!(
+        (zombie.unwrap_err(), successor),
+        (refusal, json!("successor"))
+    );
+    assert_eq!(
+        bed.scalar("SELECT min(who) FROM entries").await,
+        "successor"
+    );
 }
 
 async fn swaps_at_the_same_time_are_each_accepted_once(bed: Bed) {
@@ -162,7 +196,10 @@ async fn swaps_at_the_same_time_are_each_accepted_once(bed: Bed) {
                 let key = format!("{client}:{try_number}");
                 let rev = accepted.lock().unwrap().len() as i64 + 1;
                 match connections.run(work(swap(1, rev, &key), &key)).await {
-                    Ok(applied) => accepted.lock().unwrap().push(applied.output["rev"].as_i64().unwrap()),
+                    Ok(applied) => accepted
+                        .lock()
+                        .unwrap()
+                        .push(applied.output["rev"].as_i64().unwrap()),
                     Err(error) => assert_eq!(error.code, "REV_CONFLICT", "{error:?}"),
                 }
             }
@@ -173,7 +210,10 @@ async fn swaps_at_the_same_time_are_each_accepted_once(bed: Bed) {
     }
     let accepted = accepted.lock().unwrap().len() as i64;
     assert!(accepted >= 5, "{accepted}");
-    assert_eq!(bed.scalar("SELECT rev FROM atoms WHERE id = 1").await, accepted + 1);
+    assert_eq!(
+        bed.scalar("SELECT rev FROM atoms WHERE id = 1").await,
+        accepted + 1
+    );
     assert_eq!(bed.remembered().await, accepted);
 }
 
@@ -192,14 +232,24 @@ async fn a_caller_who_goes_away_leaves_nothing_behind(bed: Bed) {
     let leaving = tokio::time::timeout(Duration::from_millis(400), connections.run(endless));
     assert!(leaving.await.is_err());
     // The only connection comes back, the lock on the row too.
-    let next = within(Duration::from_secs(1), connections.run(work(swap(1, 1, "next"), "x:2")));
+    let next = within(
+        Duration::from_secs(1),
+        connections.run(work(swap(1, 1, "next"), "x:2")),
+    );
     assert_eq!(next.await.unwrap().output, json!({"rev": 2}));
-    assert_eq!(bed.scalar("SELECT count(*) FROM atoms WHERE owner = 'gone'").await, 0);
+    assert_eq!(
+        bed.scalar("SELECT count(*) FROM atoms WHERE owner = 'gone'")
+            .await,
+        0
+    );
     assert_eq!(bed.remembered().await, 1);
     if bed.url.starts_with("postgres") {
         let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
                     AND (xact_start IS NOT NULL OR state <> 'idle')";
-        until(Duration::from_secs(2), async || (bed.scalar(open).await == 0).then_some(())).await;
+        until(Duration::from_secs(2), async || {
+            (bed.scalar(open).await == 0).then_some(())
+        })
+        .await;
     }
 }
 
@@ -232,19 +282,33 @@ async fn a_database_that_is_not_prepared_says_how(bed: Bed) {
     let writing = json!({"statements": [{"id": "a", "sql": "INSERT INTO t VALUES (1)"}]});
     let error = bed.error(writing, "x:1").await;
     assert_eq!(error.code, "NOT_PREPARED");
-    assert!(error.message.contains("`pawl connection prepare db`"), "{}", error.message);
+    assert!(
+        error.message.contains("`pawl connection prepare db`"),
+        "{}",
+        error.message
+    );
     // Reading needs no such table.
     assert_eq!(bed.scalar("SELECT count(*) FROM t").await, 0);
     let keys = ["x:1".to_owned()];
-    assert_eq!(bed.connections.forget(DB, &keys).await.unwrap_err().code, "NOT_PREPARED");
+    assert_eq!(
+        bed.connections.forget(DB, &keys).await.unwrap_err().code,
+        "NOT_PREPARED"
+    );
 }
 
 async fn a_connection_that_is_not_there_says_how(bed: Bed) {
-    let mut lost = work(json!({"statements": [{"id": "a", "sql": "SELECT 1"}]}), "x:1");
+    let mut lost = work(
+        json!({"statements": [{"id": "a", "sql": "SELECT 1"}]}),
+        "x:1",
+    );
     lost.connection = "shop".into();
     let error = bed.connections.run(lost).await.unwrap_err();
     assert_eq!(error.code, "NO_CONNECTION");
-    assert!(error.message.contains("[connections.shop]"), "{}", error.message);
+    assert!(
+        error.message.contains("[connections.shop]"),
+        "{}",
+        error.message
+    );
 }
 
 on_both! {

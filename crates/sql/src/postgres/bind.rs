@@ -77,9 +77,9 @@ fn text(value: &Value, ty: &Type) -> Result<String, String> {
         }
         Type::JSON => Ok(value.to_string()),
         Type::JSONB => jsonb(value),
-        Type::BYTEA => bytes_of(value).ok_or_else(|| {
-            wants(value, ty, "base64 text or {\"base64\": …}")
-        }),
+        Type::BYTEA => {
+            bytes_of(value).ok_or_else(|| wants(value, ty, "base64 text or {\"base64\": …}"))
+        }
         Type::UUID => uuid(value).ok_or_else(|| wants(value, ty, "the text of a UUID")),
         Type::TIMESTAMPTZ | Type::TIMESTAMP | Type::DATE | Type::TIME | Type::TIMETZ => {
             moment(value).ok_or_else(|| wants(value, ty, "an ISO 8601 text"))
@@ -101,7 +101,10 @@ fn wants(value: &Value, ty: &Type, what: &str) -> String {
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     };
-    format!("its type is {}, which takes {what}; it was given {given}", ty.name())
+    format!(
+        "its type is {}, which takes {what}; it was given {given}",
+        ty.name()
+    )
 }
 
 fn boolean(value: &Value) -> Option<String> {
@@ -152,7 +155,8 @@ fn is_number(text: &str) -> bool {
     if unsigned == "NaN" || unsigned == "Infinity" {
         return true;
     }
-    let allowed = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | 'e' | 'E' | '+' | '-');
+    let allowed =
+        |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | 'e' | 'E' | '+' | '-');
     unsigned.starts_with(|letter: char| letter.is_ascii_digit() || letter == '.')
         && unsigned.chars().all(allowed)
 }
@@ -160,7 +164,9 @@ fn is_number(text: &str) -> bool {
 /// `jsonb` refuses what `json` keeps.
 fn jsonb(value: &Value) -> Result<String, String> {
     if holds_nul(value) {
-        return Err("a text in it holds the character NUL, which jsonb cannot keep; json can".into());
+        return Err(
+            "a text in it holds the character NUL, which jsonb cannot keep; json can".into(),
+        );
     }
     Ok(value.to_string())
 }
@@ -218,7 +224,10 @@ fn plain(value: &Value) -> Option<String> {
 /// `{"a","b",NULL}`; lists in lists are further dimensions, except of JSON.
 fn array(value: &Value, element: &Type) -> Result<String, String> {
     let Value::Array(items) = value else {
-        return Err(format!("its type is {}[], which takes a list", element.name()));
+        return Err(format!(
+            "its type is {}[], which takes a list",
+            element.name()
+        ));
     };
     let is_json = matches!(*element, Type::JSON | Type::JSONB);
     let mut result = String::from("{");
@@ -276,8 +285,16 @@ mod tests {
         check(json!(7), &Type::TEXT, "7");
         check(json!("aGk="), &Type::BYTEA, "\\x6869");
         check(json!({"base64": "aGk="}), &Type::BYTEA, "\\x6869");
-        check(json!(["a\"\\", null, "NULL"]), &Type::TEXT_ARRAY, r#"{"a\"\\",NULL,"NULL"}"#);
-        check(json!([[1, 2], [3, 4]]), &Type::INT4_ARRAY, r#"{{"1","2"},{"3","4"}}"#);
+        check(
+            json!(["a\"\\", null, "NULL"]),
+            &Type::TEXT_ARRAY,
+            r#"{"a\"\\",NULL,"NULL"}"#,
+        );
+        check(
+            json!([[1, 2], [3, 4]]),
+            &Type::INT4_ARRAY,
+            r#"{{"1","2"},{"3","4"}}"#,
+        );
         check(json!([[1]]), &Type::JSONB_ARRAY, r#"{"[1]"}"#);
         assert!(parameter(&Value::Null, &Type::INT4).unwrap().0.is_none());
     }

@@ -69,8 +69,13 @@ pub(crate) fn time(micros: i64) -> String {
 pub(crate) fn time_with_zone(micros: i64, west: i32) -> String {
     let sign = if west > 0 { '-' } else { '+' };
     let away = west.unsigned_abs();
-    let mut text = format!("{}{sign}{:02}:{:02}", time(micros), away / 3_600, away / 60 % 60);
-    if away % 60 != 0 {
+    let mut text = format!(
+        "{}{sign}{:02}:{:02}",
+        time(micros),
+        away / 3_600,
+        away / 60 % 60
+    );
+    if !away.is_multiple_of(60) {
         text.push_str(&format!(":{:02}", away % 60));
     }
     text

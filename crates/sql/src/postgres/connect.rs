@@ -114,7 +114,10 @@ impl Connector {
         let asking = async {
             let meter = Meter::default();
             meter.allow(GREETING_BYTES);
-            let stream = self.stream(&meter).await.map_err(|error| error.to_string())?;
+            let stream = self
+                .stream(&meter)
+                .await
+                .map_err(|error| error.to_string())?;
             let asked = match &self.tls {
                 None => token.cancel_query_raw(stream, NoTls).await,
                 Some(tls) => {
@@ -148,7 +151,10 @@ where
 {
     tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(error = chain(&error), "a connection to a user's database ended");
+            tracing::debug!(
+                error = chain(&error),
+                "a connection to a user's database ended"
+            );
         }
     });
 }

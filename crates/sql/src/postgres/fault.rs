@@ -33,14 +33,14 @@ pub(crate) fn of(error: &Error, connection: &str) -> Fault {
 
 fn of_answer(answer: &DbError, connection: &str) -> Fault {
     let state = answer.code().code();
-    let error = |code: &'static str| {
-        NodeError::new(code, message(answer)).details(details(answer))
-    };
+    let error = |code: &'static str| NodeError::new(code, message(answer)).details(details(answer));
     match state {
         "40001" => Fault::contended(error("SERIALIZATION_FAILURE")),
         "40P01" => Fault::contended(error("DEADLOCK")),
         // The plan of a prepared statement is out of date, or a pooler has lost it: a new connection helps.
-        "0A000" if answer.routine() == Some("RevalidateCachedQuery") => Fault::lost(error("SQL_ERROR")),
+        "0A000" if answer.routine() == Some("RevalidateCachedQuery") => {
+            Fault::lost(error("SQL_ERROR"))
+        }
         "26000" => Fault::lost(error("SQL_ERROR")),
         _ if ends_session(state) => {
             let reason = format!("the server ended the connection: {}", answer.message());

@@ -26,7 +26,10 @@ pub(crate) fn text(reader: &mut Reader<'_>) -> Result<String, String> {
     }
     let group = |power: i32| {
         let index = usize::try_from(weight - power).ok();
-        index.and_then(|index| groups.get(index)).copied().unwrap_or(0)
+        index
+            .and_then(|index| groups.get(index))
+            .copied()
+            .unwrap_or(0)
     };
     let mut result = String::new();
     if sign == NEGATIVE {

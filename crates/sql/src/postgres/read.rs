@@ -56,7 +56,13 @@ pub(crate) fn is_readable(ty: &Type) -> bool {
 fn is_text(ty: &Type) -> bool {
     matches!(
         *ty,
-        Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::XML | Type::UNKNOWN | Type::CHAR
+        Type::TEXT
+            | Type::VARCHAR
+            | Type::BPCHAR
+            | Type::NAME
+            | Type::XML
+            | Type::UNKNOWN
+            | Type::CHAR
     ) || ty.name() == "citext"
 }
 
@@ -289,7 +295,9 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], String> {
         let bytes = self.take(N)?;
-        bytes.try_into().map_err(|_| "a value has a wrong size".to_owned())
+        bytes
+            .try_into()
+            .map_err(|_| "a value has a wrong size".to_owned())
     }
 
     pub(crate) fn i32(&mut self) -> Result<i32, String> {
@@ -309,7 +317,8 @@ impl<'a> Reader<'a> {
         match self.i32()? {
             -1 => Ok(Value::Null),
             length => {
-                let length = usize::try_from(length).map_err(|_| "a size is negative".to_owned())?;
+                let length =
+                    usize::try_from(length).map_err(|_| "a size is negative".to_owned())?;
                 value(ty, self.take(length)?)
             }
         }

@@ -57,7 +57,10 @@ impl Connection {
             doubtful: false,
             needs_sync: false,
         };
-        let answer = connection.client.simple_query("SHOW synchronous_commit").await;
+        let answer = connection
+            .client
+            .simple_query("SHOW synchronous_commit")
+            .await;
         let answer = answer.map_err(|error| connection.fault(&error))?;
         connection.needs_sync = answer.iter().any(|message| {
             matches!(message, tokio_postgres::SimpleQueryMessage::Row(row) if row.get(0) == Some("off"))
@@ -73,9 +76,9 @@ impl Connection {
         self.client.cancel_token()
     }
 
-    /// Set while something is under way that may be given up.
-    pub(crate) fn set_doubtful(&mut self, doubtful: bool) {
-        self.doubtful = doubtful;
+    /// Nobody is to use it again.
+    pub(crate) fn set_doubtful(&mut self) {
+        self.doubtful = true;
     }
 
     fn fault(&self, error: &tokio_postgres::Error) -> Fault {
@@ -84,7 +87,8 @@ impl Connection {
 
     /// `text` begins a transaction; so many bytes may come back in it.
     pub(crate) async fn begin(&mut self, text: &str, bytes: usize) -> Result<(), Fault> {
-        self.meter.allow(bytes.saturating_mul(4).saturating_add(TALK_BYTES));
+        self.meter
+            .allow(bytes.saturating_mul(4).saturating_add(TALK_BYTES));
         self.stamp.clear();
         let sync = match self.needs_sync {
             true => "; SET LOCAL synchronous_commit = on",
@@ -217,7 +221,11 @@ fn parameters(statement: &Statement, values: &[Value]) -> Result<Vec<Parameter>,
     if kinds.len() != values.len() {
         return Err(NodeError::new(
             "INVALID_SQL",
-            format!("it takes {} values and was given {}", kinds.len(), values.len()),
+            format!(
+                "it takes {} values and was given {}",
+                kinds.len(),
+                values.len()
+            ),
         ));
     }
     let each = values.iter().zip(kinds).enumerate();
@@ -237,12 +245,17 @@ impl Session for Connection {
         let claimed = self.own(CLAIM, &key).await;
         let claimed = claimed.map_err(|fault| self.claim_fault(fault))?;
         if let Some(row) = claimed.0.first() {
-            self.stamp = row.get(0);
+            self.stamp = row.try_get(0).map_err(|error| self.fault(&error))?;
             return Ok(Claim::Taken);
         }
         let (rows, _) = self.own(STORED, &key).await?;
         match rows.first() {
-            Some(row) => Ok(Claim::Stored(row.get(0))),
+            Some(row) => Ok(Claim::Stored(row.try_get(0).map_err(|_| {
+                NodeError::new(
+                    "NOT_PREPARED",
+                    "the table `pawl_applied` is not as Pawl makes it: `result` must be text",
+                )
+            })?)),
             // Removed in between.
             None => Err(Fault::contended(NodeError::new(
                 "SERIALIZATION_FAILURE",

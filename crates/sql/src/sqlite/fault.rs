@@ -22,9 +22,8 @@ pub(crate) fn of(error: &rusqlite::Error, connection: &str, stop: &Stop) -> Faul
 }
 
 fn of_code(code: i32, message: &str, connection: &str, stop: &Stop) -> Fault {
-    let error = |name: &'static str| {
-        NodeError::new(name, message).details(json!({"sqlite_code": code}))
-    };
+    let error =
+        |name: &'static str| NodeError::new(name, message).details(json!({"sqlite_code": code}));
     match code {
         ffi::SQLITE_CONSTRAINT_UNIQUE
         | ffi::SQLITE_CONSTRAINT_PRIMARYKEY

@@ -17,6 +17,7 @@ use crate::guard::Verb;
 use crate::lexer::Dialect;
 use crate::placeholders::Compiled;
 use crate::results::{Budget, Rows, check_columns, weight};
+use crate::settings::Settings;
 use crate::transaction::{Claim, Session};
 
 const CLAIM: &str = include_str!("../../sql/sqlite/claim.sql");
@@ -27,8 +28,12 @@ const LOOK_AFTER: i32 = 2_000;
 /// Between two tries to get what another process holds.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
+/// Which file it is, whatever its name.
+pub(crate) type Identity = (u64, u64);
+
 pub(crate) struct Connection {
     inner: rusqlite::Connection,
+    file: Option<Identity>,
     /// Our own statements may do what those of users may not.
     ours: Arc<AtomicBool>,
     name: Arc<str>,
@@ -41,18 +46,23 @@ impl Connection {
     pub(crate) fn new(
         inner: rusqlite::Connection,
         ours: Arc<AtomicBool>,
+        file: Option<Identity>,
         name: Arc<str>,
-        statement_timeout: Duration,
-        lock_timeout: Duration,
+        settings: &Settings,
     ) -> Self {
         Self {
             inner,
+            file,
             ours,
             name,
             stop: Stop::new(Instant::now()),
-            statement_timeout,
-            lock_timeout,
+            statement_timeout: settings.statement_timeout,
+            lock_timeout: settings.lock_timeout,
         }
+    }
+
+    pub(crate) fn is_of(&self, file: Option<Identity>) -> bool {
+        self.file.is_some() && self.file == file
     }
 
     fn fault(&self, error: &rusqlite::Error) -> Fault {
@@ -75,7 +85,11 @@ impl Connection {
     }
 
     pub(crate) fn begin(&self, readonly: bool) -> Result<(), Fault> {
-        self.patiently(if readonly { "BEGIN DEFERRED" } else { "BEGIN IMMEDIATE" })
+        self.patiently(if readonly {
+            "BEGIN DEFERRED"
+        } else {
+            "BEGIN IMMEDIATE"
+        })
     }
 
     pub(crate) fn commit(&self) -> Result<(), Fault> {
@@ -174,7 +188,9 @@ impl Connection {
             let cell = bind(value).map_err(|reason| {
                 NodeError::new("TYPE_ERROR", format!("parameter {}: {reason}", index + 1))
             })?;
-            statement.raw_bind_parameter(index + 1, cell).map_err(fault)?;
+            statement
+                .raw_bind_parameter(index + 1, cell)
+                .map_err(fault)?;
         }
         let mut rows = statement.raw_query();
         let mut read = Vec::new();
@@ -187,17 +203,21 @@ impl Connection {
 }
 
 fn columns(statement: &CachedStatement<'_>) -> Result<Vec<(String, Shown)>, NodeError> {
-    check_columns(statement.column_names().into_iter())?;
-    let column = |column: rusqlite::Column<'_>| (column.name().to_owned(), shown(column.decl_type()));
+    check_columns(statement.column_names())?;
+    let column =
+        |column: rusqlite::Column<'_>| (column.name().to_owned(), shown(column.decl_type()));
     Ok(statement.columns().map(column).collect())
 }
 
-fn read_row(row: &Row<'_>, columns: &[(String, Shown)], budget: &Budget) -> Result<Value, NodeError> {
+fn read_row(
+    row: &Row<'_>,
+    columns: &[(String, Shown)],
+    budget: &Budget,
+) -> Result<Value, NodeError> {
     let mut fields = Map::with_capacity(columns.len());
     for (index, (name, shown)) in columns.iter().enumerate() {
-        let unreadable = |reason: String| {
-            NodeError::new("TYPE_ERROR", format!("column `{name}`: {reason}"))
-        };
+        let unreadable =
+            |reason: String| NodeError::new("TYPE_ERROR", format!("column `{name}`: {reason}"));
         let cell = row
             .get_ref(index)
             .map_err(|error| unreadable(error.to_string()))?;

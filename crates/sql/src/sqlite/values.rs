@@ -62,7 +62,8 @@ pub(crate) fn read(cell: ValueRef<'_>, shown: Shown) -> Result<Value, String> {
                 .map_err(|_| "its text is no UTF-8; write CAST(… AS BLOB)".to_owned())?;
             match shown {
                 Shown::Json => serde_json::from_str(text).map_err(|_| {
-                    "it is declared JSON, but its text cannot be read as such; write … || ''".to_owned()
+                    "it is declared JSON, but its text cannot be read as such; write … || ''"
+                        .to_owned()
                 })?,
                 _ => Value::String(text.to_owned()),
             }

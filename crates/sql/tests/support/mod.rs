@@ -1,7 +1,12 @@
 //! A database of its own for each test, the same test on both kinds, and a script made of data.
 
 // Every test target uses its own part of this.
-#![allow(dead_code, unused_macros, clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(
+    dead_code,
+    unused_macros,
+    clippy::unwrap_used,
+    clippy::disallowed_methods
+)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -107,7 +112,8 @@ impl Bed {
     /// The first column of the first row.
     pub(crate) async fn scalar(&self, sql: &str) -> Value {
         let connections = self.again(|_| {});
-        let config = json!({"readonly": true, "statements": [{"id": "a", "sql": sql}], "output": "=a.row"});
+        let config =
+            json!({"readonly": true, "statements": [{"id": "a", "sql": sql}], "output": "=a.row"});
         let row = connections.run(work(config, "-")).await.unwrap().output;
         row.as_object().unwrap().values().next().unwrap().clone()
     }
@@ -191,9 +197,12 @@ impl Script for Data {
 
     fn params(&self, statement: usize, scope: &Scope<'_>) -> Result<Params, NodeError> {
         Ok(match &self.statement(statement)["params"] {
-            Value::Array(values) => {
-                Params::List(values.iter().map(|value| self.value(value, scope)).collect())
-            }
+            Value::Array(values) => Params::List(
+                values
+                    .iter()
+                    .map(|value| self.value(value, scope))
+                    .collect(),
+            ),
             Value::Object(values) => Params::Map(
                 values
                     .iter()
@@ -230,7 +239,10 @@ pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = T>) ->
     let started = Instant::now();
     let done = work.await;
     let took = started.elapsed();
-    assert!(took <= limit + Duration::from_millis(500), "it took {took:?}");
+    assert!(
+        took <= limit + Duration::from_millis(500),
+        "it took {took:?}"
+    );
     done
 }
 
