@@ -152,7 +152,7 @@ fn read_statements(
                 "/statements",
                 format!("`statements` is a list of 1 to {STATEMENTS_MAX} statements"),
             )
-            .hint("statements: [{id: find, sql: \"SELECT …\"}]"),
+            .hint("write statements: [{id: find, sql: …}]"),
         );
         return Vec::new();
     }
