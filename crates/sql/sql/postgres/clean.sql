@@ -1,0 +1,8 @@
+-- Before a connection goes to somebody else: nothing of the one before is left.
+ROLLBACK;
+RESET SESSION AUTHORIZATION;
+RESET ALL;
+UNLISTEN *;
+SELECT pg_advisory_unlock_all();
+DISCARD TEMP;
+DISCARD SEQUENCES

@@ -1,0 +1,1 @@
+SELECT result FROM pawl_applied WHERE effect_key = $1

@@ -1,0 +1,1 @@
+DELETE FROM pawl_applied WHERE effect_key = ?1

@@ -1,0 +1,469 @@
+//! What a statement may be, decided from its text alone when a schema is saved.
+//!
+//! One statement, of a kind that can neither end the transaction it runs in nor leave something behind on a connection
+//! that others will use. It is the first of two lines: the databases are asked to watch the same things at run time.
+
+use crate::lexer::{Dialect, Kind, Token, Unclosed, tokens};
+
+/// The table in the user's database that remembers what was done.
+pub(crate) const APPLIED: &str = "pawl_applied";
+
+/// Why a statement is refused, and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub message: String,
+    pub hint: String,
+}
+
+impl Problem {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+/// What a statement does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Gives rows and counts nothing as affected.
+    Read,
+    /// Changes rows, and says how many.
+    Write,
+    /// Tables and the like.
+    Define,
+}
+
+const TRANSACTION: &str = "the node itself begins, commits and rolls back the one transaction of its statements; \
+                           a failed `expect` rolls back";
+const SETTINGS: &str = "settings and identity belong to the connection; set them for the role in the database \
+                        (ALTER ROLE … SET …)";
+const OUTSIDE: &str =
+    "it acts outside of the transaction, so it cannot be undone or done exactly once";
+const SESSION: &str = "it would stay with a connection that other workflows use";
+const HIDDEN: &str = "what it runs cannot be seen here, and may end the transaction; write the statements themselves";
+const FILES: &str = "statements of a workflow reach tables, not files or programs";
+
+/// First words that are refused, each with its reason.
+const REFUSED: &[(&str, &str)] = &[
+    ("BEGIN", TRANSACTION),
+    ("START", TRANSACTION),
+    ("COMMIT", TRANSACTION),
+    ("END", TRANSACTION),
+    ("ROLLBACK", TRANSACTION),
+    ("ABORT", TRANSACTION),
+    ("SAVEPOINT", TRANSACTION),
+    ("RELEASE", TRANSACTION),
+    ("PREPARE", TRANSACTION),
+    ("EXECUTE", HIDDEN),
+    ("DEALLOCATE", SESSION),
+    ("SET", SETTINGS),
+    ("RESET", SETTINGS),
+    ("SHOW", SETTINGS),
+    ("DISCARD", SETTINGS),
+    (
+        "PRAGMA",
+        "settings of the file and its connections are not for workflows",
+    ),
+    ("LISTEN", SESSION),
+    ("UNLISTEN", SESSION),
+    ("DECLARE", SESSION),
+    ("FETCH", SESSION),
+    ("MOVE", SESSION),
+    ("CLOSE", SESSION),
+    (
+        "NOTIFY",
+        "it takes no parameters; write SELECT pg_notify($1, $2)",
+    ),
+    ("COPY", FILES),
+    ("LOAD", FILES),
+    ("ATTACH", FILES),
+    ("DETACH", FILES),
+    ("DO", HIDDEN),
+    ("CALL", HIDDEN),
+    ("VACUUM", OUTSIDE),
+    ("CHECKPOINT", OUTSIDE),
+    ("CLUSTER", OUTSIDE),
+    ("REINDEX", OUTSIDE),
+    ("GRANT", "rights are given by people, not by workflows"),
+    ("REVOKE", "rights are given by people, not by workflows"),
+    ("REASSIGN", "rights are given by people, not by workflows"),
+    ("SECURITY", "rights are given by people, not by workflows"),
+    (
+        "EXPLAIN",
+        "plans are for people; ask for them in the database's own shell",
+    ),
+];
+
+/// Functions that do what a refused statement does, each with its reason.
+const REFUSED_FUNCTIONS: &[(&str, &str)] = &[
+    ("set_config", SETTINGS),
+    (
+        "pg_advisory_lock",
+        "it outlives the transaction; write pg_advisory_xact_lock",
+    ),
+    (
+        "pg_advisory_lock_shared",
+        "it outlives the transaction; write pg_advisory_xact_lock_shared",
+    ),
+    (
+        "pg_try_advisory_lock",
+        "it outlives the transaction; write pg_try_advisory_xact_lock",
+    ),
+    (
+        "pg_try_advisory_lock_shared",
+        "it outlives the transaction; write pg_try_advisory_xact_lock_shared",
+    ),
+    ("dblink", OUTSIDE),
+    ("dblink_exec", OUTSIDE),
+    ("dblink_connect", OUTSIDE),
+    ("dblink_connect_u", OUTSIDE),
+    ("dblink_send_query", OUTSIDE),
+    ("pg_terminate_backend", OUTSIDE),
+    ("pg_cancel_backend", OUTSIDE),
+    ("pg_reload_conf", OUTSIDE),
+    ("pg_rotate_logfile", OUTSIDE),
+    ("pg_read_file", FILES),
+    ("pg_read_binary_file", FILES),
+    ("pg_ls_dir", FILES),
+    ("pg_stat_file", FILES),
+    ("pg_file_write", FILES),
+    ("lo_import", FILES),
+    ("lo_export", FILES),
+    ("load_extension", FILES),
+    ("readfile", FILES),
+    ("writefile", FILES),
+    ("query_to_xml", HIDDEN),
+    ("query_to_xml_and_xmlschema", HIDDEN),
+    ("database_to_xml", HIDDEN),
+];
+
+const READS: &[&str] = &["SELECT", "VALUES", "TABLE"];
+const WRITES: &[&str] = &["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"];
+const DEFINES: &[&str] = &[
+    "CREATE", "ALTER", "DROP", "TRUNCATE", "LOCK", "ANALYZE", "REFRESH", "COMMENT",
+];
+/// What may be made, changed and removed. Code and rights belong into the database's own migrations.
+const DEFINABLE: &[&str] = &["TABLE", "INDEX", "VIEW", "SEQUENCE", "TYPE", "SCHEMA"];
+/// Words between CREATE and what is created.
+const QUALIFIERS: &[&str] = &[
+    "OR",
+    "REPLACE",
+    "TEMP",
+    "TEMPORARY",
+    "UNIQUE",
+    "UNLOGGED",
+    "RECURSIVE",
+    "MATERIALIZED",
+    "GLOBAL",
+    "LOCAL",
+];
+
+/// The tokens of the one statement, without what ends it.
+pub(crate) fn one_statement(text: &str, dialect: Dialect) -> Result<Vec<Token<'_>>, Problem> {
+    if text.contains('\0') {
+        return Err(Problem::new(
+            "there is a NUL character in the statement",
+            "remove it; databases stop reading there",
+        ));
+    }
+    let mut found = tokens(text, dialect).map_err(|Unclosed(what)| {
+        Problem::new(
+            format!("{what} in the statement never ends"),
+            "close it; a quote inside a string is written twice",
+        )
+    })?;
+    while found.last().is_some_and(|token| token.kind == Kind::End) {
+        found.pop();
+    }
+    if found.is_empty() {
+        return Err(Problem::new(
+            "the statement is empty",
+            "write the SQL of one statement",
+        ));
+    }
+    if found.iter().any(|token| token.kind == Kind::End) {
+        return Err(Problem::new(
+            "there is more than one statement in the text",
+            "make each statement an entry of `statements`; they run in one transaction anyway",
+        ));
+    }
+    Ok(found)
+}
+
+/// What the statement does, if that is allowed.
+pub(crate) fn verb(tokens: &[Token<'_>], dialect: Dialect) -> Result<Verb, Problem> {
+    refuse_names(tokens, dialect)?;
+    let first = tokens.iter().position(|token| token.kind != Kind::Open);
+    let Some(first) = first.map(|index| &tokens[index..]) else {
+        return Err(unknown("("));
+    };
+    let word = first[0];
+    let is_one_of = |words: &[&str]| words.iter().any(|known| word.is(known));
+    if word.is("WITH") {
+        return with_verb(first);
+    }
+    if is_one_of(READS) {
+        return Ok(Verb::Read);
+    }
+    if is_one_of(WRITES) {
+        return Ok(Verb::Write);
+    }
+    if is_one_of(DEFINES) {
+        return definition(first);
+    }
+    match REFUSED.iter().find(|(known, _)| word.is(known)) {
+        Some((known, reason)) => Err(Problem::new(
+            format!("{known} is refused in a statement"),
+            *reason,
+        )),
+        None => Err(unknown(word.text)),
+    }
+}
+
+fn unknown(word: &str) -> Problem {
+    Problem::new(
+        format!("a statement cannot begin with `{}`", word.escape_debug()),
+        "write SELECT, INSERT, UPDATE, DELETE, MERGE, VALUES, WITH …, LOCK TABLE, TRUNCATE, or CREATE, ALTER and DROP \
+         of tables, indexes, views, sequences and types",
+    )
+}
+
+/// The word after the list of WITH: the first known one outside of brackets that does not name a part of the list.
+fn with_verb(tokens: &[Token<'_>]) -> Result<Verb, Problem> {
+    let mut depth = 0_i32;
+    for (before, token) in tokens.iter().zip(&tokens[1..]) {
+        match token.kind {
+            Kind::Open => depth += 1,
+            Kind::Close => depth -= 1,
+            Kind::Word if depth == 0 => {
+                let names = before.is("WITH") || before.is("RECURSIVE") || before.text == ",";
+                if !names && WRITES.iter().any(|word| token.is(word)) {
+                    return Ok(Verb::Write);
+                }
+                if !names && READS.iter().any(|word| token.is(word)) {
+                    return Ok(Verb::Read);
+                }
+            }
+            _ => {}
+        }
+    }
+    // `WITH x AS (…) (SELECT …)`: whatever is in the last brackets, it is a query.
+    Ok(Verb::Read)
+}
+
+fn definition(tokens: &[Token<'_>]) -> Result<Verb, Problem> {
+    let word = tokens[0];
+    if ["TRUNCATE", "LOCK", "ANALYZE", "COMMENT"]
+        .iter()
+        .any(|known| word.is(known))
+    {
+        return Ok(Verb::Define);
+    }
+    let what = tokens[1..]
+        .iter()
+        .find(|token| !QUALIFIERS.iter().any(|known| token.is(known)));
+    match what {
+        Some(what) if DEFINABLE.iter().any(|known| what.is(known)) => Ok(Verb::Define),
+        what => Err(Problem::new(
+            format!(
+                "{} {} is refused in a statement",
+                word.text.to_uppercase(),
+                what.map_or(String::new(), |what| what.text.to_uppercase())
+            ),
+            "a workflow may define tables, indexes, views, sequences, types and schemas; code, roles and extensions \
+             belong into the database's own migrations",
+        )),
+    }
+}
+
+fn refuse_names(tokens: &[Token<'_>], dialect: Dialect) -> Result<(), Problem> {
+    for (index, token) in tokens.iter().enumerate() {
+        let Some(name) = token.name() else { continue };
+        let called = tokens
+            .get(index + 1)
+            .is_some_and(|next| next.kind == Kind::Open);
+        if name.eq_ignore_ascii_case(APPLIED) {
+            return Err(Problem::new(
+                format!("the statement mentions `{APPLIED}`"),
+                "that table is how Pawl knows what was done; statements leave it alone",
+            ));
+        }
+        let refused = REFUSED_FUNCTIONS.iter().find(|(known, _)| *known == name);
+        if let Some((known, reason)) = refused.filter(|_| called) {
+            return Err(Problem::new(
+                format!("the function {known} is refused in a statement"),
+                *reason,
+            ));
+        }
+        if dialect == Dialect::Postgres && is_coded_name(tokens, index) {
+            return Err(Problem::new(
+                "a name is written in codes (U&\"…\")",
+                "write the name itself, in double quotes if need be",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// `U&"\0061"`: nobody can see what it names.
+fn is_coded_name(tokens: &[Token<'_>], index: usize) -> bool {
+    let Some(start) = index.checked_sub(2) else {
+        return false;
+    };
+    let [letter, and, name] = [&tokens[start], &tokens[start + 1], &tokens[index]];
+    name.kind == Kind::QuotedName
+        && letter.is("U")
+        && and.text == "&"
+        && letter.end() == and.start
+        && and.end() == name.start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: [Dialect; 2] = [Dialect::Postgres, Dialect::Sqlite];
+
+    fn judged(text: &str, dialect: Dialect) -> Result<Verb, Problem> {
+        verb(&one_statement(text, dialect)?, dialect)
+    }
+
+    #[test]
+    fn statements_of_data_are_let_through() {
+        let cases = [
+            ("SELECT 1", Verb::Read),
+            ("  -- why\n select 'COMMIT; DROP' ;; ", Verb::Read),
+            ("(SELECT 1) UNION (SELECT 2)", Verb::Read),
+            ("VALUES (1)", Verb::Read),
+            ("INSERT INTO t VALUES (1) RETURNING a", Verb::Write),
+            ("update t set a = 1", Verb::Write),
+            ("DELETE FROM t", Verb::Write),
+            ("WITH a AS (SELECT 1) SELECT * FROM a", Verb::Read),
+            (
+                "WITH RECURSIVE a(x) AS (SELECT 1), b AS (SELECT 2) UPDATE t SET a = 1",
+                Verb::Write,
+            ),
+            (
+                "WITH update AS (DELETE FROM t RETURNING a) SELECT a FROM update",
+                Verb::Read,
+            ),
+            ("WITH a AS (SELECT 1) (SELECT * FROM a)", Verb::Read),
+            ("CREATE TABLE t (a int)", Verb::Define),
+            ("CREATE UNIQUE INDEX i ON t (a)", Verb::Define),
+            ("DROP TABLE IF EXISTS t", Verb::Define),
+            ("LOCK TABLE t IN SHARE MODE", Verb::Define),
+            ("SELECT commit, \"set\" FROM begin", Verb::Read),
+        ];
+        for (text, verb) in cases {
+            for dialect in BOTH {
+                assert_eq!(judged(text, dialect), Ok(verb), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_ends_the_transaction_or_changes_the_connection_is_refused() {
+        let words = [
+            "BEGIN",
+            "begin immediate",
+            "START TRANSACTION",
+            "COMMIT",
+            "/* x */ COMMIT",
+            "END",
+            "ROLLBACK",
+            "ABORT",
+            "SAVEPOINT a",
+            "RELEASE a",
+            "PREPARE TRANSACTION 'x'",
+            "EXECUTE a",
+            "SET ROLE admin",
+            "SET SESSION AUTHORIZATION x",
+            "set local statement_timeout = 0",
+            "RESET ALL",
+            "DISCARD ALL",
+            "LISTEN a",
+            "NOTIFY a",
+            "COPY t TO PROGRAM 'sh'",
+            "DO $$ BEGIN COMMIT; END $$",
+            "CALL p()",
+            "VACUUM",
+            "ATTACH 'x' AS y",
+            "DETACH y",
+            "PRAGMA writable_schema = 1",
+            "LOAD 'x'",
+            "GRANT ALL ON t TO x",
+            "CREATE FUNCTION f() RETURNS int AS 'x' LANGUAGE c",
+            "CREATE EXTENSION dblink",
+            "CREATE ROLE x",
+            "ALTER SYSTEM SET a = 1",
+            "ALTER ROLE x SUPERUSER",
+            "CREATE TRIGGER x",
+            "DROP DATABASE x",
+            "CREATE VIRTUAL TABLE x USING y",
+            "CREATE OR REPLACE PROCEDURE p()",
+            "EXPLAIN ANALYZE SELECT 1",
+            "DECLARE c CURSOR FOR SELECT 1",
+            "FETCH c",
+            "xyzzy",
+            "1",
+            "( ( (",
+        ];
+        for text in words {
+            for dialect in BOTH {
+                assert!(judged(text, dialect).is_err(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_and_why() {
+        let problem = judged("COMMIT", Dialect::Postgres).unwrap_err();
+        assert_eq!(problem.message, "COMMIT is refused in a statement");
+        assert!(problem.hint.contains("the node itself"), "{}", problem.hint);
+    }
+
+    #[test]
+    fn only_one_statement() {
+        for text in ["SELECT 1; SELECT 2", "SELECT 1; COMMIT", "; SELECT 1"] {
+            for dialect in BOTH {
+                let problem = judged(text, dialect).unwrap_err();
+                assert!(problem.message.contains("more than one"), "{text}");
+            }
+        }
+        // What looks like one statement to one dialect may be two to the other.
+        let text = r"SELECT 'a\'; SELECT 'b'";
+        assert!(judged(text, Dialect::Postgres).is_err());
+        let text = r"SELECT E'a\'; COMMIT; --'";
+        assert!(judged(text, Dialect::Postgres).is_ok());
+        assert!(judged(text, Dialect::Sqlite).is_err());
+        assert!(judged("SELECT 1\0; COMMIT", Dialect::Sqlite).is_err());
+        for text in ["", "  ", "-- x", ";"] {
+            assert!(judged(text, Dialect::Sqlite).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn our_table_and_dangerous_functions_are_refused_however_they_are_spelled() {
+        let texts = [
+            "DELETE FROM pawl_applied",
+            "DELETE FROM public.\"pawl_applied\"",
+            "DELETE FROM PAWL_APPLIED",
+            "SELECT set_config('role', 'x', true)",
+            "SELECT pg_catalog.\"set_config\" ('role', 'x', true)",
+            "SELECT pg_read_file('/etc/passwd')",
+            "SELECT pg_advisory_lock(1)",
+            "SELECT load_extension('x')",
+        ];
+        for text in texts {
+            for dialect in BOTH {
+                assert!(judged(text, dialect).is_err(), "{text}");
+            }
+        }
+        assert!(judged("DELETE FROM U&\"p\\0061wl\"", Dialect::Postgres).is_err());
+        assert!(judged("DELETE FROM [pawl_applied]", Dialect::Sqlite).is_err());
+        assert!(judged("DELETE FROM `pawl_applied`", Dialect::Sqlite).is_err());
+        assert!(judged("SELECT 'pawl_applied', dblink FROM t", Dialect::Postgres).is_ok());
+    }
+}

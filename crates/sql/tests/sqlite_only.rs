@@ -1,0 +1,216 @@
+//! What only SQLite does: its types, files, and other programs on the same file.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+mod support;
+
+use std::time::Duration;
+
+use pawl_sql::Settings;
+use serde_json::{Value, json};
+use support::{Bed, DB, connections, within, work};
+
+fn one(sql: &str, params: Value) -> Value {
+    json!({"statements": [{"id": "a", "sql": sql, "params": params}], "output": "=a.row"})
+}
+
+#[tokio::test]
+async fn types_come_and_go_without_loss() {
+    let bed = Bed::sqlite().await;
+    bed.raw("CREATE TABLE t (i INTEGER, r REAL, s TEXT, b BLOB, flag BOOLEAN, doc JSON, at DATETIME, big NUMERIC)");
+    let sql = "INSERT INTO t VALUES (:i, :r, :s, :b, :flag, :doc, :at, :i) RETURNING *";
+    let params = json!({"i": i64::MIN, "r": 0.1, "s": "a\u{0}b", "b": {"base64": "AP8="}, "flag": true,
+                        "doc": {"a": [1, null]}, "at": "2026-01-31T12:00:00Z"});
+    let expected = json!({"i": i64::MIN, "r": 0.1, "s": "a\u{0}b", "b": "AP8=", "flag": true, "doc": {"a": [1, null]},
+                          "at": "2026-01-31T12:00:00Z", "big": i64::MIN});
+    // The same from RETURNING and from SELECT.
+    assert_eq!(bed.done(one(sql, params), "x:1").await, expected);
+    assert_eq!(
+        bed.done(one("SELECT * FROM t", json!([])), "x:2").await,
+        expected
+    );
+    // What is computed has no declaration.
+    let computed = one(
+        "SELECT flag + 0 AS flag, doc || '' AS doc, 9e999 AS far, x'68' AS b, NULL AS n FROM t",
+        json!([]),
+    );
+    let expected =
+        json!({"flag": 1, "doc": "{\"a\":[1,null]}", "far": "Infinity", "b": "aA==", "n": null});
+    assert_eq!(bed.done(computed, "x:3").await, expected);
+    bed.raw("UPDATE t SET doc = '{', s = CAST(x'ff' AS TEXT)");
+    for column in ["doc", "s"] {
+        let error = bed
+            .error(one(&format!("SELECT {column} FROM t"), json!([])), "x:4")
+            .await;
+        assert_eq!(error.code, "TYPE_ERROR");
+        assert!(
+            error.message.contains(&format!("column `{column}`")),
+            "{}",
+            error.message
+        );
+    }
+    let error = bed
+        .error(one("SELECT ?1 AS a", json!([u64::MAX])), "x:5")
+        .await;
+    assert!(error.message.contains("parameter 1"), "{}", error.message);
+    bed.raw("CREATE TABLE strict (i INTEGER) STRICT");
+    let error = bed
+        .error(
+            one("INSERT INTO strict VALUES (?1)", json!(["secret"])),
+            "x:6",
+        )
+        .await;
+    assert_eq!(error.code, "TYPE_ERROR");
+    assert!(!error.message.contains("secret"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn another_program_that_writes_is_waited_for_and_then_named() {
+    let bed = Bed::sqlite().await;
+    bed.raw("CREATE TABLE t (i INTEGER)");
+    let other = bed.file();
+    other
+        .execute_batch("BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")
+        .unwrap();
+    let impatient = bed.again(|settings| settings.lock_timeout = Duration::from_millis(300));
+    let run = impatient.run(work(one("INSERT INTO t VALUES (2)", json!([])), "x:1"));
+    let error = within(Duration::from_millis(300), run).await.unwrap_err();
+    assert_eq!(
+        (error.code.as_ref(), error.retryable),
+        ("LOCK_TIMEOUT", true)
+    );
+    let mut short = work(one("INSERT INTO t VALUES (2)", json!([])), "x:1");
+    short.time_limit = Duration::from_millis(200);
+    let error = within(Duration::from_millis(200), bed.connections.run(short))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code, "NODE_TIMEOUT");
+    // Reading is not in its way.
+    assert_eq!(bed.scalar("SELECT count(*) FROM t").await, 0);
+    let (connections, config) = (
+        bed.connections.clone(),
+        one("INSERT INTO t VALUES (2)", json!([])),
+    );
+    let waiting = tokio::spawn(async move { connections.run(work(config, "x:1")).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!waiting.is_finished());
+    other.execute_batch("COMMIT").unwrap();
+    waiting.await.unwrap().unwrap();
+    assert_eq!(bed.scalar("SELECT count(*) FROM t").await, 2);
+}
+
+#[tokio::test]
+async fn a_constraint_that_is_checked_at_the_end_fails_the_commit_and_nothing_is_left() {
+    let bed = Bed::sqlite().await;
+    bed.raw(
+        "CREATE TABLE p (id INTEGER PRIMARY KEY);
+         CREATE TABLE c (id INTEGER REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED)",
+    );
+    let error = bed
+        .error(one("INSERT INTO c VALUES (7)", json!([])), "x:1")
+        .await;
+    assert_eq!(error.code, "FOREIGN_KEY_VIOLATION", "{error:?}");
+    assert_eq!(
+        (
+            bed.scalar("SELECT count(*) FROM c").await,
+            bed.remembered().await
+        ),
+        (json!(0), 0)
+    );
+    bed.raw("INSERT INTO p VALUES (7)");
+    bed.done(one("INSERT INTO c VALUES (7)", json!([])), "x:1")
+        .await;
+}
+
+#[tokio::test]
+async fn a_statement_that_ends_the_transaction_by_a_clause_of_its_own_is_an_error() {
+    let bed = Bed::sqlite().await;
+    bed.raw("CREATE TABLE t (i INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)");
+    let config = json!({"statements": [
+        {"id": "a", "sql": "INSERT INTO t VALUES (2)"},
+        {"id": "b", "sql": "INSERT OR ROLLBACK INTO t VALUES (1)"},
+        {"id": "c", "sql": "INSERT INTO t VALUES (3)"},
+    ]});
+    assert_eq!(bed.error(config, "x:1").await.code, "UNIQUE_VIOLATION");
+    assert_eq!(
+        (
+            bed.scalar("SELECT count(*) FROM t").await,
+            bed.remembered().await
+        ),
+        (json!(1), 0)
+    );
+    // A trigger of the database can do it too.
+    bed.raw(
+        "CREATE TRIGGER no BEFORE DELETE ON t BEGIN SELECT RAISE(ROLLBACK, 'never delete'); END",
+    );
+    let error = bed.error(one("DELETE FROM t", json!([])), "x:2").await;
+    assert!(error.message.contains("never delete"), "{error:?}");
+    bed.done(one("INSERT INTO t VALUES (4)", json!([])), "x:3")
+        .await;
+}
+
+#[tokio::test]
+async fn files_that_are_none_say_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.db");
+    let reading = || work(one("SELECT 1 AS one", json!([])), "x:1");
+    let database = connections(Settings::new(format!("sqlite:{}", missing.display())));
+    let error = database.run(reading()).await.unwrap_err();
+    assert_eq!(
+        (error.code.as_ref(), error.retryable),
+        ("CONNECTION_FAILED", true)
+    );
+    assert!(
+        error.message.contains("`pawl connection prepare db`"),
+        "{}",
+        error.message
+    );
+    assert!(!missing.exists());
+    database.prepare(DB).await.unwrap();
+    assert_eq!(
+        database.run(reading()).await.unwrap().output,
+        json!({"one": 1})
+    );
+    let text = folder.path().join("text.db");
+    std::fs::write(
+        &text,
+        "this is no database, but it is long enough to look at".repeat(50),
+    )
+    .unwrap();
+    let database = connections(Settings::new(format!("sqlite:{}", text.display())));
+    let error = database.run(reading()).await.unwrap_err();
+    assert_eq!(
+        (error.code.as_ref(), error.retryable),
+        ("CONNECTION_FAILED", false),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn large_values_are_refused_while_they_grow() {
+    let bed = Bed::sqlite().await;
+    let run = bed.error(
+        one("SELECT length(randomblob(500000000)) AS n", json!([])),
+        "x:1",
+    );
+    let error = within(Duration::from_secs(1), run).await;
+    assert_eq!(error.code, "LIMIT_EXCEEDED", "{error:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_was_replaced_is_opened_anew() {
+    let bed = Bed::sqlite().await;
+    bed.raw("CREATE TABLE t (i INTEGER)");
+    let insert = || one("INSERT INTO t VALUES (1)", json!([]));
+    bed.done(insert(), "x:1").await;
+    let path = bed.url.strip_prefix("sqlite:").unwrap();
+    for ending in ["", "-wal", "-shm"] {
+        // What is not there need not be removed.
+        let _ = std::fs::remove_file(format!("{path}{ending}"));
+    }
+    assert_eq!(bed.error(insert(), "x:2").await.code, "CONNECTION_FAILED");
+    bed.connections.prepare(DB).await.unwrap();
+    bed.raw("CREATE TABLE t (i INTEGER)");
+    bed.done(insert(), "x:2").await;
+    assert_eq!(bed.scalar("SELECT count(*) FROM t").await, 1);
+}
