@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::Diagnostic;
-use crate::schema::graph::LateTexts;
+use crate::schema::graph::{LateTexts, RenderError};
 use crate::time::Timestamp;
 
 #[async_trait]
@@ -64,6 +64,8 @@ pub struct NodeCall<'a> {
     pub context: &'a Map<String, Value>,
     /// The node whose output is the step before's; `None` at the start.
     pub previous: Option<&'a str>,
+    /// Ids of nodes by their names.
+    pub names: &'a BTreeMap<String, String>,
     /// The texts that the schema leaves to the node.
     pub late: LateTexts,
 }
@@ -191,6 +193,18 @@ impl NodeError {
 
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or(Value::Null)
+    }
+}
+
+impl From<RenderError> for NodeError {
+    fn from(failure: RenderError) -> Self {
+        let RenderError { pointer, error } = failure;
+        Self::new(error.code.as_str(), error.message).details(json!({
+            "field": pointer,
+            "start": error.span.start,
+            "end": error.span.end,
+            "hint": error.hint,
+        }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod server;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use pawl_kernel::schema::graph::LateTexts;
 use pawl_kernel::time::Timestamp;
 use serde_json::{Map, Value};
 
+static NAMES: BTreeMap<String, String> = BTreeMap::new();
 static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 /// 2025-01-01T00:00:00Z; the position was entered ten seconds before the try.
@@ -31,6 +33,7 @@ pub(crate) fn call(config: Value) -> NodeCall<'static> {
         limits: PayloadLimits::default(),
         context: &NOTHING,
         previous: None,
+        names: &NAMES,
         late: LateTexts::default(),
     }
 }

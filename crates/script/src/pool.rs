@@ -107,6 +107,11 @@ impl Pool {
         })
     }
 
+    /// How long a run may take unless it says otherwise.
+    pub fn time_limit(&self) -> Duration {
+        self.limits.time
+    }
+
     /// Runs the source as the body of an async function. Dropping the future kills the child that works on it.
     pub async fn run(&self, job: Job) -> Result<Answer, ScriptError> {
         self.exchange(wire::RUN, &job).await

@@ -1,5 +1,6 @@
 //! One attempt: an action becomes work, and whatever goes wrong becomes a failure that can be shown.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
@@ -134,6 +135,7 @@ async fn call_node(
         limits: parts.options.payload,
         context: &nothing,
         previous: None,
+        names: &BTreeMap::new(),
         late: LateTexts::default(),
     };
     let ran = handler.run(call).await;

@@ -113,6 +113,7 @@ impl Pass {
             limits: parts.options.payload,
             context: self.context.roots(),
             previous: self.position.prev_node_id.as_deref(),
+            names: self.graph.names(),
             late,
         };
         let work = AssertUnwindSafe(handler.run(call)).catch_unwind();
@@ -164,17 +165,7 @@ impl Pass {
         let late = node.late(&scope);
         self.context.roots_mut().shift_remove("secrets");
         let rendered = rendered.map(|config| (config, late));
-        rendered.map_err(|failure| {
-            let mut error =
-                NodeError::new(failure.error.code.as_str(), failure.error.message.clone());
-            error.details = serde_json::json!({
-                "field": failure.pointer,
-                "start": failure.error.span.start,
-                "end": failure.error.span.end,
-                "hint": failure.error.hint,
-            });
-            error
-        })
+        rendered.map_err(NodeError::from)
     }
 
     /// Stopped by a person: what the node did until now is recorded as cancelled, and the commit applies the stop.

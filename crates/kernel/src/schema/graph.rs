@@ -6,7 +6,7 @@
 pub(super) mod config;
 mod late;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +30,7 @@ pub struct Graph {
     definition: Definition,
     nodes: Vec<Node>,
     by_id: HashMap<Arc<str>, usize>,
+    names: BTreeMap<String, String>,
     start: usize,
     admission: AdmissionTexts,
 }
@@ -105,6 +106,7 @@ impl Graph {
         let start = only_start(&nodes, &mut findings);
         match start {
             Some(start) if findings.errors() == 0 => Ok(Self {
+                names: names_of(&definition),
                 definition,
                 nodes,
                 by_id,
@@ -113,6 +115,11 @@ impl Graph {
             }),
             _ => Err(findings.into_diagnostics()),
         }
+    }
+
+    /// Ids of nodes by the names that people gave them; the first of two that are called the same.
+    pub fn names(&self) -> &BTreeMap<String, String> {
+        &self.names
     }
 
     pub fn definition(&self) -> &Definition {
@@ -226,6 +233,11 @@ impl Node {
         let exit = self.exits.iter().find(|(name, _)| **name == *handle);
         exit.map(|(_, target)| *target)
     }
+}
+
+fn names_of(definition: &Definition) -> BTreeMap<String, String> {
+    let named = |node: &NodeDefinition| Some((node.name.clone()?, node.id.clone()));
+    definition.nodes.iter().rev().filter_map(named).collect()
 }
 
 fn has_late(config: &Compiled) -> bool {

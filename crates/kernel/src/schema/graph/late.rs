@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::config::{Compiled, RenderError};
 use crate::expr::{Limits, Meter, Reference, Scope, Segment};
+use crate::node::NodeError;
 
 /// The part of the context that the late texts of a node can read: a root, or one member of it.
 #[derive(Debug, Default)]
@@ -101,6 +102,16 @@ impl LateTexts {
             path.fold(error, |error, token| error.below(token))
         };
         Some(rendered.map_err(above))
+    }
+
+    /// As [`render`](Self::render), with a failure as the node's own.
+    pub fn value(
+        &self,
+        path: &[&str],
+        locals: &Map<String, Value>,
+    ) -> Option<Result<Value, NodeError>> {
+        let rendered = self.render(path, locals)?;
+        Some(rendered.map_err(NodeError::from))
     }
 
     fn find(&self, path: &[&str]) -> Option<&Compiled> {

@@ -1,0 +1,185 @@
+//! `code`: JavaScript that shapes data.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pawl_kernel::node::FieldKind::Text;
+use pawl_kernel::node::FieldMode::Raw;
+use pawl_kernel::node::{self, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
+use serde_json::{Map, Value, json};
+
+use crate::{Answer, Document, Job, LogLevel, LogLine, Pool, ROOTS, ScriptError};
+
+/// What a failed run wrote last, shown with its error.
+const LOGS_SHOWN: usize = 20;
+
+static SPEC: NodeSpec = NodeSpec {
+    node_type: "code",
+    title: "Code",
+    category: "data",
+    doc: "Runs JavaScript in a process of its own that can be killed: no host, no network, no files, limits on time, \
+          memory and output. The source is the body of a function, never interpolated: it returns `{json: …}`, a list \
+          of such items, or a plain value, and may `await`.\n\nIt sees the names of n8n, `$json` and \
+          `$input.item.json` (the output of the step before), `$('id or name').item.json`, `$('Webhook').item.json` \
+          (the payload, with headers, query and params), `$execution.id`, `$now`, and Pawl's own `webhook`, `input`, \
+          `steps`, `variables`, `env`, `user` and `execution`. Never secrets. `console.log` goes to the execution's log. \
+          Repeated after a crash it does the same: the time is that of the entry, `Math.random` is seeded.",
+    pure: false,
+    handles: &["success", "error"],
+    fields: &[FieldSpec {
+        name: "source",
+        kind: Text,
+        mode: Raw,
+        required: true,
+        default: None,
+        doc: "The body of the function.",
+    }],
+    output: "What the code returns.",
+    example: "source: |\n  const items = input.items ?? [];\n  return { json: { count: items.length, total: items.reduce((sum, item) => sum + item.price, 0) } };",
+};
+
+pub struct CodeNode {
+    pool: Arc<Pool>,
+}
+
+impl CodeNode {
+    pub fn new(pool: Arc<Pool>) -> Self {
+        Self { pool }
+    }
+}
+
+#[async_trait]
+impl NodeHandler for CodeNode {
+    fn spec(&self) -> &'static NodeSpec {
+        &SPEC
+    }
+
+    async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError> {
+        let source = call.config["source"].as_str().unwrap_or_default();
+        let job = Job {
+            source: source.into(),
+            data: Arc::new(document(&call, source)),
+            entered_at_ms: call.entered_at.as_micros() / 1_000,
+            seed: seed(&call),
+            time: Some(
+                self.pool
+                    .time_limit()
+                    .min(call.timeout.saturating_sub(MARGIN)),
+            ),
+        };
+        match self.pool.run(job).await {
+            Ok(Answer { value, logs }) => Ok(Outcome::Done {
+                handle: "success".into(),
+                output: value,
+                changes: Map::new(),
+                logs: logs.into_iter().map(line).collect(),
+            }),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// So that the code's own limit speaks before the node's.
+const MARGIN: Duration = Duration::from_millis(400);
+
+/// The same for every try of this visit.
+fn seed(call: &NodeCall<'_>) -> u64 {
+    let text = format!("{}:{}", call.execution_id, call.seq);
+    // FNV-1a: any spread will do.
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+/// The part of the context that the source can ask for: contexts are large, and what code touches is small.
+fn document(call: &NodeCall<'_>, source: &str) -> Document {
+    let previous = call
+        .previous
+        .filter(|_| source.contains("$json") || source.contains("$input"));
+    let mut context = Map::new();
+    for root in ROOTS.iter().filter(|root| **root != "steps") {
+        let wanted = source.contains(root) || matches!(*root, "webhook" | "input" | "execution");
+        if let Some(value) = call.context.get(*root).filter(|_| wanted) {
+            context.insert((*root).to_owned(), value.clone());
+        }
+    }
+    if let Some(Value::Object(steps)) = call.context.get("steps") {
+        let all = source.contains("steps") || has_computed_names(source);
+        let named = |id: &str| {
+            let by_name = call
+                .names
+                .iter()
+                .any(|(name, known)| known == id && source.contains(name.as_str()));
+            source.contains(id) || by_name
+        };
+        let wanted = steps
+            .iter()
+            .filter(|(id, _)| all || previous == Some(id.as_str()) || named(id));
+        let steps: Map<String, Value> = wanted
+            .map(|(id, step)| (id.clone(), step.clone()))
+            .collect();
+        context.insert("steps".into(), Value::Object(steps));
+    }
+    Document {
+        context,
+        previous: call.previous.map(str::to_owned),
+        names: call
+            .names
+            .iter()
+            .map(|(name, id)| (name.clone(), id.clone()))
+            .collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// A name that is put together does not stand in the source.
+fn has_computed_names(source: &str) -> bool {
+    let computed = |call: &str| {
+        let after = source
+            .match_indices(call)
+            .map(|(at, _)| source[at + call.len()..].trim_start());
+        after.into_iter().any(|rest| !rest.starts_with(['\'', '"']))
+    };
+    computed("$(")
+        || computed("$node[")
+        || source.contains("$node.")
+        || source.contains("eval")
+        || source.contains('\\')
+}
+
+fn line(line: LogLine) -> node::LogLine {
+    let level = match line.level {
+        LogLevel::Debug => node::LogLevel::Debug,
+        LogLevel::Info => node::LogLevel::Info,
+        LogLevel::Warn => node::LogLevel::Warn,
+        LogLevel::Error => node::LogLevel::Error,
+    };
+    node::LogLine {
+        level,
+        message: line.message,
+    }
+}
+
+fn failed(error: ScriptError) -> NodeError {
+    let logs: Vec<Value> = error
+        .logs
+        .iter()
+        .rev()
+        .take(LOGS_SHOWN)
+        .rev()
+        .map(|line| json!({"level": line.level, "message": line.message}))
+        .collect();
+    let details = json!({
+        "name": error.name, "line": error.line, "column": error.column, "stack": error.stack, "logs": logs,
+    });
+    let place = match (error.line, error.column) {
+        (Some(line), Some(column)) => format!(" (line {line}, column {column})"),
+        _ => String::new(),
+    };
+    let failed =
+        NodeError::new(error.code.name(), format!("{}{place}", error.message)).details(details);
+    match error.code.retryable() {
+        true => failed.retryable(),
+        false => failed,
+    }
+}
