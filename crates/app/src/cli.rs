@@ -5,6 +5,7 @@
 
 mod client;
 mod cluster;
+mod connections;
 mod dev;
 mod dlq;
 mod doctor;
@@ -102,6 +103,9 @@ enum Command {
     /// Quotas: how many executions may be under way at once.
     #[command(subcommand, visible_alias = "quotas")]
     Quota(quotas::QuotaCommand),
+    /// Databases and brokers of the configuration.
+    #[command(subcommand, visible_alias = "connections")]
+    Connection(connections::ConnectionCommand),
     /// Who runs the executions, and what they are doing.
     Workers(workers::WorkersArgs),
     /// What node types there are, and how one is configured.
@@ -194,6 +198,7 @@ async fn dispatch(command: Command, common: &Common) -> Done {
         Command::Dlq(command) => dlq::letter(command, common).await,
         Command::Key(command) => keys::key(command, common).await,
         Command::Quota(command) => quotas::quota(command, common).await,
+        Command::Connection(command) => connections::connection(command, common).await,
         Command::Workers(args) => workers::workers(args, common).await,
         Command::NodeTypes(args) => node_types::node_types(args, common).await,
         Command::Completions { shell } => completions(shell),

@@ -30,6 +30,7 @@ pub struct Config {
     pub quotas: QuotasSection,
     pub retention: RetentionSection,
     pub connections: BTreeMap<String, ConnectionSection>,
+    pub code: CodeSection,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -295,6 +296,60 @@ impl QuotaSetting {
 #[serde(deny_unknown_fields)]
 pub struct ConnectionSection {
     pub url: String,
+    /// Of a database: connections at once.
+    pub pool_size: Option<usize>,
+    pub statement_timeout: Option<DurationText>,
+    pub lock_timeout: Option<DurationText>,
+    /// Rows, and bytes, that one transaction may give back.
+    pub max_rows: Option<usize>,
+    pub max_bytes: Option<usize>,
+    /// PostgreSQL: where tables without a schema in their name are looked for.
+    pub schema: Option<String>,
+    /// PostgreSQL: a file with the authorities to trust.
+    pub root_certificates: Option<PathBuf>,
+}
+
+impl ConnectionSection {
+    pub fn database(&self) -> pawl_sql::Settings {
+        let usual = pawl_sql::Settings::new(&self.url);
+        let time = |text: Option<DurationText>, usual| text.map_or(usual, |text| text.0);
+        pawl_sql::Settings {
+            pool_size: self.pool_size.unwrap_or(usual.pool_size),
+            statement_timeout: time(self.statement_timeout, usual.statement_timeout),
+            lock_timeout: time(self.lock_timeout, usual.lock_timeout),
+            max_rows: self.max_rows.unwrap_or(usual.max_rows),
+            max_bytes: self.max_bytes.unwrap_or(usual.max_bytes),
+            schema: self.schema.clone(),
+            root_certificates: self.root_certificates.clone(),
+            ..usual
+        }
+    }
+}
+
+/// Limits of the node `code`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CodeSection {
+    /// Processes that run code at once.
+    pub children: Option<usize>,
+    pub time: Option<DurationText>,
+    /// Bytes of its heap.
+    pub memory: Option<usize>,
+    /// Runs after which a process is replaced; 1 gives each run a process of its own.
+    pub runs_per_child: Option<u32>,
+}
+
+impl CodeSection {
+    pub fn apply(&self, options: &mut pawl_script::Options) {
+        options.children = self.children.unwrap_or(options.children).max(1);
+        options.runs_per_child = self.runs_per_child.unwrap_or(options.runs_per_child).max(1);
+        if let Some(time) = self.time {
+            options.limits.time = time.0;
+        }
+        if let Some(memory) = self.memory {
+            options.limits.memory_bytes = memory;
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

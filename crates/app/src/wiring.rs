@@ -4,6 +4,7 @@ mod brokers;
 mod cluster;
 mod mail;
 mod observe;
+mod programs;
 mod services;
 
 use std::path::Path;
@@ -23,6 +24,8 @@ use tokio_util::sync::CancellationToken;
 use brokers::ConfiguredBrokers;
 pub use cluster::{Cluster, Membership};
 pub(crate) use mail::start_of_letter;
+pub use programs::SCRIPT_CHILD;
+pub(crate) use programs::databases;
 pub use services::Broken;
 pub(crate) use services::Services;
 
@@ -168,7 +171,9 @@ fn registry_beside(
     }
     let brokers = Arc::new(ConfiguredBrokers::new(config, own_broker)?);
     let environment = Environment::new(policy, HttpLimits::default()).with_brokers(brokers);
-    Ok(pawl_nodes::registry(&environment))
+    let mut handlers = pawl_nodes::handlers(&environment);
+    handlers.extend(programs::handlers(config)?);
+    Ok(Registry::new(handlers))
 }
 
 /// A name a person can find: host and process.
