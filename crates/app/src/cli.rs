@@ -17,6 +17,7 @@ mod keys;
 mod lifetime;
 mod local;
 mod node_types;
+mod packs;
 mod quotas;
 mod run;
 mod schedule;
@@ -106,6 +107,9 @@ enum Command {
     /// Databases and brokers of the configuration.
     #[command(subcommand, visible_alias = "connections")]
     Connection(connections::ConnectionCommand),
+    /// Workflows that ship with Pawl, with their tables.
+    #[command(subcommand, visible_alias = "packs")]
+    Pack(packs::PackCommand),
     /// Who runs the executions, and what they are doing.
     Workers(workers::WorkersArgs),
     /// What node types there are, and how one is configured.
@@ -199,6 +203,7 @@ async fn dispatch(command: Command, common: &Common) -> Done {
         Command::Key(command) => keys::key(command, common).await,
         Command::Quota(command) => quotas::quota(command, common).await,
         Command::Connection(command) => connections::connection(command, common).await,
+        Command::Pack(command) => packs::pack(command, common).await,
         Command::Workers(args) => workers::workers(args, common).await,
         Command::NodeTypes(args) => node_types::node_types(args, common).await,
         Command::Completions { shell } => completions(shell),

@@ -91,24 +91,7 @@ async fn list(client: &Client, wanted: Option<&str>, json: bool) -> Done {
 
 async fn save(client: &Client, file: &std::path::Path, json: bool) -> Done {
     let text = source::schema_text(file).map_err(Failure::bad_input)?;
-    let answer = match client
-        .post(&["schemas"], Content::Schema(text.clone()))
-        .await
-    {
-        Err(Failure::Refused { status: 409, body }) => {
-            let Some(name) = body["details"]["name"].as_str() else {
-                return Err(Failure::Refused { status: 409, body });
-            };
-            client
-                .ask(
-                    Method::PUT,
-                    client.at(&["schemas", name]),
-                    Content::Schema(text),
-                )
-                .await?
-        }
-        other => other?,
-    };
+    let answer = put(client, text).await?;
     if json {
         return terminal::print_json(&answer);
     }
@@ -120,6 +103,23 @@ async fn save(client: &Client, file: &std::path::Path, json: bool) -> Done {
         field(&answer, "name"),
         field(&answer, "version")
     ))
+}
+
+/// Saves it as a new schema, or as a new version of the one with its name.
+pub(super) async fn put(client: &Client, text: String) -> Result<Value, Failure> {
+    match client
+        .post(&["schemas"], Content::Schema(text.clone()))
+        .await
+    {
+        Err(Failure::Refused { status: 409, body }) => {
+            let Some(name) = body["details"]["name"].as_str() else {
+                return Err(Failure::Refused { status: 409, body });
+            };
+            let place = client.at(&["schemas", name]);
+            client.ask(Method::PUT, place, Content::Schema(text)).await
+        }
+        other => other,
+    }
 }
 
 async fn fetch(which: &Which) -> Result<Value, Failure> {
