@@ -15,7 +15,7 @@ use crate::site::{PATIENCE, Site, eventually};
 use crate::wire::{self, Answer};
 
 /// What opens the API.
-const KEY: &str = "the-key-of-the-cluster-tests";
+pub(crate) const KEY: &str = "the-key-of-the-cluster-tests";
 
 /// Killed when it goes out of scope.
 pub(crate) struct Process {
@@ -26,7 +26,7 @@ pub(crate) struct Process {
 
 pub(crate) struct Server {
     pub(crate) process: Process,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 /// How a process reaches the services, and what else it is told.

@@ -1,0 +1,91 @@
+//! The user's database, looked at from outside.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use xtask::services::{fresh_database, psql};
+
+use crate::site::blocking;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Database {
+    Postgres(String),
+    Sqlite(PathBuf),
+}
+
+impl Database {
+    pub(crate) async fn postgres(name: &str) -> Self {
+        let short: String = name.chars().take(30).collect();
+        let made = blocking(move || fresh_database(&format!("graph_{short}"))).await;
+        Self::Postgres(made.unwrap())
+    }
+
+    /// As `[connections]` has it.
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::Postgres(url) => url.clone(),
+            Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+        }
+    }
+
+    fn file(path: &PathBuf, patience: Duration) -> rusqlite::Connection {
+        let file = rusqlite::Connection::open(path).unwrap();
+        file.busy_timeout(patience).unwrap();
+        file
+    }
+
+    pub(crate) async fn execute(&self, sql: &str) {
+        let (this, sql) = (self.clone(), sql.to_owned());
+        blocking(move || match this {
+            Self::Postgres(url) => drop(psql(&url, &sql).unwrap()),
+            Self::Sqlite(path) => Self::file(&path, Duration::from_secs(10))
+                .execute_batch(&sql)
+                .unwrap(),
+        })
+        .await;
+    }
+
+    /// The rows of a question for one column of text.
+    pub(crate) async fn column(&self, sql: &str) -> Vec<String> {
+        let (this, sql) = (self.clone(), sql.to_owned());
+        blocking(move || match this {
+            Self::Postgres(url) => {
+                let said = psql(&url, &sql).unwrap();
+                let lines = said.lines().filter(|line| !line.is_empty());
+                lines.map(str::to_owned).collect()
+            }
+            Self::Sqlite(path) => {
+                let file = Self::file(&path, Duration::from_secs(10));
+                let mut asked = file.prepare(&sql).unwrap();
+                let rows = asked.query_map([], |row| row.get(0)).unwrap();
+                rows.map(Result::unwrap).collect()
+            }
+        })
+        .await
+    }
+
+    /// For questions that count.
+    pub(crate) async fn number(&self, sql: &str) -> i64 {
+        let asked = format!("SELECT CAST(({sql}) AS text)");
+        self.column(&asked).await[0].parse().unwrap()
+    }
+
+    /// Does anybody but us have a transaction open that has written?
+    pub(crate) async fn is_in_use(&self) -> bool {
+        match self {
+            Self::Postgres(_) => {
+                let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                            AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()";
+                self.number(open).await > 0
+            }
+            Self::Sqlite(path) => {
+                let path = path.clone();
+                blocking(move || {
+                    let file = Self::file(&path, Duration::ZERO);
+                    file.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err()
+                })
+                .await
+            }
+        }
+    }
+}
