@@ -3,13 +3,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+// Its macro is for all that follow.
+#[macro_use]
+#[path = "docgraph/bed.rs"]
+mod bed;
+
 #[path = "docgraph/analyze.rs"]
 mod analyze;
 #[path = "docgraph/atoms.rs"]
 mod atoms;
-#[path = "docgraph/bed.rs"]
-#[macro_use]
-mod bed;
 #[path = "docgraph/call.rs"]
 mod call;
 #[path = "docgraph/database.rs"]

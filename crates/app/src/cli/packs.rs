@@ -196,11 +196,7 @@ impl Pack {
         forgotten.map(drop).map_err(failed)
     }
 
-    async fn save_schemas(
-        &self,
-        client: &Client,
-        connection: &str,
-    ) -> Result<Vec<Value>, Failure> {
+    async fn save_schemas(&self, client: &Client, connection: &str) -> Result<Vec<Value>, Failure> {
         let mut saved = Vec::with_capacity(self.schemas.len());
         for (_, text) in self.schemas {
             let text = on_connection(text, connection);
@@ -238,11 +234,7 @@ fn plan(statements: &[&str], dialect: Dialect) -> Result<Plan, Failure> {
 struct NothingAround;
 
 impl Script for NothingAround {
-    fn for_each(
-        &self,
-        _: usize,
-        _: &Map<String, Value>,
-    ) -> Result<Option<Vec<Value>>, NodeError> {
+    fn for_each(&self, _: usize, _: &Map<String, Value>) -> Result<Option<Vec<Value>>, NodeError> {
         Ok(None)
     }
 

@@ -27,7 +27,11 @@ async fn change(bed: &Bed, from: &str, to: &str) {
     save.args(["schema", "save", "analyze.yaml", "--url"])
         .arg(format!("http://{}", bed.address));
     let saved = save.output().await.unwrap();
-    assert!(saved.status.success(), "{}", String::from_utf8_lossy(&saved.stderr));
+    assert!(
+        saved.status.success(),
+        "{}",
+        String::from_utf8_lossy(&saved.stderr)
+    );
 }
 
 fn ask(atom: &Value, role: &str) -> Value {
@@ -39,18 +43,38 @@ async fn what_a_model_finds_is_kept_with_the_atom(bed: Bed) {
     let atom = bed.atom(&section, "the sky is green").await;
     prompt(&bed, "tech_lead", "good").await;
     prompt(&bed, "fixer", "content").await;
-    let done = bed.post("ai/analyze?wait=90s", ask(&atom, "tech_lead")).await;
+    let done = bed
+        .post("ai/analyze?wait=90s", ask(&atom, "tech_lead"))
+        .await;
     let done = done.expect(200);
-    assert_eq!((&done["success"], &done["artifacts_created"]), (&json!(true), &json!(2)));
+    assert_eq!(
+        (&done["success"], &done["artifacts_created"]),
+        (&json!(true), &json!(2))
+    );
     let asked = bed.model.last();
-    assert_eq!(asked["prompt"], "As a lead: the sky is green\n{{issues_context}}");
-    assert_eq!((&asked["format"], &asked["stream"]), (&json!("json"), &json!(false)));
+    assert_eq!(
+        asked["prompt"],
+        "As a lead: the sky is green\n{{issues_context}}"
+    );
+    assert_eq!(
+        (&asked["format"], &asked["stream"]),
+        (&json!("json"), &json!(false))
+    );
     assert_eq!(asked["options"]["temperature"], 0.2);
     let context = bed.context(&text(&atom, "id")).await;
     let found = &context["artifacts"][0];
-    assert_eq!((&found["type"], &found["status"]), (&json!("issue"), &json!("open")));
-    assert_eq!((&found["severity"], &found["source_model"]), (&json!("high"), &json!("good")));
-    let structure = bed.get(&format!("documents/{doc}/structure")).await.expect(200);
+    assert_eq!(
+        (&found["type"], &found["status"]),
+        (&json!("issue"), &json!("open"))
+    );
+    assert_eq!(
+        (&found["severity"], &found["source_model"]),
+        (&json!("high"), &json!("good"))
+    );
+    let structure = bed
+        .get(&format!("documents/{doc}/structure"))
+        .await
+        .expect(200);
     assert_eq!(structure["items"][0]["has_open_issues"], true);
     let with_prompts = "SELECT count(*) FROM created_with";
     assert_eq!(bed.database.number(with_prompts).await, 2);
@@ -115,9 +139,15 @@ async fn failures_are_named_and_kept(bed: Bed) {
     let listed = bed.get(&of_atom).await.expect(200);
     assert_eq!(listed["count"], 6);
     let newest = &listed["errors"][0];
-    assert_eq!((&newest["id"], &newest["error_code"]), (&json!(ids[5]), &json!("NETWORK_ERROR")));
+    assert_eq!(
+        (&newest["id"], &newest["error_code"]),
+        (&json!(ids[5]), &json!("NETWORK_ERROR"))
+    );
     let details = &newest["error_details"];
-    assert_eq!((&details["model"], &details["timeout_seconds"]), (&json!("strict"), &json!(60)));
+    assert_eq!(
+        (&details["model"], &details["timeout_seconds"]),
+        (&json!("strict"), &json!(60))
+    );
     assert_eq!(details["raw_response"], "no such model");
     for (filter, count) in [
         ("error_code=INVALID_JSON", 4),
@@ -134,7 +164,10 @@ async fn failures_are_named_and_kept(bed: Bed) {
         assert_eq!(listed["count"], count, "{filter}");
     }
     // Told nobody, it is kept all the same.
-    let told = bed.post("ai/analyze", ask(&atom, "broken")).await.expect(202);
+    let told = bed
+        .post("ai/analyze", ask(&atom, "broken"))
+        .await
+        .expect(202);
     let job = format!("/api/executions/{}?wait=30s", text(&told, "job_id"));
     let ended = crate::wire::send(bed.address, "GET", &job, None, None).await;
     assert_eq!(ended.unwrap().body["output"]["error"], "MODEL_ERROR");
@@ -150,8 +183,15 @@ async fn a_model_that_is_late_or_away(bed: Bed) {
     let began = std::time::Instant::now();
     let late = bed.post("ai/analyze?wait=90s", ask(&atom, "slow")).await;
     late.refuses(502, "TIMEOUT");
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
     let address = "{{env.DOCGRAPH_AI_URL ?? 'http://127.0.0.1:11434'}}";
     change(&bed, address, &format!("http://{closed}")).await;
     let away = bed.post("ai/analyze?wait=90s", ask(&atom, "slow")).await;

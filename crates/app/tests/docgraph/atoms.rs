@@ -75,11 +75,36 @@ async fn a_revision_is_asked_for_and_read_from_header_or_body(bed: Bed) {
     let revision = text(&atom, "atom_rev");
     let merge = json!({"user_id": "ann", "current_active_id": id, "structure_edge_id": atom["structure_edge_id"]});
     let routes = [
-        ("POST", format!("atoms/{id}/lock"), "expected_rev", json!({"user_id": "ann"})),
-        ("POST", format!("atoms/{id}/unlock"), "expected_rev", json!({"user_id": "ann"})),
-        ("PATCH", format!("atoms/{id}/archive"), "expected_rev", json!({"user_id": "ann"})),
-        ("POST", format!("proposals/{id}/reject"), "expected_proposal_rev", json!({})),
-        ("POST", format!("proposals/{id}/merge"), "expected_edge_rev", merge),
+        (
+            "POST",
+            format!("atoms/{id}/lock"),
+            "expected_rev",
+            json!({"user_id": "ann"}),
+        ),
+        (
+            "POST",
+            format!("atoms/{id}/unlock"),
+            "expected_rev",
+            json!({"user_id": "ann"}),
+        ),
+        (
+            "PATCH",
+            format!("atoms/{id}/archive"),
+            "expected_rev",
+            json!({"user_id": "ann"}),
+        ),
+        (
+            "POST",
+            format!("proposals/{id}/reject"),
+            "expected_proposal_rev",
+            json!({}),
+        ),
+        (
+            "POST",
+            format!("proposals/{id}/merge"),
+            "expected_edge_rev",
+            merge,
+        ),
     ];
     for (method, path, field, body) in routes {
         let call = || Call::new(method, path.clone()).json(body.clone());
@@ -88,9 +113,7 @@ async fn a_revision_is_asked_for_and_read_from_header_or_body(bed: Bed) {
             body[field] = value;
             Call::new(method, path.clone()).json(body)
         };
-        bed.call(call())
-            .await
-            .refuses(428, "PRECONDITION_REQUIRED");
+        bed.call(call()).await.refuses(428, "PRECONDITION_REQUIRED");
         for bad in [
             with(json!("1")).header("if-match", "\"2\""),
             with(json!({"a": 1})),
@@ -111,7 +134,8 @@ async fn a_revision_is_asked_for_and_read_from_header_or_body(bed: Bed) {
     }
     // The same one in both is one; quotes, weakness and numbers do not matter.
     let body = json!({"user_id": "ann", "expected_rev": revision});
-    let both = Call::post(format!("atoms/{id}/lock"), body).header("if-match", format!("W/\"{revision}\""));
+    let both = Call::post(format!("atoms/{id}/lock"), body)
+        .header("if-match", format!("W/\"{revision}\""));
     let locked = bed.call(both).await.expect(200);
     let number: i64 = text(&locked, "atom_rev").parse().unwrap();
     let unlock = json!({"user_id": "ann", "expected_rev": number});
@@ -167,8 +191,11 @@ async fn a_baseline_protects_its_atoms(bed: Bed) {
     let atom = bed.atom(&section, "kept").await;
     let mut wanted = Vec::new();
     for tag in ["v1", "v2"] {
-        let made = bed.post(&format!("documents/{doc}/baselines"), json!({"version_tag": tag}));
-        let made = made.await.expect(200);
+        let path = format!("documents/{doc}/baselines");
+        let made = bed
+            .post(&path, json!({"version_tag": tag}))
+            .await
+            .expect(200);
         wanted.push(json!({"id": made["baseline_id"], "tag": tag}));
     }
     let body = json!({"user_id": "ann", "expected_rev": atom["atom_rev"]});
@@ -186,11 +213,17 @@ async fn proposals_are_made_for_active_atoms_and_rejected_once(bed: Bed) {
     assert_eq!(proposal["status"], "proposal");
     let proposal_id = text(&proposal, "proposal_id");
     let context = bed.context(&id).await;
-    assert_eq!(context["atom_rev"], atom["atom_rev"], "the atom is as it was");
+    assert_eq!(
+        context["atom_rev"], atom["atom_rev"],
+        "the atom is as it was"
+    );
     let shown = &context["proposals"][0];
     assert_eq!(shown["proposal_id"], proposal["proposal_id"]);
     assert_eq!(shown["proposal_rev"], proposal["proposal_rev"]);
-    assert_eq!((&shown["comment"], &shown["outdated"]), (&json!("better"), &json!(false)));
+    assert_eq!(
+        (&shown["comment"], &shown["outdated"]),
+        (&json!("better"), &json!(false))
+    );
     let body = json!({"new_content": "even better", "author": "bob"});
     let nowhere = bed.post("atoms/nowhere/proposals", body.clone()).await;
     nowhere.refuses(404, "NOT_FOUND");
@@ -207,7 +240,9 @@ async fn proposals_are_made_for_active_atoms_and_rejected_once(bed: Bed) {
     bed.call(reject(&proposal_id, &json!("55")))
         .await
         .refuses(409, "REV_CONFLICT");
-    let rejected = bed.call(reject(&proposal_id, &proposal["proposal_rev"])).await;
+    let rejected = bed
+        .call(reject(&proposal_id, &proposal["proposal_rev"]))
+        .await;
     let rejected = rejected.expect(200);
     assert_eq!(rejected["success"], true);
     assert_ne!(rejected["proposal_rev"], proposal["proposal_rev"]);
@@ -221,17 +256,29 @@ async fn proposals_are_made_for_active_atoms_and_rejected_once(bed: Bed) {
 
 async fn locks_that_ran_out_are_taken_away_every_minute(bed: Bed) {
     let (_, section) = bed.section().await;
-    let (old, young) = (bed.atom(&section, "old").await, bed.atom(&section, "young").await);
+    let (old, young) = (
+        bed.atom(&section, "old").await,
+        bed.atom(&section, "young").await,
+    );
     let expired = bed.lock(&text(&old, "id"), "ann", &old["atom_rev"]).await;
     let expired = expired.expect(200);
     bed.let_locks_expire().await;
-    let kept = bed.lock(&text(&young, "id"), "bob", &young["atom_rev"]).await;
+    let kept = bed
+        .lock(&text(&young, "id"), "bob", &young["atom_rev"])
+        .await;
     let kept = kept.expect(200);
-    let schedule = crate::wire::send(bed.address, "GET", "/api/scheduled-actions", None, None).await;
+    let schedule =
+        crate::wire::send(bed.address, "GET", "/api/scheduled-actions", None, None).await;
     let schedule = schedule.unwrap().body.to_string();
     assert!(schedule.contains("* * * * *"), "{schedule}");
     let start = json!({"schema": "docgraph-unlock-expired"});
-    let ran = crate::wire::send(bed.address, "POST", "/api/executions?wait=30s", Some(&start), None);
+    let ran = crate::wire::send(
+        bed.address,
+        "POST",
+        "/api/executions?wait=30s",
+        Some(&start),
+        None,
+    );
     let ran = ran.await.unwrap().body;
     assert_eq!(ran["status"], "completed", "{ran}");
     // The clock may have been there before us.
@@ -240,7 +287,10 @@ async fn locks_that_ran_out_are_taken_away_every_minute(bed: Bed) {
     assert_eq!(freed["locked_by"], Value::Null);
     assert_ne!(freed["atom_rev"], expired["atom_rev"], "it is a write");
     let held = bed.context(&text(&young, "id")).await;
-    assert_eq!((&held["locked_by"], &held["atom_rev"]), (&json!("bob"), &kept["atom_rev"]));
+    assert_eq!(
+        (&held["locked_by"], &held["atom_rev"]),
+        (&json!("bob"), &kept["atom_rev"])
+    );
 }
 
 on_both! {

@@ -69,14 +69,20 @@ async fn bad_input_is_422_and_leaves_nothing(bed: Bed) {
         ("documents", json!(["title"])),
         ("documents", json!("title")),
         ("documents", json!({"title": "a\u{0}b"})),
-        (&sections, json!({"title": "a", "order": "first"})),
-        (&sections, json!({"title": "a", "order": 1.5})),
-        (&atoms, json!({"content": null})),
-        (&atoms, json!({"content": "a", "order": 1e30})),
-        (&baselines, json!({"title": "a"})),
-        (&baselines, json!({"version_tag": "a", "doc_id": "docs/other"})),
-        (&proposals, json!({"comment": "a"})),
-        (&proposals, json!({"new_content": "a", "target_active_id": "other"})),
+        (sections.as_str(), json!({"title": "a", "order": "first"})),
+        (sections.as_str(), json!({"title": "a", "order": 1.5})),
+        (atoms.as_str(), json!({"content": null})),
+        (atoms.as_str(), json!({"content": "a", "order": 1e30})),
+        (baselines.as_str(), json!({"title": "a"})),
+        (
+            baselines.as_str(),
+            json!({"version_tag": "a", "doc_id": "docs/other"}),
+        ),
+        (proposals.as_str(), json!({"comment": "a"})),
+        (
+            proposals.as_str(),
+            json!({"new_content": "a", "target_active_id": "other"}),
+        ),
         with("role_key", json!("")),
         with("template", json!(null)),
         with("version", json!("1")),
@@ -109,10 +115,8 @@ async fn bad_input_is_422_and_leaves_nothing(bed: Bed) {
         ("prompts", 0),
         ("baselines", 0),
     ] {
-        let counted = bed
-            .database
-            .number(&format!("SELECT count(*) FROM {table}"));
-        assert_eq!(counted.await, rows, "{table}");
+        let sql = format!("SELECT count(*) FROM {table}");
+        assert_eq!(bed.database.number(&sql).await, rows, "{table}");
     }
 }
 
@@ -140,7 +144,8 @@ async fn a_baseline_keeps_what_is_active(bed: Bed) {
     );
     bed.propose(&first, "not yet").await;
     let path = format!("documents/{doc}/baselines");
-    let body = json!({"doc_id": format!("docs/{doc}"), "version_tag": "v1.0", "title": "MVP Release"});
+    let body =
+        json!({"doc_id": format!("docs/{doc}"), "version_tag": "v1.0", "title": "MVP Release"});
     let made = bed.post(&path, body.clone()).await.expect(200);
     assert_eq!(made["items_snapshotted"], 2);
     let frozen_at = text(&made, "frozen_at");

@@ -10,7 +10,10 @@ async fn installing_again_changes_nothing_and_brings_back_what_was_dropped(bed: 
     let again = install(bed.folder.path(), bed.address, None).await;
     let schemas = again["schemas"].as_array().unwrap();
     assert_eq!(schemas.len(), 17);
-    assert!(schemas.iter().all(|schema| schema["version"] == 1), "{again}");
+    assert!(
+        schemas.iter().all(|schema| schema["version"] == 1),
+        "{again}"
+    );
     let kept = bed.context(atom["id"].as_str().unwrap()).await;
     assert_eq!(kept["content"], "the text");
     let back = "SELECT count(*) FROM created_with";
@@ -27,15 +30,30 @@ on_both! {
 async fn what_cannot_be_installed_is_said() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, part) in [
-        (["install", "nothing", "--connection", "graph"], "there is no pack `nothing`; there are: docgraph"),
-        (["install", "docgraph", "--connection", "graph"], "add [connections.graph]"),
+        (
+            ["install", "nothing", "--connection", "graph"],
+            "there is no pack `nothing`; there are: docgraph",
+        ),
+        (
+            ["install", "docgraph", "--connection", "graph"],
+            "add [connections.graph]",
+        ),
     ] {
-        let ended = pawl(folder.path()).arg("pack").args(arguments).output().await.unwrap();
+        let ended = pawl(folder.path())
+            .arg("pack")
+            .args(arguments)
+            .output()
+            .await
+            .unwrap();
         let said = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(2), "{said}");
         assert!(said.contains(part), "{said}");
     }
-    let listed = pawl(folder.path()).args(["pack", "list", "--json"]).output().await.unwrap();
+    let listed = pawl(folder.path())
+        .args(["pack", "list", "--json"])
+        .output()
+        .await
+        .unwrap();
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!(listed["items"][0]["name"], "docgraph");
 }

@@ -109,7 +109,8 @@ impl Expected {
         for record in changed {
             expected.apply(record);
             let revision = record.answer.body["atom_rev"].as_str();
-            let fresh = revision.is_none_or(|revision| given.insert((record.atom.clone(), revision.to_owned())));
+            let fresh = revision
+                .is_none_or(|revision| given.insert((record.atom.clone(), revision.to_owned())));
             if !fresh {
                 problems.push(format!("two answers with one revision: {record:?}"));
             }
@@ -200,7 +201,8 @@ impl Expected {
             }
             let only = |left: &BTreeSet<String>, right: &BTreeSet<String>, text: &str| {
                 let rows = left.difference(right).take(5);
-                rows.map(|row| format!("{what} {text}: {row}")).collect::<Vec<_>>()
+                rows.map(|row| format!("{what} {text}: {row}"))
+                    .collect::<Vec<_>>()
             };
             problems.extend(only(&expected, &found, "answered and not there"));
             problems.extend(only(&found, &expected, "there and not answered"));

@@ -272,7 +272,11 @@ impl Load {
                 found.owner = None;
             }
         }
-        let about = (proposal.id.as_str(), place.atom.as_str(), place.edge.as_str());
+        let about = (
+            proposal.id.as_str(),
+            place.atom.as_str(),
+            place.edge.as_str(),
+        );
         self.note(Kind::Merge, about, &answer)
     }
 
@@ -315,7 +319,12 @@ impl Load {
             atom_rev: item["atom_rev"].clone(),
             owner: item["locked_by"].as_str().map(str::to_owned),
         };
-        let places: Vec<Place> = body["items"].as_array().unwrap().iter().map(place).collect();
+        let places: Vec<Place> = body["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(place)
+            .collect();
         assert!(!places.is_empty(), "{body}");
         self.known().places = places;
     }

@@ -28,7 +28,11 @@ async fn a_merge_switches_the_edge_and_rebases_the_others(bed: Bed) {
     bed.call(reject).await.expect(200);
     let edge = format!("structure_links/{}", text(&atom, "structure_edge_id"));
     let current = format!("atoms/{}", text(&atom, "id"));
-    let call = merge(&winner, &atom, json!({"structure_edge_id": edge, "current_active_id": current}));
+    let call = merge(
+        &winner,
+        &atom,
+        json!({"structure_edge_id": edge, "current_active_id": current}),
+    );
     let merged = bed.call(call.clone()).await.expect(200);
     assert_eq!(merged["success"], true);
     assert_eq!(merged["new_active_atom_id"], winner["proposal_id"]);
@@ -38,13 +42,22 @@ async fn a_merge_switches_the_edge_and_rebases_the_others(bed: Bed) {
     assert_eq!(merged["rebased_proposals_count"], 1);
     let rebased = json!([{"id": other["proposal_id"], "outdated": true}]);
     assert_eq!(merged["rebased_proposals"], rebased);
-    let structure = bed.get(&format!("documents/{doc}/structure")).await.expect(200);
+    let structure = bed
+        .get(&format!("documents/{doc}/structure"))
+        .await
+        .expect(200);
     assert_eq!(structure["items"].as_array().unwrap().len(), 1);
     let item = &structure["items"][0];
-    assert_eq!((&item["content"], &item["status"]), (&json!("new"), &json!("active")));
+    assert_eq!(
+        (&item["content"], &item["status"]),
+        (&json!("new"), &json!("active"))
+    );
     assert_eq!(item["structure_edge_rev"], merged["structure_edge_rev"]);
     let old = bed.context(&text(&atom, "id")).await;
-    assert_eq!((&old["status"], &old["structure_edge_id"]), (&json!("archived"), &Value::Null));
+    assert_eq!(
+        (&old["status"], &old["structure_edge_id"]),
+        (&json!("archived"), &Value::Null)
+    );
     let new = bed.context(&text(&winner, "proposal_id")).await;
     assert_eq!(new["replaces"][0]["atom_id"], atom["id"]);
     assert_eq!(new["proposals"][0]["proposal_id"], other["proposal_id"]);
@@ -57,9 +70,13 @@ async fn a_merge_switches_the_edge_and_rebases_the_others(bed: Bed) {
                         "structure_edge_rev": merged["structure_edge_rev"]});
     let refused = bed.call(merge(&other, &active, json!({}))).await;
     refused.refuses(409, "OUTDATED_PROPOSAL");
-    let refused = bed.call(merge(&other, &active, json!({"allow_outdated": false}))).await;
+    let refused = bed
+        .call(merge(&other, &active, json!({"allow_outdated": false})))
+        .await;
     refused.refuses(409, "OUTDATED_PROPOSAL");
-    let taken = bed.call(merge(&other, &active, json!({"allow_outdated": true}))).await;
+    let taken = bed
+        .call(merge(&other, &active, json!({"allow_outdated": true})))
+        .await;
     assert_eq!(taken.expect(200)["rebased_proposals"], json!([]));
     let orphans = "SELECT count(*) FROM atoms a WHERE a.status = 'active' AND 1 <>
                    (SELECT count(*) FROM structure_links l WHERE l.child_id = a.id AND l.child_type = 'atoms')";
@@ -73,24 +90,81 @@ async fn every_check_of_a_merge_refuses_and_changes_nothing(bed: Bed) {
     let stranger = bed.propose(&neighbour, "for another").await;
     let edge = |of: &Value| json!({"structure_edge_id": of["structure_edge_id"]});
     for (call, status, code) in [
-        (merge(&winner, &atom, json!({"current_active_id": "nowhere"})), 404, "NOT_FOUND"),
-        (merge(&json!({"proposal_id": "nowhere"}), &atom, json!({})), 404, "NOT_FOUND"),
-        (merge(&winner, &atom, json!({"structure_edge_id": "nowhere"})), 404, "NOT_FOUND"),
-        (merge(&json!({"proposal_id": neighbour["id"]}), &atom, json!({})), 409, "INVALID_STATUS"),
-        (merge(&winner, &atom, json!({"current_active_id": stranger["proposal_id"]})), 409, "INVALID_STATUS"),
+        (
+            merge(&winner, &atom, json!({"current_active_id": "nowhere"})),
+            404,
+            "NOT_FOUND",
+        ),
+        (
+            merge(&json!({"proposal_id": "nowhere"}), &atom, json!({})),
+            404,
+            "NOT_FOUND",
+        ),
+        (
+            merge(&winner, &atom, json!({"structure_edge_id": "nowhere"})),
+            404,
+            "NOT_FOUND",
+        ),
+        (
+            merge(&json!({"proposal_id": neighbour["id"]}), &atom, json!({})),
+            409,
+            "INVALID_STATUS",
+        ),
+        (
+            merge(
+                &winner,
+                &atom,
+                json!({"current_active_id": stranger["proposal_id"]}),
+            ),
+            409,
+            "INVALID_STATUS",
+        ),
         (merge(&winner, &atom, edge(&neighbour)), 409, "STALE_EDGE"),
         (merge(&stranger, &atom, json!({})), 409, "NOT_A_PROPOSAL"),
-        (merge(&winner, &atom, json!({"expected_edge_rev": "41"})), 409, "REV_CONFLICT"),
-        (merge(&winner, &atom, json!({"winner_proposal_id": "other"})), 422, "INVALID_INPUT"),
-        (merge(&winner, &atom, json!({"current_active_id": null})), 422, "INVALID_INPUT"),
-        (merge(&winner, &atom, json!({"current_active_id": 7})), 422, "INVALID_INPUT"),
-        (merge(&winner, &atom, json!({"structure_edge_id": ""})), 422, "INVALID_INPUT"),
-        (merge(&winner, &atom, json!({"user_id": null})), 422, "INVALID_INPUT"),
-        (merge(&winner, &atom, json!({"allow_outdated": "yes"})), 422, "INVALID_INPUT"),
+        (
+            merge(&winner, &atom, json!({"expected_edge_rev": "41"})),
+            409,
+            "REV_CONFLICT",
+        ),
+        (
+            merge(&winner, &atom, json!({"winner_proposal_id": "other"})),
+            422,
+            "INVALID_INPUT",
+        ),
+        (
+            merge(&winner, &atom, json!({"current_active_id": null})),
+            422,
+            "INVALID_INPUT",
+        ),
+        (
+            merge(&winner, &atom, json!({"current_active_id": 7})),
+            422,
+            "INVALID_INPUT",
+        ),
+        (
+            merge(&winner, &atom, json!({"structure_edge_id": ""})),
+            422,
+            "INVALID_INPUT",
+        ),
+        (
+            merge(&winner, &atom, json!({"user_id": null})),
+            422,
+            "INVALID_INPUT",
+        ),
+        (
+            merge(&winner, &atom, json!({"allow_outdated": "yes"})),
+            422,
+            "INVALID_INPUT",
+        ),
     ] {
         let shown = format!("{call:?}");
         let answer = bed.call(call).await;
-        assert_eq!((answer.status, &answer.body["error"]), (status, &json!(code)), "{shown}: {}", answer.body);
+        assert_eq!(
+            (answer.status, &answer.body["error"]),
+            (status, &json!(code)),
+            "{shown}: {}",
+            answer.body
+        );
     }
     let locked = bed.lock(&text(&atom, "id"), "bob", &atom["atom_rev"]).await;
     locked.expect(200);
@@ -102,7 +176,12 @@ async fn every_check_of_a_merge_refuses_and_changes_nothing(bed: Bed) {
     assert_eq!(bed.database.number(links).await, 0);
     // The owner of the lock may, by `If-Match` as well.
     let mut call = merge(&winner, &atom, json!({"user_id": "bob"}));
-    call.body.as_mut().unwrap().as_object_mut().unwrap().remove("expected_edge_rev");
+    call.body
+        .as_mut()
+        .unwrap()
+        .as_object_mut()
+        .unwrap()
+        .remove("expected_edge_rev");
     let call = call.if_match(&atom["structure_edge_rev"]);
     bed.call(call).await.expect(200);
 }

@@ -49,16 +49,14 @@ async fn freeze(pid: u32, database: &Database) -> bool {
 
 async fn signal(pid: u32, name: &str) {
     let pid = pid.to_string();
-    let sent = tokio::process::Command::new("kill").args(["-s", name, &pid]).status();
+    let sent = tokio::process::Command::new("kill")
+        .args(["-s", name, &pid])
+        .status();
     assert!(sent.await.unwrap().success(), "kill -s {name} {pid}");
 }
 
 /// The storm, then the judgement. `kill` kills whoever runs nodes, starts the next, and says whether a transaction was open.
-async fn weather(
-    load: Load,
-    database: &Database,
-    mut kill: impl AsyncFnMut() -> bool,
-) {
+async fn weather(load: Load, database: &Database, mut kill: impl AsyncFnMut() -> bool) {
     let seed = seed();
     let until = Instant::now() + STORM;
     let clients: Vec<_> = (0..CLIENTS)
@@ -98,7 +96,10 @@ async fn weather(
         let accepted = verdict.accepted.get(&kind).copied().unwrap_or_default();
         assert!(accepted >= ACCEPTED_MIN, "{kind:?}: {:?}", verdict.accepted);
     }
-    assert!(open >= OPEN_MIN, "only {open} of {kills} kills hit a transaction");
+    assert!(
+        open >= OPEN_MIN,
+        "only {open} of {kills} kills hit a transaction"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
