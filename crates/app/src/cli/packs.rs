@@ -193,7 +193,8 @@ impl Pack {
         databases.run(work).await.map_err(failed)?;
         // Every installation looks again: what was dropped since must come back.
         let forgotten = databases.forget(connection, &[key]).await;
-        forgotten.map(drop).map_err(failed)
+        forgotten.map_err(failed)?;
+        Ok(())
     }
 
     async fn save_schemas(&self, client: &Client, connection: &str) -> Result<Vec<Value>, Failure> {

@@ -130,8 +130,9 @@ async fn many_clients_and_a_process_that_dies_on_sqlite() {
 async fn many_clients_and_workers_that_die_on_postgres() {
     let _alone = ONE_AT_A_TIME.lock().await;
     let database = Database::postgres("storm").await;
+    // Few slots: what a dead worker had in hand waits for its lease to run out, and the others are to go on.
     let connection = format!(
-        "max_recoveries = 1000\n[connections.graph]\nurl = \"{}\"\n",
+        "slots = 8\nmax_recoveries = 1000\n[connections.graph]\nurl = \"{}\"\n",
         database.url()
     );
     let site = Site::with("graph_storm", &connection).await;
