@@ -10,7 +10,7 @@ use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodFilter, MethodRouter, any, on};
+use axum::routing::{MethodFilter, MethodRouter, on};
 
 use super::ApiState;
 use super::access::{self, Door, Needs};
@@ -66,7 +66,7 @@ impl Route {
     /// Takes every method; `method` is the one that is shown.
     fn any<H: Handler<T, ApiState>, T: 'static>(self, handler: H) -> Self {
         Self {
-            handler: any(handler),
+            handler: on(every_method(), handler),
             ..self
         }
     }
@@ -102,6 +102,21 @@ impl Route {
         self.answers.push(Answer { status, schema });
         self
     }
+}
+
+/// Not `any`, which is a fallback: guards are for routes, and axum refuses to put one before a fallback alone.
+fn every_method() -> MethodFilter {
+    [
+        MethodFilter::HEAD,
+        MethodFilter::POST,
+        MethodFilter::PUT,
+        MethodFilter::PATCH,
+        MethodFilter::DELETE,
+        MethodFilter::OPTIONS,
+        MethodFilter::TRACE,
+    ]
+    .into_iter()
+    .fold(MethodFilter::GET, MethodFilter::or)
 }
 
 /// Every handler gets its own guard, which knows what the line in the table says.
