@@ -70,13 +70,22 @@ impl Database {
         self.column(&asked).await[0].parse().unwrap()
     }
 
-    /// Does anybody but us have a transaction open that has written?
-    pub(crate) async fn is_in_use(&self) -> bool {
+    /// The same database for somebody who can be told from others there.
+    pub(crate) fn url_of(&self, name: &str) -> String {
+        let url = self.url();
+        let sign = if url.contains('?') { '&' } else { '?' };
+        format!("{url}{sign}application_name={name}")
+    }
+
+    /// Is a transaction open that has written? On PostgreSQL one of `name`, on SQLite there is nobody else.
+    pub(crate) async fn is_in_use(&self, name: &str) -> bool {
         match self {
             Self::Postgres(_) => {
-                let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-                            AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()";
-                self.number(open).await > 0
+                let open = format!(
+                    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                     AND backend_xid IS NOT NULL AND application_name = '{name}'"
+                );
+                self.number(&open).await > 0
             }
             Self::Sqlite(path) => {
                 let path = path.clone();

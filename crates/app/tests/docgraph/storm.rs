@@ -1,6 +1,7 @@
 //! Sixty-four clients on the same atoms for twenty seconds, and a process killed every two, in the middle of a transaction if
 //! one can be found. `PAWL_GRAPH_SEED=N` takes the same draws again; what a kill hits depends on the machine all the same.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -35,10 +36,10 @@ fn seed() -> u64 {
 }
 
 /// Stopped where it stands, in a transaction if one comes along soon. Whether it is in one.
-async fn freeze(pid: u32, database: &Database) -> bool {
+async fn freeze(pid: u32, name: &str, database: &Database) -> bool {
     for _ in 0..LOOKS {
         signal(pid, "STOP").await;
-        if database.is_in_use().await {
+        if database.is_in_use(name).await {
             return true;
         }
         signal(pid, "CONT").await;
@@ -116,7 +117,7 @@ async fn many_clients_and_a_process_that_dies_on_sqlite() {
     let mut running = Some(pawl);
     weather(load, &database, async || {
         let pawl = running.take().unwrap();
-        let open = freeze(pawl.pid, &database).await;
+        let open = freeze(pawl.pid, "", &database).await;
         pawl.kill().await;
         let (next, address) = Dev::start(folder.path(), &model).await;
         running = Some(next);
@@ -131,22 +132,35 @@ async fn many_clients_and_workers_that_die_on_postgres() {
     let _alone = ONE_AT_A_TIME.lock().await;
     let database = Database::postgres("storm").await;
     // Few slots: what a dead worker had in hand waits for its lease to run out, and the others are to go on.
-    let connection = format!(
-        "slots = 8\nmax_recoveries = 1000\n[connections.graph]\nurl = \"{}\"\n",
-        database.url()
-    );
-    let site = Site::with("graph_storm", &connection).await;
+    let settings = |name: &str| {
+        format!(
+            "[http]\nallow = [\"127.0.0.1/32\"]\n[engine]\nlease = \"3s\"\nsweep_after = \"2s\"\nslots = 8\n\
+             max_recoveries = 1000\n[connections.graph]\nurl = \"{}\"\n",
+            database.url_of(name)
+        )
+    };
+    let mut site = Site::fresh("graph_storm").await;
+    site.settings = settings("server");
     let server = site.server().await;
-    let mut running: Option<Process> = Some(site.worker().await);
+    // Two, so that there is always one that knows who waits for an answer.
+    let mut running: VecDeque<(Process, String)> = VecDeque::new();
+    for name in ["worker0", "worker1"] {
+        site.settings = settings(name);
+        running.push_back((site.worker().await, name.to_owned()));
+    }
     let installed: Value = install(site.folder(), server.address, Some(KEY)).await;
     assert_eq!(installed["connection"], "graph");
     let (_server_stays, current) = watch::channel::<SocketAddr>(server.address);
     let load = Load::prepare(current).await;
+    let mut started = running.len();
     weather(load, &database, async || {
-        let worker = running.take().unwrap();
-        let open = freeze(worker.pid, &database).await;
+        let (worker, name) = running.pop_front().unwrap();
+        let open = freeze(worker.pid, &name, &database).await;
         worker.kill();
-        running = Some(site.worker().await);
+        let name = format!("worker{started}");
+        started += 1;
+        site.settings = settings(&name);
+        running.push_back((site.worker().await, name));
         open
     })
     .await;
