@@ -467,6 +467,10 @@ async fn what_makes_no_sense_is_refused_with_all_its_problems() {
             &["UNKNOWN_CHOICE /spec/action/mock"],
         ),
         (
+            once(call("https://ada:secret@example.com/a@b")),
+            &["BAD_URL /spec/action/http_callback/url"],
+        ),
+        (
             once(call("ftp://x")),
             &["BAD_URL /spec/action/http_callback/url"],
         ),
