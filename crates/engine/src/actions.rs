@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use pawl_kernel::id;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::schedule::RecordRequest;
@@ -181,8 +182,12 @@ impl Runner {
             let action = &begun.run.row.spec.action;
             let latest = begun.at.plus(limits.patience_for(action) / 5 * 4);
             let deadline = now.plus(limits.time_for(action)).min(latest);
-            self.tasks
-                .spawn(make(self.control.clone(), begun, deadline));
+            let mut attempt = Box::pin(make(self.control.clone(), begun, deadline));
+            // One that is over at once needs no slot.
+            match attempt.as_mut().now_or_never() {
+                Some(done) => self.note(done),
+                None => drop(self.tasks.spawn(attempt)),
+            }
         }
     }
 
@@ -196,7 +201,7 @@ impl Runner {
     /// Waits until an attempt is over; for ever if there is none.
     pub(crate) async fn wait(&mut self) {
         match self.tasks.join_next().await {
-            Some(done) => self.note(done),
+            Some(done) => self.joined(done),
             None => std::future::pending().await,
         }
     }
@@ -204,7 +209,7 @@ impl Runner {
     /// Attempts that are over and not recorded, at most so many. Those that cannot be recorded come [back](Self::keep).
     pub(crate) fn take_over(&mut self, most: usize) -> Vec<Done> {
         while let Some(done) = self.tasks.try_join_next() {
-            self.note(done);
+            self.joined(done);
         }
         let count = self.over.len().min(most);
         self.over.drain(..count).collect()
@@ -222,12 +227,14 @@ impl Runner {
         self.open.remove(&key(&done.timer));
     }
 
-    fn note(&mut self, done: Result<Done, tokio::task::JoinError>) {
+    fn note(&mut self, done: Done) {
+        self.typical = (self.typical * 7 + done.took) / 8;
+        self.over.push_back(done);
+    }
+
+    fn joined(&mut self, done: Result<Done, tokio::task::JoinError>) {
         match done {
-            Ok(done) => {
-                self.typical = (self.typical * 7 + done.took) / 8;
-                self.over.push_back(done);
-            }
+            Ok(done) => self.note(done),
             // Panics are caught where they happen, and nobody aborts a task but the end of the runner.
             Err(error) => tracing::error!(%error, "an attempt vanished"),
         }

@@ -38,7 +38,7 @@ use record::Recorded;
 use share::Share;
 
 /// Most timers fired, begun or recorded in one transaction.
-const BATCH: usize = 256;
+const BATCH: usize = 512;
 /// Who is told of a timer takes it in this soon, so that many of them are not to be taken in when they are due.
 const TAKE_IN_AFTER: Duration = Duration::from_secs(1);
 /// Having slept so much longer than planned, or the clock set back so far, is an outage.

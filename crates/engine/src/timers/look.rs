@@ -15,7 +15,7 @@ const LOOK_EVERY_EXCLUSIVE: Duration = Duration::from_secs(60);
 /// How far ahead a look goes at most and at least, and how many rows it reads.
 pub(super) const HORIZON: Duration = Duration::from_secs(60);
 const HORIZON_MIN: Duration = Duration::from_millis(250);
-const PAGE: u32 = 1_024;
+const PAGE: u32 = 2_048;
 const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 impl Timers {
@@ -81,11 +81,12 @@ impl Timers {
         let end = now.plus(self.horizon);
         let rows = store.upcoming(&self.shards, from..end, PAGE).await?;
         let mut seen = page(rows, from, end);
-        // Where much is due, reading far ahead is reading in vain: each shard is read so far.
+        // Each shard is read so far, and only a page of it all is kept: where much is due, far ahead is in vain.
         self.horizon = match seen.is_full {
-            true => (self.horizon / 2).max(HORIZON_MIN),
-            false => (self.horizon * 2).min(HORIZON),
-        };
+            true => seen.until.since(now) * 2,
+            false => self.horizon * 2,
+        }
+        .clamp(HORIZON_MIN, HORIZON);
         if seen.rows.is_empty() {
             // With nothing near, nobody asks again before there is something.
             let next = store.next_due(&self.shards).await?;

@@ -6,7 +6,7 @@ use pawl_kernel::time::Clock;
 use serde_json::{Value, json};
 
 use crate::both;
-use crate::world::{Crew, Place, World, outside, paused};
+use crate::world::{Crew, Place, World, paused};
 
 const SHARDS: u64 = crate::SHARDS as u64;
 
@@ -119,9 +119,9 @@ fn what_is_under_way_is_not_given_away() {
 /// Somebody has added shards since: whoever has fewer in his settings serves them too.
 #[test]
 fn shards_beyond_ones_own_setting_are_served() {
-    let (outside, folder) = (outside(), tempfile::TempDir::new().unwrap());
+    let folder = tempfile::TempDir::new().unwrap();
     paused().block_on(async {
-        let world = World::new(5, Place::sqlite(&folder, 32, &outside));
+        let world = World::new(5, Place::sqlite(&folder, 32));
         let crews = ["a", "b"].map(|name| world.worker(name, |options| options.timer_shards = 16));
         put_many(&world, 200, "0s").await;
         pass(20).await;

@@ -335,6 +335,8 @@ forward!(RetentionStore {
     latest_versions(after: Option<SchemaId>, limit: u32) -> StoreResult<Vec<(SchemaId, u32)>>;
     outdated(request: OutdatedRequest) -> StoreResult<Outdated>;
     remove(request: RemoveRequest) -> StoreResult<Removed>;
+    outdated_actions(finished_before: Timestamp, limit: u32) -> StoreResult<Vec<String>>;
+    remove_actions(ids: Vec<String>, finished_before: Timestamp) -> StoreResult<Removed>;
     reclaim(now: Timestamp) -> StoreResult<Reclaimed>;
     maintain(now: Timestamp) -> StoreResult<()>;
 });

@@ -23,8 +23,8 @@ type History = BTreeMap<(u64, u64), PastAttempt>;
 
 #[derive(Default)]
 pub(super) struct Actions {
-    rows: BTreeMap<String, ScheduledAction>,
-    attempts: BTreeMap<String, History>,
+    pub(super) rows: BTreeMap<String, ScheduledAction>,
+    pub(super) attempts: BTreeMap<String, History>,
 }
 
 impl Actions {
