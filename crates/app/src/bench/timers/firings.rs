@@ -1,0 +1,104 @@
+//! Who was made, and how late.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pawl_engine::{MockHook, MockRun};
+use pawl_kernel::time::{Clock, Timestamp};
+
+use crate::bench::{BenchError, percentile};
+
+struct Firing {
+    action_id: String,
+    planned_at: Timestamp,
+    at: Timestamp,
+}
+
+/// Everything that was made since the last look.
+#[derive(Clone, Default)]
+pub(super) struct Firings(Arc<Mutex<Vec<Firing>>>);
+
+impl Firings {
+    pub(super) fn hook(&self) -> MockHook {
+        let firings = self.clone();
+        let note = move |run: MockRun| firings.note(run.action_id, run.planned_at, run.at);
+        MockHook(Arc::new(note))
+    }
+
+    pub(super) fn note(&self, action_id: String, planned_at: Timestamp, at: Timestamp) {
+        self.with(|firings| {
+            firings.push(Firing {
+                action_id,
+                planned_at,
+                at,
+            });
+        });
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Vec<Firing>) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.with(|firings| firings.len())
+    }
+
+    /// Until there are `count` of them. Those that come too late for that never come.
+    pub(super) async fn wait_for(
+        &self,
+        count: u64,
+        clock: &dyn Clock,
+        give_up_at: Timestamp,
+    ) -> Result<(), BenchError> {
+        while (self.count() as u64) < count {
+            if clock.now() > give_up_at {
+                return Err(BenchError::Failed(format!(
+                    "of {count} actions only {} were made in time",
+                    self.count()
+                )));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// What they come to. `count` different ones must have been made, none twice.
+    pub(super) fn take(&self, count: u64) -> Result<Lateness, BenchError> {
+        let firings = self.with(std::mem::take);
+        let ids: HashSet<&str> = firings.iter().map(|one| one.action_id.as_str()).collect();
+        if ids.len() as u64 != count || firings.len() as u64 != count {
+            return Err(BenchError::Failed(format!(
+                "{count} actions were planned; {} were made, {} times",
+                ids.len(),
+                firings.len()
+            )));
+        }
+        Ok(Lateness::of(&firings))
+    }
+}
+
+/// Milliseconds, and how many were made in a second from the first planned time to the last that was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lateness {
+    pub(super) rate: f64,
+    pub(super) p50: f64,
+    pub(super) p99: f64,
+    pub(super) max: f64,
+}
+
+impl Lateness {
+    fn of(firings: &[Firing]) -> Self {
+        let late = |one: &Firing| (one.at.as_micros() - one.planned_at.as_micros()) as f64 / 1e3;
+        let mut times: Vec<f64> = firings.iter().map(late).collect();
+        let first = firings.iter().map(|one| one.planned_at).min();
+        let last = firings.iter().map(|one| one.at).max();
+        let took = last.zip(first).map(|(last, first)| last.since(first));
+        Self {
+            rate: firings.len() as f64 / took.unwrap_or_default().as_secs_f64(),
+            p50: percentile(&mut times, 0.5),
+            p99: percentile(&mut times, 0.99),
+            max: percentile(&mut times, 1.0),
+        }
+    }
+}
