@@ -22,7 +22,7 @@ use crate::wiring::{Cluster, Membership};
 
 mod crew;
 
-pub(super) use crew::{CHILD, child};
+pub(super) use crew::{CHILD, Crew, child};
 
 /// Where the measurement takes place.
 #[derive(Clone, Debug)]
@@ -42,9 +42,14 @@ pub(super) struct Site {
 
 impl Site {
     pub(super) async fn open(places: &Places) -> Result<Self, BenchError> {
+        Self::named(places, "").await
+    }
+
+    /// One of several.
+    pub(super) async fn named(places: &Places, name: &str) -> Result<Self, BenchError> {
         let mut config = Config::default();
-        config.database.schema = format!("pawl_bench_{}", std::process::id());
-        config.broker.prefix = format!("bench-{}.", std::process::id());
+        config.database.schema = format!("pawl_bench_{}{name}", std::process::id());
+        config.broker.prefix = format!("bench-{}{name}.", std::process::id());
         let options = config
             .database
             .options(&places.database_url, &Options::default());

@@ -24,6 +24,10 @@ static PROCESSING_FILL: Sql = Sql::new(
     "baseline/processing_fill",
     include_str!("../../sql/baseline/processing_fill.sql"),
 );
+static ACTIONS_COUNT: Sql = Sql::new(
+    "baseline/actions_count",
+    include_str!("../../sql/baseline/actions_count.sql"),
+);
 static FIRED_ONCE: Sql = Sql::new(
     "baseline/actions_fired_once",
     include_str!("../../sql/baseline/actions_fired_once.sql"),
@@ -110,9 +114,18 @@ impl Measure {
         Ok(())
     }
 
+    /// How many actions there are whose ids begin so.
+    pub async fn actions(&self, prefix: &str) -> Result<u64, String> {
+        self.counted(&ACTIONS_COUNT, prefix).await
+    }
+
     /// How many actions whose ids begin so have fired, once and with success.
     pub async fn fired_once(&self, prefix: &str) -> Result<u64, String> {
-        let rows = self.session.alone(&FIRED_ONCE, &[&Text::new(prefix)]).await;
+        self.counted(&FIRED_ONCE, prefix).await
+    }
+
+    async fn counted(&self, sql: &'static Sql, prefix: &str) -> Result<u64, String> {
+        let rows = self.session.alone(sql, &[&Text::new(prefix)]).await;
         rows.and_then(|rows| count(&rows))
             .map_err(|fault| fault.to_string())
     }
@@ -148,11 +161,6 @@ impl Plain {
         }
         let done = self.session.alone(&PLAIN_FILL, &rows.params()).await;
         done.map(drop).map_err(|fault| fault.to_string())
-    }
-
-    pub async fn settle(&self) -> Result<(), String> {
-        let done = self.session.script("VACUUM (ANALYZE) plain_actions").await;
-        done.map_err(|fault| fault.to_string())
     }
 
     /// Makes one batch of what is due: 500 at most. Returns how many.

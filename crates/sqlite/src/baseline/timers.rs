@@ -11,6 +11,7 @@ use crate::changes::shard_of;
 use crate::{Options, SqliteStore, connection, sql};
 
 const PROCESSING_FILL: &str = include_str!("../../sql/baseline/processing_fill.sql");
+const ACTIONS_COUNT: &str = include_str!("../../sql/baseline/actions_count.sql");
 const FIRED_ONCE: &str = include_str!("../../sql/baseline/actions_fired_once.sql");
 const PLAIN_SETUP: &str = include_str!("../../sql/baseline/plain_setup.sql");
 const PLAIN_FILL: &str = include_str!("../../sql/baseline/plain_fill.sql");
@@ -91,11 +92,20 @@ impl Filling {
         transaction.commit()
     }
 
+    /// How many actions there are whose ids begin so.
+    pub fn actions(&self, prefix: &str) -> Result<u64, String> {
+        self.counted(ACTIONS_COUNT, prefix)
+    }
+
     /// How many actions whose ids begin so have fired, once and with success.
     pub fn fired_once(&self, prefix: &str) -> Result<u64, String> {
+        self.counted(FIRED_ONCE, prefix)
+    }
+
+    fn counted(&self, text: &str, prefix: &str) -> Result<u64, String> {
         let count = self
             .connection
-            .query_row(FIRED_ONCE, [prefix], |row| row.get::<_, i64>(0));
+            .query_row(text, [prefix], |row| row.get::<_, i64>(0));
         count
             .map(i64::unsigned_abs)
             .map_err(|error| error.to_string())

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use pawl_engine::Options;
+use pawl_engine::control::Control;
 use pawl_kernel::schedule::ScheduledAction;
 use pawl_kernel::time::{Clock, Timestamp};
 use pawl_sqlite::baseline::timers::{self, Filling, Plain};
 
-use super::ground::{Engine, Ground, Queue};
-use crate::bench::{BenchError, flows};
+use super::ground::{Engine, Ground, Idle, Queue};
+use crate::bench::{BenchError, flows, idle};
 use crate::system::SystemClock;
 use crate::wiring::Embedded;
 
@@ -60,6 +61,21 @@ impl Ground for Folder {
         )))
     }
 
+    /// There is no other process.
+    fn writer(&self) -> Option<&Control> {
+        None
+    }
+
+    async fn idle(&self) -> Result<Idle, BenchError> {
+        let report = idle::watch(&self.folder)?;
+        let number = |name: &str| report[name].as_f64().unwrap_or(f64::NAN);
+        Ok(Idle {
+            resident_bytes: number("resident_bytes"),
+            what: "idle_wakeups_with_1m_pending",
+            per_second: number("wakeups_per_second"),
+        })
+    }
+
     async fn fill(&self, actions: &[ScheduledAction], queue: Queue) -> Result<(), BenchError> {
         let queue = match queue {
             Queue::Incoming => timers::Queue::Incoming,
@@ -72,6 +88,11 @@ impl Ground for Folder {
 
     async fn settle(&self) -> Result<(), BenchError> {
         Ok(())
+    }
+
+    async fn actions(&self, prefix: &str) -> Result<u64, BenchError> {
+        let found = self.filling()?.actions(prefix);
+        found.map_err(BenchError::Failed)
     }
 
     async fn fired_once(&self, prefix: &str) -> Result<u64, BenchError> {

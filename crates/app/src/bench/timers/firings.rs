@@ -78,10 +78,13 @@ impl Firings {
     }
 }
 
-/// Milliseconds, and how many were made in a second from the first planned time to the last that was made.
+/// Milliseconds, and how many were made in a second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lateness {
+    /// From the first planned time to the last that was made.
     pub(super) rate: f64,
+    /// From the first that was made to the last.
+    pub(super) burst: f64,
     pub(super) p50: f64,
     pub(super) p99: f64,
     pub(super) max: f64,
@@ -91,11 +94,15 @@ impl Lateness {
     fn of(firings: &[Firing]) -> Self {
         let late = |one: &Firing| (one.at.as_micros() - one.planned_at.as_micros()) as f64 / 1e3;
         let mut times: Vec<f64> = firings.iter().map(late).collect();
-        let first = firings.iter().map(|one| one.planned_at).min();
-        let last = firings.iter().map(|one| one.at).max();
-        let took = last.zip(first).map(|(last, first)| last.since(first));
+        let planned = firings.iter().map(|one| one.planned_at).min();
+        let first = firings.iter().map(|one| one.at).min();
+        let last = firings.iter().map(|one| one.at).max().unwrap_or_default();
+        let per_second = |from: Option<Timestamp>| {
+            firings.len() as f64 / last.since(from.unwrap_or_default()).as_secs_f64()
+        };
         Self {
-            rate: firings.len() as f64 / took.unwrap_or_default().as_secs_f64(),
+            rate: per_second(planned),
+            burst: per_second(first),
             p50: percentile(&mut times, 0.5),
             p99: percentile(&mut times, 0.99),
             max: percentile(&mut times, 1.0),

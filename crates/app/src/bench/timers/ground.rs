@@ -21,7 +21,16 @@ pub(super) enum Queue {
 }
 
 /// Most rows of one transaction of a fill.
-const FILL_BATCH: usize = 5_000;
+const FILL_BATCH: usize = 20_000;
+
+/// What a process costs that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Idle {
+    pub(super) resident_bytes: f64,
+    /// The name of what is counted by the second.
+    pub(super) what: &'static str,
+    pub(super) per_second: f64,
+}
 
 #[async_trait]
 pub(super) trait Ground: Send + Sync {
@@ -30,11 +39,20 @@ pub(super) trait Ground: Send + Sync {
     /// A worker that fires timers and does nothing else. One at a time.
     async fn start(&self, options: Options) -> Result<Engine, BenchError>;
 
+    /// Somebody in another process than the worker's who may write actions.
+    fn writer(&self) -> Option<&Control>;
+
+    /// Starts a process that has nothing to do, and watches it for a while. Only while there is no worker.
+    async fn idle(&self) -> Result<Idle, BenchError>;
+
     /// Only while there is no worker.
     async fn fill(&self, actions: &[ScheduledAction], queue: Queue) -> Result<(), BenchError>;
 
     /// After a fill.
     async fn settle(&self) -> Result<(), BenchError>;
+
+    /// How many actions there are whose ids begin so. Only while there is no worker.
+    async fn actions(&self, prefix: &str) -> Result<u64, BenchError>;
 
     /// How many actions whose ids begin so have fired, once and with success. Only while there is no worker.
     async fn fired_once(&self, prefix: &str) -> Result<u64, BenchError>;
@@ -42,7 +60,7 @@ pub(super) trait Ground: Send + Sync {
     /// Transactions of the whole server until now, where it counts them.
     async fn transactions(&self) -> Result<Option<f64>, BenchError>;
 
-    /// The plain design: begins with an empty table.
+    /// Of the plain design: an empty table.
     async fn plain_clear(&self) -> Result<(), BenchError>;
 
     async fn plain_fill(&self, actions: &[ScheduledAction]) -> Result<(), BenchError>;
@@ -75,12 +93,24 @@ impl dyn Ground + '_ {
         &self,
         actions: impl Iterator<Item = ScheduledAction>,
     ) -> Result<(), BenchError> {
+        self.plain_clear().await?;
         let mut actions = actions.peekable();
         while actions.peek().is_some() {
             let batch: Vec<_> = actions.by_ref().take(FILL_BATCH).collect();
             self.plain_fill(&batch).await?;
         }
         Ok(())
+    }
+
+    /// The figures claim that there are so many: the database must know.
+    pub(super) async fn expect_actions(&self, prefix: &str, count: u64) -> Result<(), BenchError> {
+        let found = self.actions(prefix).await?;
+        match found == count {
+            true => Ok(()),
+            false => Err(BenchError::Failed(format!(
+                "{count} actions were written, {found} are in the database"
+            ))),
+        }
     }
 
     /// The figures claim that so many have fired: the database must know.
