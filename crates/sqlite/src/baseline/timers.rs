@@ -194,3 +194,69 @@ impl Plain {
             .map_err(|error| error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use pawl_kernel::ports::store::TimerStore;
+    use pawl_kernel::schedule::{Author, Override, Put, put, read_request};
+    use serde_json::{Map, json};
+    use uuid::Uuid;
+
+    use super::*;
+
+    const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
+
+    fn action(number: u128) -> ScheduledAction {
+        let body = json!({"spec": {"start_at": START.to_string(), "policy": {"once": {}}, "action": {"mock": {}}}});
+        let request = read_request(&body, Author::Engine, START).unwrap();
+        let request = Put {
+            id: format!("filled-{number}"),
+            guid: Uuid::from_u128(number),
+            spec: request.spec,
+            notes: Map::new(),
+            mode: Override::None,
+            written_by: "bench".into(),
+        };
+        put(None, request, START).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_filled_in_is_what_workers_find() {
+        let folder = tempfile::tempdir().unwrap();
+        let actions: Vec<_> = (0..20).map(action).collect();
+        let mut filling = Filling::open(folder.path()).unwrap();
+        let (old, new) = actions.split_at(15);
+        filling.fill(old, Queue::Processing, 16, START).unwrap();
+        filling.fill(new, Queue::Incoming, 16, START).unwrap();
+        assert_eq!(filling.actions("filled-"), Ok(20));
+        assert_eq!(filling.actions("other-"), Ok(0));
+        assert_eq!(filling.fired_once("filled-"), Ok(0));
+        drop(filling);
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        let shards: Vec<u32> = (0..16).collect();
+        let end = START.plus(Duration::from_secs(1));
+        let upcoming = store.upcoming(&shards, end, 100).await.unwrap();
+        assert_eq!(upcoming.len(), 15);
+    }
+
+    #[test]
+    fn the_plain_design_makes_each_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut plain = Plain::open(&folder.path().join("plain.db")).unwrap();
+        let actions: Vec<_> = (0..700).map(action).collect();
+        plain.fill(&actions).unwrap();
+        let mut made = Vec::new();
+        let mut act = |id: String, _| made.push(id);
+        let before = START.minus(Duration::from_micros(1));
+        assert_eq!(plain.batch(before, &mut act), Ok(0));
+        assert_eq!(plain.batch(START, &mut act), Ok(500));
+        assert_eq!(plain.batch(START, &mut act), Ok(200));
+        assert_eq!(plain.batch(START, &mut act), Ok(0));
+        assert_eq!(plain.done(), Ok(700));
+        made.sort_unstable();
+        made.dedup();
+        assert_eq!(made.len(), 700);
+    }
+}

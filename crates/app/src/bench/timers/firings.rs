@@ -109,3 +109,40 @@ impl Lateness {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_micros(millis * 1_000)
+    }
+
+    #[test]
+    fn lateness_counts_from_the_planned_time() {
+        let firings = Firings::default();
+        for number in 0..100 {
+            let planned_at = at(number * 10);
+            let late = if number == 99 { 50 } else { 5 };
+            firings.note(number.to_string(), planned_at, at(number * 10 + late));
+        }
+        let lateness = firings.take(100).unwrap();
+        assert_eq!((lateness.p50, lateness.max), (5.0, 50.0));
+        // 990 ms to the last planned time, and that one was 50 ms late.
+        assert!((lateness.rate - 100.0 / 1.04).abs() < 0.1);
+        assert!((lateness.burst - 100.0 / 1.035).abs() < 0.1);
+        assert_eq!(firings.count(), 0);
+    }
+
+    #[test]
+    fn one_that_was_made_twice_is_no_figure() {
+        let firings = Firings::default();
+        for id in ["a", "b", "a"] {
+            firings.note(id.into(), at(0), at(1));
+        }
+        let refusal = firings.take(3).unwrap_err().to_string();
+        assert_eq!(refusal, "3 actions were planned; 2 were made, 3 times");
+        firings.note("a".into(), at(0), at(1));
+        assert!(firings.take(2).is_err());
+    }
+}

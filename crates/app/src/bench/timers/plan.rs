@@ -104,3 +104,29 @@ pub(super) async fn fill_pending(ground: &dyn Ground, quick: bool) -> Result<(),
     }
     ground.expect_actions("pending-", count).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planned_times_are_evenly_apart_and_ids_are_different() {
+        let first = Timestamp::from_micros(1_800_000_000_000_000);
+        let apart = Duration::from_micros(200);
+        let found: Vec<_> = actions("rate", 3, first, apart, first).unwrap().collect();
+        let times: Vec<_> = found.iter().map(|action| action.due_at()).collect();
+        let expected = [0, 200, 400].map(|micros| Some(first.plus(Duration::from_micros(micros))));
+        assert_eq!(times, expected);
+        assert!(found.iter().all(|action| action.id.starts_with("rate-")));
+        assert_ne!(found[0].id, found[1].id);
+    }
+
+    #[test]
+    fn what_is_far_is_neither_near_nor_never() {
+        let now = Timestamp::from_micros(1_800_000_000_000_000);
+        for _ in 0..100 {
+            let ahead = far_time(now).since(now);
+            assert!(ahead >= HOUR && ahead <= HOUR + YEAR);
+        }
+    }
+}

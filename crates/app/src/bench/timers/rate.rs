@@ -141,17 +141,19 @@ async fn plain_rate(
     firings.take(plan.count)
 }
 
-fn middle(samples: &[Lateness], of: fn(&Lateness) -> f64) -> f64 {
+type Figure = fn(&Lateness) -> f64;
+
+fn middle(samples: &[Lateness], of: Figure) -> f64 {
     median(&mut samples.iter().map(of).collect::<Vec<_>>())
 }
 
 impl Samples {
     fn rows(mut self) -> Vec<Row> {
         let [often, seldom] = &self.plain;
-        let against = |name, of: fn(&Lateness) -> f64, unit, plain: &[Lateness], goal| {
+        let against = |name, of: Figure, unit, plain: &[Lateness], goal| {
             Row::against(name, middle(&self.pawl, of), unit, middle(plain, of), goal)
         };
-        let (rate, p99): (fn(&Lateness) -> f64, fn(&Lateness) -> f64) = (|s| s.rate, |s| s.p99);
+        let (rate, p99): (Figure, Figure) = (|s| s.rate, |s| s.p99);
         let mut rows = vec![
             against(
                 "rate_of_5000_to_polls_100ms",
