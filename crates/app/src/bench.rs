@@ -8,6 +8,7 @@ mod flows;
 mod http;
 mod idle;
 mod load;
+mod timers;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -101,12 +102,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         None | Some("engine") => {}
         Some(idle::CHILD) => return idle::child(arguments),
         Some(cluster::CHILD) => return cluster::child(arguments),
-        Some("pure" | "effect") => {}
+        Some("pure" | "effect" | "timers") => {}
         Some("strict" | "crew") if arguments.places.is_some() => {}
         Some(other) => {
             eprintln!(
-                "there is no benchmark `{other}`; there are: engine, pure, effect, and with --database-url and \
-                 --broker-url also strict and crew"
+                "there is no benchmark `{other}`; there are: engine, pure, effect, timers, and with \
+                 --database-url and --broker-url also strict and crew"
             );
             return ExitCode::from(2);
         }
@@ -127,6 +128,9 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
     if let Some(places) = &arguments.places {
         let runtime = crate::system::runtime().map_err(BenchError::of)?;
         let what = arguments.what.as_deref();
+        if what == Some("timers") {
+            return runtime.block_on(Box::pin(timers::on_cluster(places, arguments.quick)));
+        }
         return runtime.block_on(Box::pin(cluster::measure(places, what, arguments.quick)));
     }
     let folder = match &arguments.data {
@@ -136,6 +140,7 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
     std::fs::create_dir_all(&folder).map_err(BenchError::of)?;
     let rows = match arguments.what.as_deref() {
         Some(one @ ("pure" | "effect")) => single(&folder, one, arguments.quick),
+        Some("timers") => timers::on_folder(&folder, arguments.quick),
         _ => engine(&folder, arguments.quick),
     };
     if arguments.data.is_none() {

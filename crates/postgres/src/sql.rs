@@ -14,7 +14,7 @@ pub(crate) struct Sql {
 }
 
 impl Sql {
-    const fn new(name: &'static str, text: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, text: &'static str) -> Self {
         Self {
             name,
             text,
