@@ -100,6 +100,8 @@ pub(crate) struct Runner {
     /// Attempts of ours that are not recorded, and their shards.
     open: HashMap<(String, Uuid), u32>,
     over: VecDeque<Done>,
+    /// Over, and not to be recorded before then: somebody has the action locked.
+    postponed: VecDeque<(Timestamp, Done)>,
     /// How long attempts take, roughly.
     typical: Duration,
 }
@@ -112,6 +114,7 @@ impl Runner {
             tasks: JoinSet::new(),
             open: HashMap::new(),
             over: VecDeque::new(),
+            postponed: VecDeque::new(),
             typical: QUICK,
         }
     }
@@ -219,6 +222,22 @@ impl Runner {
     pub(crate) fn keep(&mut self, done: Vec<Done>) {
         for done in done.into_iter().rev() {
             self.over.push_front(done);
+        }
+    }
+
+    pub(crate) fn postpone(&mut self, done: Done, until: Timestamp) {
+        self.postponed.push_back((until, done));
+    }
+
+    pub(crate) fn postponed_until(&self) -> Option<Timestamp> {
+        self.postponed.front().map(|(until, _)| *until)
+    }
+
+    /// Those whose time has come are over like any other; all of them wait equally long, so they are in order.
+    pub(crate) fn release_postponed(&mut self) {
+        let now = self.parts().now();
+        while let Some((_, done)) = self.postponed.pop_front_if(|(until, _)| *until <= now) {
+            self.over.push_back(done);
         }
     }
 

@@ -156,7 +156,11 @@ impl Timers {
         if self.stop.is_cancelled() {
             self.runner.give_back();
             self.record()?;
-            return Ok(self.parts.now().plus(self.lock_heartbeat()));
+            let beat = self.parts.now().plus(self.lock_heartbeat());
+            return Ok(self
+                .runner
+                .postponed_until()
+                .map_or(beat, |at| at.min(beat)));
         }
         while !self.shards.is_empty() && self.turn().await? {
             self.hear();
@@ -217,6 +221,9 @@ impl Timers {
         let mut wake_at = self.near.wake_at(now, room);
         if self.near.has_overdue(room) {
             wake_at = wake_at.min(self.pace.next(now));
+        }
+        if let Some(again_at) = self.runner.postponed_until() {
+            wake_at = wake_at.min(again_at);
         }
         wake_at.min(self.next_look).min(self.next_hold())
     }

@@ -78,7 +78,6 @@ statements! {
     ACTIONS_LIST_FINISHED = "actions_list_finished",
     ACTIONS_LIST_OPEN = "actions_list_open",
     ACTIONS_LOAD = "actions_load",
-    ACTIONS_LOCK = "actions_lock",
     ACTIONS_OUTDATED = "actions_outdated",
     ACTIONS_REMOVE = "actions_remove",
     ACTIONS_UPDATE = "actions_update",

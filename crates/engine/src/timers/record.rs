@@ -1,5 +1,7 @@
 //! Writes down what became of attempts, beside the beginning of the next ones.
 
+use std::time::Duration;
+
 use pawl_kernel::ports::store::{DueTimer, StoreError, StoreResult};
 use pawl_kernel::schedule::Record;
 use pawl_kernel::time::Timestamp;
@@ -7,6 +9,9 @@ use tokio::task::JoinError;
 
 use super::{BATCH, Timers};
 use crate::actions::Done;
+
+/// An action that somebody has locked is asked for again after this.
+const WHILE_BUSY: Duration = Duration::from_millis(100);
 
 /// What the store said of attempts that are over.
 pub(super) struct Recorded {
@@ -28,6 +33,7 @@ impl Timers {
         for recorded in std::mem::take(&mut self.recorded) {
             self.take_answer(recorded)?;
         }
+        self.runner.release_postponed();
         if self.recording.is_empty() {
             self.send_record();
         }
@@ -81,6 +87,10 @@ impl Timers {
     }
 
     fn settle(&mut self, done: &Done, record: Option<Record>) {
+        if record == Some(Record::Busy) {
+            let again_at = self.parts.now().plus(WHILE_BUSY);
+            return self.runner.postpone(done.clone(), again_at);
+        }
         self.runner.forget(done);
         self.near.remove(&done.row());
         self.parts
@@ -101,7 +111,7 @@ impl Timers {
                 });
             }
             // Somebody has counted it as interrupted, or it was written anew.
-            Some(Record::Late(_)) => self.near.outdated(),
+            Some(Record::Late(_) | Record::Busy) => self.near.outdated(),
             // The shard is somebody else's.
             None => {
                 self.next_heartbeat = Timestamp::default();

@@ -146,7 +146,7 @@ impl Tables {
                 let past = request.past(now);
                 self.actions.remember(id, late.ticket.generation, past);
             }
-            (_, None) => {}
+            (_, None) | (Record::Busy, _) => {}
         }
         recorded
     }
