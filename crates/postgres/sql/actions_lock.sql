@@ -1,6 +1,4 @@
--- In id order, so that two batches cannot wait for each other.
+-- In the order given, which is that of the ids, so that two batches cannot wait for each other.
 SELECT a.id
 FROM unnest($1::text[]) AS wanted (id)
-JOIN scheduled_actions a ON a.id BETWEEN wanted.id AND wanted.id
-ORDER BY a.id
-FOR UPDATE OF a
+CROSS JOIN LATERAL (SELECT s.id FROM scheduled_actions s WHERE s.id = wanted.id FOR UPDATE) a
