@@ -60,7 +60,10 @@ async fn what_is_filled_in_is_what_workers_find() {
     assert_eq!(measure.fired_once("filled-").await, Ok(0));
     let shards: Vec<u32> = (0..16).collect();
     let end = START.plus(Duration::from_secs(1));
-    let upcoming = store.upcoming(&shards, Timestamp::default()..end, 100).await.unwrap();
+    let upcoming = store
+        .upcoming(&shards, Timestamp::default()..end, 100)
+        .await
+        .unwrap();
     assert_eq!(upcoming.len(), 15);
 }
 

@@ -237,7 +237,10 @@ mod tests {
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
         let shards: Vec<u32> = (0..16).collect();
         let end = START.plus(Duration::from_secs(1));
-        let upcoming = store.upcoming(&shards, end, 100).await.unwrap();
+        let upcoming = store
+            .upcoming(&shards, Timestamp::default()..end, 100)
+            .await
+            .unwrap();
         assert_eq!(upcoming.len(), 15);
     }
 
