@@ -69,10 +69,16 @@ impl Site {
         self.measure.counters().await.map_err(BenchError::Failed)
     }
 
-    /// Takes the tables away again.
+    /// Takes the tables away again. After a failure a worker may still be at them.
     pub(super) async fn leave(&self) {
-        if let Err(error) = self.measure.drop_namespace().await {
-            eprintln!("bench: the tables of the benchmark stay behind: {error}");
+        for tries_left in (0..3).rev() {
+            match self.measure.drop_namespace().await {
+                Ok(()) => return,
+                Err(_) if tries_left > 0 => tokio::time::sleep(Duration::from_secs(1)).await,
+                Err(error) => {
+                    eprintln!("bench: the tables of the benchmark stay behind: {error}");
+                }
+            }
         }
     }
 }

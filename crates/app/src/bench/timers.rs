@@ -59,11 +59,11 @@ async fn measure(
     full: &dyn Ground,
     quick: bool,
 ) -> Result<Vec<Row>, BenchError> {
-    plan::fill_pending(full, quick).await?;
+    let writing = plan::fill_pending(full, quick).await?;
     let mut rows = add::measure(empty, full, quick).await?;
     rows.extend(idle::measure(empty, full).await?);
     rows.extend(hint::measure(empty, quick).await?);
-    rows.extend(rate::measure(empty, quick).await?);
+    rows.extend(rate::measure(empty, quick, writing).await?);
     rows.push(rate::capacity(empty, quick).await?);
     Ok(rows)
 }

@@ -17,6 +17,7 @@ pub(super) async fn measure(ground: &dyn Ground, quick: bool) -> Result<Vec<Row>
     let firings = Firings::default();
     let engine = ground.start(plan::options(&firings)).await?;
     rate::warm_up(ground, &engine, &firings, NAME).await?;
+    firings.take(rate::WARM_UP)?;
     let clock = ground.clock();
     let control = ground.writer().unwrap_or(engine.control());
     let mut next = clock.now();

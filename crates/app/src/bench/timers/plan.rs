@@ -1,6 +1,6 @@
 //! Actions to be measured: as users write them, made without a user.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pawl_engine::Options;
 use pawl_kernel::id::{self, Entropy};
@@ -89,12 +89,13 @@ fn refused(found: Vec<pawl_kernel::diagnostic::Diagnostic>) -> BenchError {
 }
 
 /// A million actions over the next year, or a tenth of that, none of them due within the hour. Workers have taken them
-/// in already.
-pub(super) async fn fill_pending(ground: &dyn Ground, quick: bool) -> Result<(), BenchError> {
+/// in already. Returns what one of them took.
+pub(super) async fn fill_pending(ground: &dyn Ground, quick: bool) -> Result<Duration, BenchError> {
     let count: u64 = if quick { 100_000 } else { 1_000_000 };
     eprintln!("filling in {count} pending actions");
     let now = ground.clock().now();
     let each = count / PASSES;
+    let start = Instant::now();
     for _ in 0..PASSES {
         let mut ids: Vec<String> = (0..each).map(|_| fresh_id("pending")).collect();
         ids.sort_unstable();
@@ -102,7 +103,9 @@ pub(super) async fn fill_pending(ground: &dyn Ground, quick: bool) -> Result<(),
         let actions = of_ids(ids.into_iter(), now.plus(HOUR * 2), apart, now)?;
         ground.fill_all(actions, Queue::Processing).await?;
     }
-    ground.expect_actions("pending-", count).await
+    let took = start.elapsed();
+    ground.expect_actions("pending-", count).await?;
+    Ok(took / count as u32)
 }
 
 #[cfg(test)]

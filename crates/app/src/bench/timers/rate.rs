@@ -16,34 +16,39 @@ const POLLS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)
 /// How long after the last planned time everything must have been made.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// Fired before anything is measured.
-const WARM_UP: u64 = 200;
+pub(super) const WARM_UP: u64 = 200;
 
 struct Plan {
     rounds: usize,
     count: u64,
     /// Due at once.
     backlog: u64,
+    /// What writing one takes here, roughly.
+    writing: Duration,
 }
 
 impl Plan {
-    fn new(quick: bool) -> Self {
+    fn new(quick: bool, writing: Duration) -> Self {
         match quick {
             true => Self {
                 rounds: 1,
                 count: PER_SECOND * 2,
                 backlog: 5_000,
+                writing,
             },
             false => Self {
                 rounds: 3,
                 count: PER_SECOND * 20,
                 backlog: 50_000,
+                writing,
             },
         }
     }
 
-    /// From the moment the writing begins to the first planned time.
+    /// From the moment the writing begins to the first planned time: enough for the writing, for a worker to start and for
+    /// it to take everything in.
     fn lead(&self) -> Duration {
-        Duration::from_secs(6 + self.count / 20_000)
+        Duration::from_secs(6) + self.writing * self.count as u32 * 3
     }
 }
 
@@ -54,8 +59,12 @@ struct Samples {
     transactions: Vec<f64>,
 }
 
-pub(super) async fn measure(ground: &dyn Ground, quick: bool) -> Result<Vec<Row>, BenchError> {
-    let plan = Plan::new(quick);
+pub(super) async fn measure(
+    ground: &dyn Ground,
+    quick: bool,
+    writing: Duration,
+) -> Result<Vec<Row>, BenchError> {
+    let plan = Plan::new(quick, writing);
     let mut samples = Samples::default();
     for round in 0..plan.rounds {
         let name = format!("rate{round}");
@@ -84,6 +93,7 @@ async fn pawl_rate(
     warm_up(ground, &engine, &firings, name).await?;
     let before = ground.transactions().await?;
     in_time(clock.now(), first)?;
+    firings.take(WARM_UP)?;
     let last = first.plus(APART * plan.count as u32);
     let give_up_at = last.plus(PATIENCE);
     firings.wait_for(plan.count, &*clock, give_up_at).await?;
@@ -95,7 +105,7 @@ async fn pawl_rate(
     Ok((lateness, used.map(|used| used / plan.count as f64)))
 }
 
-/// Statements are prepared and connections open before anything counts.
+/// Statements are prepared and connections open before anything counts. What was made for that is yet to be taken.
 pub(super) async fn warm_up(
     ground: &dyn Ground,
     engine: &Engine,
@@ -110,9 +120,7 @@ pub(super) async fn warm_up(
         put.map_err(BenchError::of)?;
     }
     let give_up_at = clock.now().plus(PATIENCE);
-    firings.wait_for(WARM_UP, &*clock, give_up_at).await?;
-    firings.take(WARM_UP)?;
-    Ok(())
+    firings.wait_for(WARM_UP, &*clock, give_up_at).await
 }
 
 fn in_time(now: Timestamp, first: Timestamp) -> Result<(), BenchError> {
@@ -179,7 +187,7 @@ impl Samples {
 
 /// A backlog that is made as fast as it goes.
 pub(super) async fn capacity(ground: &dyn Ground, quick: bool) -> Result<Row, BenchError> {
-    let plan = Plan::new(quick);
+    let plan = Plan::new(quick, Duration::ZERO);
     let (mut pawl, mut plain) = (Vec::new(), Vec::new());
     for round in 0..plan.rounds {
         let name = format!("backlog{round}");
