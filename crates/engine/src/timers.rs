@@ -66,6 +66,8 @@ pub struct Timers {
     /// Ends of attempts on their way to the store.
     recording: JoinSet<Recorded>,
     recorded: Vec<Recorded>,
+    /// So many of the next are recorded each by itself.
+    singly: usize,
     /// Messages for those who were woken. What is lost here is found by the sweeper.
     sending: JoinSet<()>,
     pace: Pace,
@@ -103,6 +105,7 @@ impl Timers {
             runner: Runner::new(control),
             recording: JoinSet::new(),
             recorded: Vec::new(),
+            singly: 0,
             sending: JoinSet::new(),
             pace: Pace::new(parts.options.catch_up_rate),
             last_tick: (start, start),
@@ -297,7 +300,7 @@ impl Timers {
         for (row, run) in &begun.runs {
             self.near.settled(row);
             if let Some(at) = run.row.due_at() {
-                self.near.add(DueTimer { at, ..row.clone() });
+                self.note(DueTimer { at, ..row.clone() });
             }
         }
         // They are written down: they are made even if the rest fails.

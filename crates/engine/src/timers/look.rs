@@ -41,12 +41,12 @@ impl Timers {
         let moved = self
             .parts
             .store
-            .collect(self.guid, &self.shards, now, COLLECT_BATCH)
+            .collect(self.guid, &self.staying(), now, COLLECT_BATCH)
             .await?;
         if moved.len() >= COLLECT_BATCH as usize {
             self.next_look = now;
         }
-        moved.into_iter().for_each(|row| self.near.add(row));
+        moved.into_iter().for_each(|row| self.note(row));
         Ok(())
     }
 
@@ -79,7 +79,8 @@ impl Timers {
     async fn see_fresh(&mut self, from: Timestamp, now: Timestamp) -> StoreResult<Seen> {
         let store = &self.parts.store;
         let end = now.plus(self.horizon);
-        let rows = store.upcoming(&self.shards, from..end, PAGE).await?;
+        let shards = self.staying();
+        let rows = store.upcoming(&shards, from..end, PAGE).await?;
         let mut seen = page(rows, from, end);
         // Each shard is read so far, and only a page of it all is kept: where much is due, far ahead is in vain.
         self.horizon = match seen.is_full {
@@ -89,7 +90,7 @@ impl Timers {
         .clamp(HORIZON_MIN, HORIZON);
         if seen.rows.is_empty() {
             // With nothing near, nobody asks again before there is something.
-            let next = store.next_due(&self.shards).await?;
+            let next = store.next_due(&shards).await?;
             let never = Timestamp::from_micros(i64::MAX);
             seen.until = next.map_or(never, |at| at.minus(HORIZON / 2).max(end));
         }
@@ -101,7 +102,7 @@ impl Timers {
         let rows = self
             .parts
             .store
-            .upcoming(&self.shards, from..end, PAGE)
+            .upcoming(&self.staying(), from..end, PAGE)
             .await?;
         Ok(page(rows, from, end))
     }

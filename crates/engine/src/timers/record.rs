@@ -50,7 +50,9 @@ impl Timers {
 
     /// One batch at a time: what ends meanwhile goes together.
     fn send_record(&mut self) {
-        let done = self.runner.take_over(BATCH);
+        let most = if self.singly > 0 { 1 } else { BATCH };
+        self.singly = self.singly.saturating_sub(1);
+        let done = self.runner.take_over(most);
         if done.is_empty() {
             return;
         }
@@ -75,6 +77,12 @@ impl Timers {
                 Ok(())
             }
             Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
+                self.runner.keep(done);
+                Err(error)
+            }
+            Err(error) if done.len() > 1 => {
+                // One of them spoils it for all: each by itself.
+                self.singly = done.len();
                 self.runner.keep(done);
                 Err(error)
             }
@@ -105,7 +113,7 @@ impl Timers {
                 if written.requeue {
                     return self.parts.timer_set(at);
                 }
-                self.near.add(DueTimer {
+                self.note(DueTimer {
                     at,
                     ..done.timer.clone()
                 });

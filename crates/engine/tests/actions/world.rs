@@ -137,9 +137,18 @@ impl World {
 
     /// A worker without faults.
     pub(crate) fn worker(&self, name: &str, change: impl FnOnce(&mut Options)) -> Crew {
+        self.worker_with(FaultPlan::Never, name, change)
+    }
+
+    pub(crate) fn worker_with(
+        &self,
+        plan: FaultPlan,
+        name: &str,
+        change: impl FnOnce(&mut Options),
+    ) -> Crew {
         let mut options = self.options(name.to_owned());
         change(&mut options);
-        let faults = Faults::new(FaultPlan::Never, FaultControl::new(), self.clock.clone());
+        let faults = Faults::new(plan, FaultControl::new(), self.clock.clone());
         let entropy = name.bytes().map(u64::from).sum();
         let parts = self.parts(self.place.with(faults.clone()), options, entropy);
         let stop = CancellationToken::new();

@@ -292,6 +292,7 @@ forward!(QueryStore {
     signals(id: ExecutionId) -> StoreResult<Vec<Signal>>;
     open_executions(after: Option<ExecutionId>, limit: u32) -> StoreResult<Vec<ExecutionView>>;
     timer_shards(waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>>;
+    execution_by_key(key: &str) -> StoreResult<Option<ExecutionId>>;
     about() -> StoreResult<Vec<(String, String)>>;
 });
 

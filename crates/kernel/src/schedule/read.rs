@@ -24,6 +24,8 @@ use crate::time::{Timestamp, format_duration};
 const REQUEST_FIELDS: &[&str] = &["spec", "override", "meta"];
 const SPEC_FIELDS: &[&str] = &["start_at", "deadline", "policy", "action"];
 const ID_BYTES_MAX: usize = 200;
+/// Beside the actions in the API.
+const RESERVED_ID: &str = "preview";
 pub const SPEC_BYTES_MAX: usize = 256 * 1024;
 const META_BYTES_MAX: usize = 16 * 1024;
 const DEPTH_MAX: usize = 64;
@@ -94,6 +96,11 @@ fn finished<T>(value: Option<T>, findings: Findings) -> Result<T, Vec<Diagnostic
 /// What is wrong with an id. Ids are part of addresses and header values, and the engine has names of its own that hold a colon.
 pub fn check_id(id: &str) -> Option<Diagnostic> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    if id == RESERVED_ID {
+        let message = format!("`{RESERVED_ID}` is the name of a route");
+        let problem = Diagnostic::error(codes::BAD_ID, "/id", message);
+        return Some(problem.hint("take another id"));
+    }
     if !id.is_empty() && id.len() <= ID_BYTES_MAX && id.chars().all(allowed) {
         return None;
     }

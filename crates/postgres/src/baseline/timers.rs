@@ -108,10 +108,7 @@ impl Measure {
 
     /// After a fill: the planner knows of it, and nothing is left to be cleaned.
     pub async fn settle_actions(&self) -> Result<(), String> {
-        for table in ["scheduled_actions", "incoming_queue", "processing_queue"] {
-            self.script(&format!("VACUUM (ANALYZE) {table}")).await?;
-        }
-        Ok(())
+        self.script("VACUUM (ANALYZE)").await
     }
 
     /// How many actions there are whose ids begin so.

@@ -347,6 +347,10 @@ impl QueryStore for FaultyStore {
         self.pass(READ, self.inner.timer_shards(waits)).await
     }
 
+    async fn execution_by_key(&self, key: &str) -> StoreResult<Option<ExecutionId>> {
+        self.pass(READ, self.inner.execution_by_key(key)).await
+    }
+
     async fn about(&self) -> StoreResult<Vec<(String, String)>> {
         self.pass(READ, self.inner.about()).await
     }

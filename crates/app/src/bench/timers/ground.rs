@@ -99,7 +99,8 @@ impl dyn Ground + '_ {
             let batch: Vec<_> = actions.by_ref().take(FILL_BATCH).collect();
             self.plain_fill(&batch).await?;
         }
-        Ok(())
+        // Neither side starts with statistics that the other lacks.
+        self.settle().await
     }
 
     /// The figures claim that there are so many: the database must know.
