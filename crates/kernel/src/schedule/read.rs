@@ -326,6 +326,16 @@ fn missing(fields: &Fields<'_>, name: &str, hint: &str, findings: &mut Findings)
     findings.add(fields.error(code, name, message).hint(hint));
 }
 
+/// What to choose from. What only pretends is for tests, and not offered.
+fn offered(kinds: &[&str]) -> String {
+    let real: Vec<&str> = kinds
+        .iter()
+        .copied()
+        .filter(|kind| *kind != "mock")
+        .collect();
+    real.join(", ")
+}
+
 /// The one field of an object that says which kind it is, as in `{"once": {…}}`.
 fn one_of<'a>(
     parent: &Fields<'a>,
@@ -337,7 +347,7 @@ fn one_of<'a>(
         missing(
             parent,
             name,
-            &format!("one of {}", kinds.join(", ")),
+            &format!("one of {}", offered(kinds)),
             findings,
         );
         return None;
@@ -349,11 +359,12 @@ fn one_of<'a>(
     let (Some(key), None) = (keys.next(), keys.next()) else {
         let message = format!("`{name}` has {} fields, it must have one", map.len());
         let finding = parent.error(codes::NOT_ONE_CHOICE, name, message);
-        findings.add(finding.hint(format!("one of {}", kinds.join(", "))));
+        findings.add(finding.hint(format!("one of {}", offered(kinds))));
         return None;
     };
     let Some(kind) = kinds.iter().find(|kind| *kind == key) else {
-        let hint = findings.suggest(key, kinds.iter().copied());
+        let real = kinds.iter().copied().filter(|kind| *kind != "mock");
+        let hint = findings.suggest(key, real);
         let message = format!("`{name}` cannot be `{key}`");
         findings.add(
             choice
