@@ -173,7 +173,9 @@ impl Runner {
                 return;
             };
             let too_late = now.since(begun.at) > limits.patience / 2;
-            if too_late || held_until <= now {
+            // The clock was set back since: by what it says now this would be early.
+            let early = now < begun.at && now < begun.run.attempt.planned_at;
+            if too_late || early || held_until <= now {
                 self.over
                     .push_back(Done::of(begun, Outcome::NotMade, Duration::ZERO));
                 continue;
