@@ -163,12 +163,12 @@ fn no_shard_is_forgotten_with_a_lost_answer() {
     }
 }
 
-/// A neighbour dies with rows in its shards that are due in half a minute.
+/// A neighbour leaves, and there are rows in its shards that are due in half a minute.
 fn answer_lost_at(plan: FaultPlan) -> u64 {
     const ROWS: usize = 40;
     paused().block_on(async {
         let world = World::new(7, Place::model());
-        let doomed = world.worker("doomed", |_| {});
+        let leaving = world.worker("leaving", |_| {});
         pass(2).await;
         let heir = world.worker_with(plan.clone(), "heir", |_| {});
         pass(10).await;
@@ -180,7 +180,7 @@ fn answer_lost_at(plan: FaultPlan) -> u64 {
         }
         // Taken in by both.
         pass(12).await;
-        drop(doomed);
+        leaving.shut_down().await;
         pass(70).await;
         let made = world.told.lock().unwrap();
         assert_eq!(made.len(), ROWS, "{plan:?}");
