@@ -8,6 +8,7 @@ mod flows;
 mod http;
 mod idle;
 mod load;
+mod timers;
 mod webhooks;
 
 use std::path::{Path, PathBuf};
@@ -102,13 +103,13 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         None | Some("engine") => {}
         Some(idle::CHILD) => return idle::child(arguments),
         Some(cluster::CHILD) => return cluster::child(arguments),
-        Some("pure" | "effect") => {}
+        Some("pure" | "effect" | "timers") => {}
         Some("webhooks") if arguments.places.is_none() => {}
         Some("strict" | "crew") if arguments.places.is_some() => {}
         Some(other) => {
             eprintln!(
-                "there is no benchmark `{other}`; there are: engine, pure, effect, webhooks (embedded), and with --database-url and \
-                 --broker-url also strict and crew"
+                "there is no benchmark `{other}`; there are: engine, pure, effect, timers, webhooks (embedded), and with \
+                 --database-url and --broker-url also strict and crew"
             );
             return ExitCode::from(2);
         }
@@ -129,6 +130,9 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
     if let Some(places) = &arguments.places {
         let runtime = crate::system::runtime().map_err(BenchError::of)?;
         let what = arguments.what.as_deref();
+        if what == Some("timers") {
+            return runtime.block_on(Box::pin(timers::on_cluster(places, arguments.quick)));
+        }
         return runtime.block_on(Box::pin(cluster::measure(places, what, arguments.quick)));
     }
     let folder = match &arguments.data {
@@ -138,6 +142,7 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
     std::fs::create_dir_all(&folder).map_err(BenchError::of)?;
     let rows = match arguments.what.as_deref() {
         Some(one @ ("pure" | "effect")) => single(&folder, one, arguments.quick),
+        Some("timers") => timers::on_folder(&folder, arguments.quick),
         Some("webhooks") => called(&folder, arguments.quick),
         _ => engine(&folder, arguments.quick),
     };

@@ -122,7 +122,7 @@ enum Command {
 
 #[derive(clap::Args)]
 struct BenchArgs {
-    /// What to measure: `engine` for all of it, `pure` or `effect` for one flow; on a cluster also `strict` and `crew`.
+    /// What to measure: `engine` for all of it, `pure` or `effect` for one flow, `timers` for scheduled actions; on a cluster also `strict` and `crew`.
     what: Option<String>,
     /// A tenth of the work: for a look, not for a figure.
     #[arg(long)]

@@ -36,6 +36,8 @@ mod site;
 mod strangers;
 #[path = "cluster/tap.rs"]
 mod tap;
+#[path = "cluster/timers.rs"]
+mod timers;
 #[path = "cluster/webhooks.rs"]
 mod webhooks;
 #[path = "common/wire.rs"]

@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use pawl_kernel::id;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::schedule::RecordRequest;
@@ -99,6 +100,8 @@ pub(crate) struct Runner {
     /// Attempts of ours that are not recorded, and their shards.
     open: HashMap<(String, Uuid), u32>,
     over: VecDeque<Done>,
+    /// Over, and not to be recorded before then: somebody has the action locked.
+    postponed: VecDeque<(Timestamp, Done)>,
     /// How long attempts take, roughly.
     typical: Duration,
 }
@@ -111,6 +114,7 @@ impl Runner {
             tasks: JoinSet::new(),
             open: HashMap::new(),
             over: VecDeque::new(),
+            postponed: VecDeque::new(),
             typical: QUICK,
         }
     }
@@ -169,7 +173,11 @@ impl Runner {
                 return;
             };
             let too_late = now.since(begun.at) > limits.patience / 2;
-            if too_late || held_until <= now {
+            // The clock was set back since: by what it says now this would be early.
+            let early = now < begun.at
+                && now < begun.run.attempt.planned_at
+                && !planted::has(Bug::ActionEarly);
+            if too_late || early || held_until <= now {
                 self.over
                     .push_back(Done::of(begun, Outcome::NotMade, Duration::ZERO));
                 continue;
@@ -181,8 +189,12 @@ impl Runner {
             let action = &begun.run.row.spec.action;
             let latest = begun.at.plus(limits.patience_for(action) / 5 * 4);
             let deadline = now.plus(limits.time_for(action)).min(latest);
-            self.tasks
-                .spawn(make(self.control.clone(), begun, deadline));
+            let mut attempt = Box::pin(make(self.control.clone(), begun, deadline));
+            // One that is over at once needs no slot.
+            match attempt.as_mut().now_or_never() {
+                Some(done) => self.note(done),
+                None => drop(self.tasks.spawn(attempt)),
+            }
         }
     }
 
@@ -196,7 +208,7 @@ impl Runner {
     /// Waits until an attempt is over; for ever if there is none.
     pub(crate) async fn wait(&mut self) {
         match self.tasks.join_next().await {
-            Some(done) => self.note(done),
+            Some(done) => self.joined(done),
             None => std::future::pending().await,
         }
     }
@@ -204,7 +216,7 @@ impl Runner {
     /// Attempts that are over and not recorded, at most so many. Those that cannot be recorded come [back](Self::keep).
     pub(crate) fn take_over(&mut self, most: usize) -> Vec<Done> {
         while let Some(done) = self.tasks.try_join_next() {
-            self.note(done);
+            self.joined(done);
         }
         let count = self.over.len().min(most);
         self.over.drain(..count).collect()
@@ -217,17 +229,35 @@ impl Runner {
         }
     }
 
+    pub(crate) fn postpone(&mut self, done: Done, until: Timestamp) {
+        self.postponed.push_back((until, done));
+    }
+
+    pub(crate) fn postponed_until(&self) -> Option<Timestamp> {
+        self.postponed.front().map(|(until, _)| *until)
+    }
+
+    /// Those whose time has come are over like any other; all of them wait equally long, so they are in order.
+    pub(crate) fn release_postponed(&mut self) {
+        let now = self.parts().now();
+        while let Some((_, done)) = self.postponed.pop_front_if(|(until, _)| *until <= now) {
+            self.over.push_back(done);
+        }
+    }
+
     /// Recorded, or nobody's business any more.
     pub(crate) fn forget(&mut self, done: &Done) {
         self.open.remove(&key(&done.timer));
     }
 
-    fn note(&mut self, done: Result<Done, tokio::task::JoinError>) {
+    fn note(&mut self, done: Done) {
+        self.typical = (self.typical * 7 + done.took) / 8;
+        self.over.push_back(done);
+    }
+
+    fn joined(&mut self, done: Result<Done, tokio::task::JoinError>) {
         match done {
-            Ok(done) => {
-                self.typical = (self.typical * 7 + done.took) / 8;
-                self.over.push_back(done);
-            }
+            Ok(done) => self.note(done),
             // Panics are caught where they happen, and nobody aborts a task but the end of the runner.
             Err(error) => tracing::error!(%error, "an attempt vanished"),
         }

@@ -1,4 +1,5 @@
-//! Removes finished executions whose time is over, a few at a time, and has the store keep its tables in order.
+//! Removes finished executions and scheduled actions whose time is over, a few at a time, and has the store keep its
+//! tables in order.
 //!
 //! How long an execution is kept after its end says the latest version of its schema (`settings.retention`), else the
 //! configuration, else it is kept for ever. Whether one may go is looked at again in the transaction that removes it.
@@ -68,12 +69,14 @@ pub struct Collected {
     pub failed: u64,
     /// It had to stop before the end; another tick goes on from here.
     pub next: Option<Place>,
+    /// More actions may go than one tick removes.
+    pub more_actions: bool,
 }
 
 impl Collected {
     /// Another tick would do more.
     pub fn has_more(&self) -> bool {
-        self.next.is_some() || self.reclaimed.more
+        self.next.is_some() || self.reclaimed.more || self.more_actions
     }
 }
 
@@ -161,11 +164,39 @@ impl Retention {
             .filter_map(|(id, keep)| Some((*id, (*keep)?)))
             .collect();
         self.go_round(&mut round, place, &kept).await?;
+        self.collect_actions(&mut round).await?;
         let mut collected = round.collected;
-        if !dry && policies.iter().any(|(_, keep)| keep.is_some()) {
+        let removes = policies.iter().any(|(_, keep)| keep.is_some());
+        if !dry && (removes || collected.removed.actions > 0) {
             collected.reclaimed = self.parts.store.reclaim(now).await?;
         }
         Ok(collected)
+    }
+
+    /// Finished actions go as long after their end as executions do; no schema says otherwise.
+    async fn collect_actions(&self, round: &mut Round) -> StoreResult<()> {
+        let Some(keep) = self.parts.options.retention else {
+            return Ok(());
+        };
+        let (store, before) = (&self.parts.store, round.now.minus(keep));
+        if round.dry {
+            let old = store.outdated_actions(before, PER_TICK as u32).await?;
+            round.collected.removed.actions = old.len() as u64;
+            return Ok(());
+        }
+        while round.collected.removed.actions < PER_TICK {
+            let old = store.outdated_actions(before, AT_ONCE as u32).await?;
+            let is_last = old.len() < AT_ONCE;
+            let removed = store.remove_actions(old, before).await?;
+            round.collected.removed += removed;
+            if is_last || removed.actions == 0 || self.parts.now() >= round.until {
+                round.collected.more_actions = !is_last && removed.actions > 0;
+                return Ok(());
+            }
+            tokio::task::yield_now().await;
+        }
+        round.collected.more_actions = true;
+        Ok(())
     }
 
     /// One schema after the other. What goes wrong with one is no reason not to look at the next.
@@ -412,7 +443,7 @@ fn report(collected: &Collected) {
             "executions past their retention could not be removed"
         );
     }
-    if removed.executions > 0 || !reclaimed.tables.is_empty() {
+    if removed.executions + removed.actions > 0 || !reclaimed.tables.is_empty() {
         tracing::info!(?removed, ?reclaimed, "removed what was past its retention");
     }
 }

@@ -38,7 +38,7 @@ use record::Recorded;
 use share::Share;
 
 /// Most timers fired, begun or recorded in one transaction.
-const BATCH: usize = 256;
+const BATCH: usize = 512;
 /// Who is told of a timer takes it in this soon, so that many of them are not to be taken in when they are due.
 const TAKE_IN_AFTER: Duration = Duration::from_secs(1);
 /// Having slept so much longer than planned, or the clock set back so far, is an outage.
@@ -66,6 +66,8 @@ pub struct Timers {
     /// Ends of attempts on their way to the store.
     recording: JoinSet<Recorded>,
     recorded: Vec<Recorded>,
+    /// So many of the next are recorded each by itself.
+    singly: usize,
     /// Messages for those who were woken. What is lost here is found by the sweeper.
     sending: JoinSet<()>,
     pace: Pace,
@@ -103,6 +105,7 @@ impl Timers {
             runner: Runner::new(control),
             recording: JoinSet::new(),
             recorded: Vec::new(),
+            singly: 0,
             sending: JoinSet::new(),
             pace: Pace::new(parts.options.catch_up_rate),
             last_tick: (start, start),
@@ -156,7 +159,11 @@ impl Timers {
         if self.stop.is_cancelled() {
             self.runner.give_back();
             self.record()?;
-            return Ok(self.parts.now().plus(self.lock_heartbeat()));
+            let beat = self.parts.now().plus(self.lock_heartbeat());
+            return Ok(self
+                .runner
+                .postponed_until()
+                .map_or(beat, |at| at.min(beat)));
         }
         while !self.shards.is_empty() && self.turn().await? {
             self.hear();
@@ -217,6 +224,9 @@ impl Timers {
         let mut wake_at = self.near.wake_at(now, room);
         if self.near.has_overdue(room) {
             wake_at = wake_at.min(self.pace.next(now));
+        }
+        if let Some(again_at) = self.runner.postponed_until() {
+            wake_at = wake_at.min(again_at);
         }
         wake_at.min(self.next_look).min(self.next_hold())
     }
@@ -290,7 +300,7 @@ impl Timers {
         for (row, run) in &begun.runs {
             self.near.settled(row);
             if let Some(at) = run.row.due_at() {
-                self.near.add(DueTimer { at, ..row.clone() });
+                self.note(DueTimer { at, ..row.clone() });
             }
         }
         // They are written down: they are made even if the rest fails.

@@ -208,7 +208,10 @@ async fn only_if(has_role: bool, service: impl Future<Output = ()>) {
 async fn say_goodbye(parts: &Parts, roles: Roles, shard_lock: uuid::Uuid) {
     let farewell = async {
         if roles.timers {
-            let _ = parts.store.unlock_shards(shard_lock, None, parts.now()).await;
+            let _ = parts
+                .store
+                .unlock_shards(shard_lock, None, parts.now())
+                .await;
         }
         if roles != Roles::NONE {
             let _ = parts.store.remove_worker(&parts.options.worker_id).await;

@@ -27,8 +27,7 @@ use pawl_kernel::schedule::Ending;
 use pawl_kernel::time::Clock;
 use pawl_testkit::faults::{Fault, FaultPlan};
 use serde_json::json;
-use tokio::runtime::Runtime;
-use world::{Place, World, dies_at, outside, paused};
+use world::{Place, World, dies_at, paused};
 
 /// More with `PAWL_ACTION_SEEDS`.
 const SCHEDULES: u64 = 2_000;
@@ -47,10 +46,9 @@ fn schedules(on: On, seeds: u64, bug: Option<Bug>, each: impl Fn(Outcome) -> boo
         for _ in 0..2 {
             scope.spawn(|| {
                 planted::plant(bug);
-                let outside = outside();
                 loop {
                     let seed = next.fetch_add(1, Ordering::SeqCst);
-                    if seed >= seeds || !each(one(on, seed, &outside)) {
+                    if seed >= seeds || !each(one(on, seed)) {
                         next.store(seeds, Ordering::SeqCst);
                         return;
                     }
@@ -60,18 +58,18 @@ fn schedules(on: On, seeds: u64, bug: Option<Bug>, each: impl Fn(Outcome) -> boo
     });
 }
 
-fn one(on: On, seed: u64, outside: &Runtime) -> Outcome {
-    on.play(outside, async |place| day(seed, place).await)
+fn one(on: On, seed: u64) -> Outcome {
+    on.play(async |place| day(seed, place).await)
 }
 
 impl On {
     /// On a clock that stands still while somebody works.
-    fn play<T>(self, outside: &Runtime, scene: impl AsyncFnOnce(Place) -> T) -> T {
+    fn play<T>(self, scene: impl AsyncFnOnce(Place) -> T) -> T {
         match self {
             Self::Model => paused().block_on(scene(Place::model())),
             Self::Sqlite => {
                 let folder = tempfile::TempDir::new().unwrap();
-                paused().block_on(scene(Place::sqlite(&folder, SHARDS, outside)))
+                paused().block_on(scene(Place::sqlite(&folder, SHARDS)))
             }
         }
     }
@@ -79,10 +77,9 @@ impl On {
 
 /// On both stores.
 fn both(scene: impl AsyncFn(Place)) {
-    let outside = outside();
     for on in [On::Model, On::Sqlite] {
         println!("{on:?}");
-        on.play(&outside, async |place| scene(place).await);
+        on.play(async |place| scene(place).await);
     }
 }
 
@@ -147,9 +144,8 @@ fn two_thousand_bad_days_on_sqlite() {
 
 #[test]
 fn the_same_seed_gives_the_same_day() {
-    let outside = outside();
     for seed in 0..20 {
-        let [first, second] = [(); 2].map(|()| one(On::Model, seed, &outside));
+        let [first, second] = [(); 2].map(|()| one(On::Model, seed));
         let same = format!("{:?}", first.tally) == format!("{:?}", second.tally);
         assert!(same, "seed {seed}: {:?} {:?}", first.tally, second.tally);
     }

@@ -10,7 +10,11 @@ use pawl_engine::{Options, Parts};
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::node::Registry;
-use pawl_kernel::ports::store::{CatalogStore, Claim, ExecutionFilter, ExecutionStore, QueryStore};
+use pawl_kernel::ports::schedule::{ActionFilter, RecordRequest, ScheduleStore};
+use pawl_kernel::ports::store::{
+    CatalogStore, Claim, DueTimer, ExecutionFilter, ExecutionStore, QueryStore, TimerStore,
+};
+use pawl_kernel::schedule::{Limits, Outcome, Run};
 use pawl_sqlite::EmbeddedQueue;
 use pawl_testkit::clock::{SeededEntropy, SimClock};
 use pawl_testkit::fixture::{self, at, execution_id, schema_id};
@@ -132,4 +136,45 @@ async fn trouble_with_many_schemas_is_an_error_and_the_next_tick_goes_on_behind_
     let collected = retention.tick().await.unwrap();
     assert_eq!(collected.removed.executions, 2);
     assert_eq!(left(&store).await.len(), 5);
+}
+
+/// Actions go as executions do, also where there is no schema at all.
+#[tokio::test(start_paused = true)]
+async fn finished_actions_go_too() {
+    let store = Arc::new(ModelStore::default());
+    let action = |n: u64, start| fixture::put(&format!("action-{n}"), n, fixture::once(start, 0));
+    for n in 1..=250 {
+        store.put_action(action(n, at(10)), at(5)).await.unwrap();
+    }
+    let open = action(900, at(90_000));
+    store.put_action(open, at(5)).await.unwrap();
+    let lock = fixture::uuid(1);
+    let shards = store.lock_shards(fixture::lock_request(1, at(10))).await;
+    let due = store.collect(lock, &shards.unwrap(), at(10), 1_000).await;
+    let begun = store.begin_actions(lock, due.unwrap(), Limits::default(), at(10));
+    let record = |(timer, run): (DueTimer, Run)| RecordRequest {
+        timer,
+        ticket: run.ticket,
+        attempt: run.attempt,
+        outcome: Outcome::Success,
+        fresh: lock,
+    };
+    let requests: Vec<_> = begun.await.unwrap().runs.into_iter().map(record).collect();
+    assert_eq!(requests.len(), 250);
+    let recorded = store.record_actions(lock, requests, Limits::default(), at(11));
+    recorded.await.unwrap();
+    let mut retention = retention(&store);
+    let seen = retention.preview().await.unwrap();
+    assert_eq!((seen.removed.actions, seen.removed.history), (250, 0));
+    let collected = retention.tick().await.unwrap();
+    assert_eq!(
+        (collected.removed.actions, collected.removed.history),
+        (250, 250)
+    );
+    assert!(!collected.has_more());
+    let left = store
+        .actions(ActionFilter::default(), None, 10)
+        .await
+        .unwrap();
+    assert_eq!(left.len(), 1);
 }

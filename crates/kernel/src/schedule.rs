@@ -30,7 +30,7 @@ pub mod retry;
 pub mod spec;
 pub mod status;
 
-pub use control::{Refusal, pause, resume, run_now};
+pub use control::{Refusal, pause, pause_with_schema, resume, run_now};
 pub use cron::Cron;
 pub use firing::{Begin, Late, Moved, Outcome, Record, Recorded, Run, Ticket, begin, record};
 pub use plan::Previous;

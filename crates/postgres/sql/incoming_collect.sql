@@ -2,6 +2,7 @@
 WITH owned AS (
     SELECT shard_id FROM shard_locks
     WHERE locked AND last_lock_guid = $1::uuid AND shard_id = ANY ($2::integer[])
+    ORDER BY shard_id
     FOR SHARE
 ), taken AS (
     DELETE FROM incoming_queue i

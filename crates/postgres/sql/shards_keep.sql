@@ -1,8 +1,15 @@
--- One question for the heartbeat and for all that decides on the fair share.
-WITH kept AS (
-    UPDATE shard_locks SET last_heartbeat_at = $2::timestamptz
+-- One question for the heartbeat and for all that decides on the fair share. Whoever waits for locks takes them in order
+-- of shard: one that was stolen a moment ago is waited for too, and nobody must do so in a circle.
+WITH mine AS (
+    SELECT shard_id FROM shard_locks
     WHERE locked AND last_lock_guid = $1::uuid
-    RETURNING shard_id
+    ORDER BY shard_id
+    FOR NO KEY UPDATE
+), kept AS (
+    UPDATE shard_locks l SET last_heartbeat_at = $2::timestamptz
+    FROM mine
+    WHERE l.shard_id = mine.shard_id
+    RETURNING l.shard_id
 )
 SELECT
     (SELECT coalesce(array_agg(shard_id), '{}') FROM kept),

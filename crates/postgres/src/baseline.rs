@@ -1,6 +1,8 @@
 //! What the benchmark needs of a database besides the store: a baseline for pgbench, a long history, and what the
 //! server says of its own work.
 
+pub mod timers;
+
 use tokio_postgres::types::ToSql;
 
 use crate::connect::{Connector, LISTS};

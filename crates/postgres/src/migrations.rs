@@ -17,7 +17,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     7 "0007_retention",
     8 "0008_counting",
     9 "0009_actions",
-    11 "0011_webhooks",
+    10 "0010_webhooks",
 ];
 
 pub type MigrationError = migration::MigrationError<String>;

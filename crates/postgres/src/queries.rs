@@ -116,6 +116,17 @@ impl QueryStore for PostgresStore {
         done.await.map_err(|fault| fault.of_read())
     }
 
+    async fn execution_by_key(&self, key: &str) -> StoreResult<Option<ExecutionId>> {
+        let key = key.to_owned();
+        let done = self.readers.run(move |session| async move {
+            let key = Text::new(&key);
+            let rows = session.alone(&sql::EXECUTION_BY_KEY, &[&key]).await?;
+            let found = rows.first().map(|row| row.try_get(0).map(ExecutionId));
+            Ok(found.transpose()?)
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
     async fn about(&self) -> StoreResult<Vec<(String, String)>> {
         let (address, schema) = (self.connector.address(), self.connector.schema().to_owned());
         let done = self.readers.run(move |session| async move {

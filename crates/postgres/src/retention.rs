@@ -21,7 +21,7 @@ use crate::partitions::{self, Partition, Range, TABLES};
 use crate::rows::Reader;
 use crate::session::Session;
 use crate::sql::Sql;
-use crate::value::Time;
+use crate::value::{Text, Time};
 use crate::{PostgresStore, sql};
 
 const DETACH: &str = include_str!("../sql/templates/partition_detach.sql");
@@ -75,6 +75,42 @@ impl RetentionStore for PostgresStore {
         let done = self
             .upkeep
             .run(move |session| async move { remove(&session, request).await });
+        done.await.map_err(|fault| fault.of_write())
+    }
+
+    async fn outdated_actions(
+        &self,
+        finished_before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<String>> {
+        let done = self.upkeep.run(move |session| async move {
+            let (before, limit) = (Time(finished_before), i64::from(limit));
+            let rows = session
+                .alone(&sql::ACTIONS_OUTDATED, &[&before, &limit])
+                .await?;
+            rows.iter().map(|row| Reader::new(row).text()).collect()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn remove_actions(
+        &self,
+        ids: Vec<String>,
+        finished_before: Timestamp,
+    ) -> StoreResult<Removed> {
+        let done = self.upkeep.run(move |session| async move {
+            let ids: Vec<Text<'_>> = ids.iter().map(|id| Text::new(id)).collect();
+            let rows = session
+                .alone(&sql::ACTIONS_REMOVE, &[&ids, &Time(finished_before)])
+                .await?;
+            let mut removed = Removed::default();
+            for row in &rows {
+                let mut reader = Reader::new(row);
+                removed.actions = reader.count()?;
+                removed.history = reader.count()?;
+            }
+            Ok(removed)
+        });
         done.await.map_err(|fault| fault.of_write())
     }
 
@@ -151,6 +187,7 @@ async fn remove(session: &Session, request: RemoveRequest) -> Outcome<Removed> {
         history: 0,
         signals: reader.count()?,
         dead_letters: reader.count()?,
+        ..Removed::default()
     };
     let deletes: [&Sql; 3] = [
         &sql::STEPS_REMOVE,

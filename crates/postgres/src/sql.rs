@@ -14,7 +14,7 @@ pub(crate) struct Sql {
 }
 
 impl Sql {
-    const fn new(name: &'static str, text: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, text: &'static str) -> Self {
         Self {
             name,
             text,
@@ -78,7 +78,8 @@ statements! {
     ACTIONS_LIST_FINISHED = "actions_list_finished",
     ACTIONS_LIST_OPEN = "actions_list_open",
     ACTIONS_LOAD = "actions_load",
-    ACTIONS_LOCK = "actions_lock",
+    ACTIONS_OUTDATED = "actions_outdated",
+    ACTIONS_REMOVE = "actions_remove",
     ACTIONS_UPDATE = "actions_update",
     ACTION_DELETE = "action_delete",
     ACTION_LOAD = "action_load",

@@ -199,8 +199,7 @@ async fn fire(store: &PostgresStore) {
     store
         .keep_shards(fixture::keep_request(guid, later))
         .await
-        .unwrap()
-        .shards;
+        .unwrap();
     store.unlock_shards(guid, None, later).await.unwrap();
 }
 

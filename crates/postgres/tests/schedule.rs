@@ -18,7 +18,7 @@ use pawl_kernel::time::Timestamp;
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::clock::Rng;
 use pawl_testkit::fixture::{self, at, once, periodic, put, uuid};
-use support::{client, database, open, until};
+use support::{client, database, open};
 use uuid::Uuid;
 
 /// Actions whose rows are not as they must be.
@@ -87,34 +87,51 @@ async fn one_bad_action_stops_nobody() {
     assert!(store.delete_action("b").await.unwrap());
 }
 
-/// A locked row is worth waiting for where an end would be lost otherwise.
+/// Nobody waits for a locked row, and the others of its batch are recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_waits_for_a_lock() {
-    let database = database("record_waits");
+async fn a_record_goes_around_a_lock() {
+    let database = database("record_busy");
     let options = database.options();
     let store = open(options.clone()).await;
-    let request = put("a", 1, once(at(100), 0));
-    store.put_action(request, at(5)).await.unwrap();
-    let run = begin(&store, 9, at(100)).await.runs.remove(0);
+    for (number, id) in ["a", "b"].iter().enumerate() {
+        let request = put(id, 1 + number as u64, once(at(100), 0));
+        store.put_action(request, at(5)).await.unwrap();
+    }
+    let runs = begin(&store, 9, at(100)).await.runs;
     let client = client(&database.url, &options.schema).await;
-    let lock = "BEGIN; SELECT * FROM scheduled_actions FOR UPDATE";
+    let lock = "BEGIN; SELECT * FROM scheduled_actions WHERE id = 'a' FOR UPDATE";
     client.batch_execute(lock).await.unwrap();
-    let requests = vec![request_of(&run, Outcome::Success, Uuid::nil())];
-    let recording = tokio::spawn(async move {
-        store
-            .record_actions(uuid(9), requests, Limits::default(), at(101))
-            .await
-    });
-    let waiting = "SELECT count(*) FROM pg_stat_activity \
-        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%scheduled_actions%'";
-    until(Duration::from_secs(5), async || {
-        (database.psql(&options.schema, waiting) != "0").then_some(())
-    })
-    .await;
+    let record = async || {
+        let requests = runs
+            .iter()
+            .map(|run| request_of(run, Outcome::Success, Uuid::nil()))
+            .collect();
+        let mut records = runs
+            .iter()
+            .map(|run| run.0.action_id.clone())
+            .zip(
+                store
+                    .record_actions(uuid(9), requests, Limits::default(), at(101))
+                    .await
+                    .unwrap(),
+            )
+            .collect::<Vec<_>>();
+        records.sort_by(|one, other| one.0.cmp(&other.0));
+        records
+            .into_iter()
+            .map(|(_, record)| record.unwrap())
+            .collect::<Vec<_>>()
+    };
+    let records = record().await;
+    assert_eq!(records[0], Record::Busy);
+    assert!(matches!(records[1], Record::Written(_)), "{records:?}");
     client.batch_execute("ROLLBACK").await.unwrap();
-    let records = recording.await.unwrap();
-    let records = records.unwrap();
-    assert!(matches!(records[0], Some(Record::Written(_))));
+    let again = record().await;
+    assert!(matches!(again[0], Record::Written(_)), "{again:?}");
+    assert!(
+        matches!(again[1], Record::Late(_)),
+        "said before: {again:?}"
+    );
 }
 
 fn request_of(run: &(DueTimer, Run), outcome: Outcome, fresh: Uuid) -> RecordRequest {

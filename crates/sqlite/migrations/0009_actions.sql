@@ -19,3 +19,5 @@ CREATE TABLE action_attempts (
 -- changes twice with every firing, and workers find what is due in the queues.
 CREATE INDEX scheduled_actions_open ON scheduled_actions (id) WHERE finished_at IS NULL;
 CREATE INDEX scheduled_actions_finished ON scheduled_actions (id, finished_at) WHERE finished_at IS NOT NULL;
+-- For what goes when its time is over.
+CREATE INDEX scheduled_actions_ended ON scheduled_actions (finished_at, id) WHERE finished_at IS NOT NULL;

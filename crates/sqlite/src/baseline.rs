@@ -1,6 +1,8 @@
 //! What SQLite itself does with one writer on the same disk: the baseline of `pawl bench`. No engine, no queue,
 //! the plainest rows; only the durability is the same.
 
+pub mod timers;
+
 use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};

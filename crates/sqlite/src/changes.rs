@@ -257,7 +257,7 @@ pub(crate) fn enqueue(
 }
 
 /// Wait ids and guids of actions are random, so their bits spread evenly.
-fn shard_of(guid: Uuid, shards: u32) -> u32 {
+pub(crate) fn shard_of(guid: Uuid, shards: u32) -> u32 {
     let (high, low) = guid.as_u64_pair();
     ((high ^ low) % u64::from(shards.max(1))) as u32
 }

@@ -111,6 +111,17 @@ impl QueryStore for SqliteStore {
             .await
     }
 
+    async fn execution_by_key(&self, key: &str) -> StoreResult<Option<ExecutionId>> {
+        let key = key.to_owned();
+        self.readers
+            .run_at_once(move |connection| {
+                let mut statement = connection.prepare_cached(sql::EXECUTION_BY_KEY)?;
+                let found = statement.query_row([&key], |row| rows::uuid(row, 0));
+                Ok(found.optional()?.map(ExecutionId))
+            })
+            .await
+    }
+
     async fn about(&self) -> StoreResult<Vec<(String, String)>> {
         let file = self.file.clone();
         self.readers

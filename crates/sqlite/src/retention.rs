@@ -54,6 +54,37 @@ impl RetentionStore for SqliteStore {
             .await
     }
 
+    async fn outdated_actions(
+        &self,
+        finished_before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<String>> {
+        self.readers
+            .run(move |connection| {
+                let mut statement = connection.prepare_cached(sql::ACTIONS_OUTDATED)?;
+                let values = params![finished_before.as_micros(), limit];
+                let found = statement.query_map(values, |row| row.get(0))?;
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await
+    }
+
+    async fn remove_actions(
+        &self,
+        ids: Vec<String>,
+        finished_before: Timestamp,
+    ) -> StoreResult<Removed> {
+        self.writer
+            .run(move |connection| {
+                let mut removed = Removed::default();
+                for id in &ids {
+                    removed += remove_action(connection, id, finished_before)?;
+                }
+                Ok(removed)
+            })
+            .await
+    }
+
     async fn reclaim(&self, _now: Timestamp) -> StoreResult<Reclaimed> {
         let mut reclaimed = Reclaimed::default();
         for _ in 0..STEPS_MAX {
@@ -126,6 +157,24 @@ fn remove(connection: &Connection, id: ExecutionId, cutoff: &Cutoff) -> JobResul
             + rows_of(sql::LOGS_REMOVE)?,
         signals: rows_of(sql::SIGNALS_REMOVE)?,
         dead_letters: rows_of(sql::DEAD_LETTERS_REMOVE)?,
+        ..Removed::default()
+    })
+}
+
+fn remove_action(connection: &Connection, id: &str, before: Timestamp) -> JobResult<Removed> {
+    let gone = connection
+        .prepare_cached(sql::ACTION_REMOVE)?
+        .execute(params![id, before.as_micros()])?;
+    if gone == 0 {
+        return Ok(Removed::default());
+    }
+    let attempts = connection
+        .prepare_cached(sql::ATTEMPTS_REMOVE)?
+        .execute([id])?;
+    Ok(Removed {
+        actions: 1,
+        history: attempts as u64,
+        ..Removed::default()
     })
 }
 

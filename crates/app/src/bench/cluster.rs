@@ -22,7 +22,7 @@ use crate::wiring::{Cluster, Membership};
 
 mod crew;
 
-pub(super) use crew::{CHILD, child};
+pub(super) use crew::{CHILD, Crew, child};
 
 /// Where the measurement takes place.
 #[derive(Clone, Debug)]
@@ -34,17 +34,22 @@ pub struct Places {
 const CLIENTS: u32 = 32;
 
 /// An installation of its own in the database and on the broker, gone afterwards.
-struct Site {
-    places: Places,
-    config: Config,
-    measure: Measure,
+pub(super) struct Site {
+    pub(super) places: Places,
+    pub(super) config: Config,
+    pub(super) measure: Measure,
 }
 
 impl Site {
-    async fn open(places: &Places) -> Result<Self, BenchError> {
+    pub(super) async fn open(places: &Places) -> Result<Self, BenchError> {
+        Self::named(places, "").await
+    }
+
+    /// One of several.
+    pub(super) async fn named(places: &Places, name: &str) -> Result<Self, BenchError> {
         let mut config = Config::default();
-        config.database.schema = format!("pawl_bench_{}", std::process::id());
-        config.broker.prefix = format!("bench-{}.", std::process::id());
+        config.database.schema = format!("pawl_bench_{}{name}", std::process::id());
+        config.broker.prefix = format!("bench-{}{name}.", std::process::id());
         let options = config
             .database
             .options(&places.database_url, &Options::default());
@@ -60,8 +65,21 @@ impl Site {
         join(&self.places, &self.config, roles, slots).await
     }
 
-    async fn counters(&self) -> Result<Counters, BenchError> {
+    pub(super) async fn counters(&self) -> Result<Counters, BenchError> {
         self.measure.counters().await.map_err(BenchError::Failed)
+    }
+
+    /// Takes the tables away again. After a failure a worker may still be at them.
+    pub(super) async fn leave(&self) {
+        for tries_left in (0..3).rev() {
+            match self.measure.drop_namespace().await {
+                Ok(()) => return,
+                Err(_) if tries_left > 0 => tokio::time::sleep(Duration::from_secs(1)).await,
+                Err(error) => {
+                    eprintln!("bench: the tables of the benchmark stay behind: {error}");
+                }
+            }
+        }
     }
 }
 
@@ -95,9 +113,7 @@ pub(super) async fn measure(
 ) -> Result<Vec<Row>, BenchError> {
     let site = Site::open(places).await?;
     let rows = measure_at(&site, what, quick).await;
-    if let Err(error) = site.measure.drop_namespace().await {
-        eprintln!("bench: the tables of the benchmark stay behind: {error}");
-    }
+    site.leave().await;
     rows
 }
 
@@ -119,7 +135,7 @@ async fn measure_at(site: &Site, what: Option<&str>, quick: bool) -> Result<Vec<
 }
 
 /// A figure without durability is no figure.
-async fn refuse_weak_durability(site: &Site) -> Result<(), BenchError> {
+pub(super) async fn refuse_weak_durability(site: &Site) -> Result<(), BenchError> {
     let cluster = site.join(Roles::NONE, 1).await?;
     let facts = cluster.control.parts().store.about().await;
     cluster.shutdown().await;

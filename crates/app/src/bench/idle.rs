@@ -74,7 +74,7 @@ async fn prepare(folder: &Path, sleepers: u64) -> Result<(), BenchError> {
 }
 
 /// Starts this binary on the folder and lets it report about itself.
-fn watch(folder: &Path) -> Result<Value, BenchError> {
+pub(super) fn watch(folder: &Path) -> Result<Value, BenchError> {
     let program = std::env::current_exe().map_err(BenchError::of)?;
     let output = Command::new(program)
         .args(["bench", CHILD, "--data"])
@@ -134,7 +134,7 @@ fn resident_bytes() -> u64 {
     status_number(Path::new("/proc/self/status"), "VmRSS:") * 1_024
 }
 
-fn status_number(path: &Path, name: &str) -> u64 {
+pub(super) fn status_number(path: &Path, name: &str) -> u64 {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|rest| rest.split_whitespace().next())

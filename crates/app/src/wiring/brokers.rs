@@ -19,6 +19,8 @@ pub(super) struct ConfiguredBrokers {
     /// The broker that carries the cluster's own messages. Only for scheduled actions that name no connection: the nodes of a
     /// schema name theirs, which is what [`Brokers::knows`] is asked about.
     own: Option<Publisher>,
+    /// How its exchanges and queues begin.
+    own_names: [String; 2],
 }
 
 impl ConfiguredBrokers {
@@ -37,7 +39,21 @@ impl ConfiguredBrokers {
         Ok(Self {
             named,
             own: own.transpose()?,
+            own_names: ["pawl.".into(), format!("{}pawl.", config.broker.prefix)],
         })
+    }
+
+    /// What carries the cluster's own messages is nobody else's to write to.
+    fn guard_own(&self, connection: &str, message: &Outgoing) -> Result<(), NotPublished> {
+        let is_own = connection == UNNAMED && !self.named.contains_key(UNNAMED);
+        let names = [&message.exchange, &message.routing_key];
+        let is_ours = |name: &&&String| self.own_names.iter().any(|own| name.starts_with(own));
+        match names.iter().find(|name| is_own && is_ours(name)) {
+            Some(name) => Err(NotPublished::Refused(format!(
+                "`{name}` belongs to Pawl itself; publish to an exchange or a queue of your own"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn publisher(&self, connection: &str) -> Result<&Publisher, NotPublished> {
@@ -66,6 +82,7 @@ impl Brokers for ConfiguredBrokers {
         limit: Duration,
     ) -> Result<(), NotPublished> {
         let publisher = self.publisher(connection)?;
+        self.guard_own(connection, &message)?;
         let request = PublishRequest {
             exchange: message.exchange,
             routing_key: message.routing_key,

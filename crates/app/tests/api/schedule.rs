@@ -467,6 +467,10 @@ async fn what_makes_no_sense_is_refused_with_all_its_problems() {
             &["UNKNOWN_CHOICE /spec/action/mock"],
         ),
         (
+            once(call("https://ada:secret@example.com/a@b")),
+            &["BAD_URL /spec/action/http_callback/url"],
+        ),
+        (
             once(call("ftp://x")),
             &["BAD_URL /spec/action/http_callback/url"],
         ),
@@ -520,6 +524,13 @@ async fn ids_and_bodies_that_cannot_be() {
         let refused = server.put(&path(id), body).await;
         assert_eq!(problems(&refused), ["BAD_ID /id"], "{id}");
     }
+    let refused = server.put(&path("preview"), good.clone()).await;
+    refused.refuses(405, "METHOD_NOT_ALLOWED");
+    let mut bad = good.clone();
+    bad["spec"]["action"] = json!({"http_callback": {"url": "ftp://x"}});
+    let refused = server.put(&path("a%20b"), bad).await;
+    let both = ["BAD_ID /id", "BAD_URL /spec/action/http_callback/url"];
+    assert_eq!(problems(&refused), both, "all at once");
     let owned = server
         .put(&path("cron:x:0"), good.clone())
         .await

@@ -66,6 +66,14 @@ async fn a_trigger_lives_with_its_schema() {
         .expect(200);
     let paused = server.get(&one).await.expect(200);
     assert!(paused["status"]["paused_at"].is_string(), "{paused}");
+    let refused = server.command(&format!("{one}/resume")).await;
+    let refused = refused.refuses(409, "CONFLICT");
+    assert!(
+        refused["message"]
+            .as_str()
+            .unwrap()
+            .contains("activate the schema")
+    );
     server
         .command("/api/schemas/ticking/activate")
         .await
@@ -81,6 +89,12 @@ async fn a_trigger_lives_with_its_schema() {
         changed["status"]["paused_at"].is_string(),
         "a person's pause stays"
     );
+    for word in ["deactivate", "activate"] {
+        let path = format!("/api/schemas/ticking/{word}");
+        server.command(&path).await.expect(200);
+        let still = server.get(&one).await.expect(200);
+        assert!(still["status"]["paused_at"].is_string(), "after {word}");
+    }
     server.command(&format!("{one}/resume")).await.expect(200);
     let begun = server.started(0).await.len();
     server.command(&format!("{one}/run")).await.expect(200);

@@ -43,7 +43,11 @@ fn order_check() {
 
 #[test]
 fn webhooks_without_a_caller() {
-    check("webhook-quote", None, json!({"customer": "nobody", "total": 25}));
+    check(
+        "webhook-quote",
+        None,
+        json!({"customer": "nobody", "total": 25}),
+    );
     check("webhook-order", None, json!({"shipped": false}));
 }
 

@@ -31,7 +31,7 @@ async fn dead_worker_replaced_within_its_lease_and_5_s() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_cluster_hardly_asks() {
-    const WATCHED: Duration = Duration::from_secs(20);
+    const WATCHED: Duration = Duration::from_secs(40);
     let site = Site::usual("idle", "").await;
     let schema = site.save(&chain("nothing", vec![])).await;
     let mut cluster = Vec::new();
@@ -48,6 +48,8 @@ async fn idle_cluster_hardly_asks() {
     }
     let id = site.start(&schema).await;
     site.completed(&[id]).await;
+    // Until both have their share of the timers they have something to settle.
+    site.shared_by(2, 8).await;
     let asked = || cluster.iter().map(|(_, _, tap)| tap.questions());
     let before: Vec<u64> = asked().collect();
     tokio::time::sleep(WATCHED).await;

@@ -5,9 +5,8 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use pawl_kernel::id::ExecutionId;
 use pawl_kernel::node::{NodeCall, NodeError};
-use pawl_kernel::ports::store::{ExecutionFilter, StoreError};
+use pawl_kernel::ports::store::StoreError;
 use pawl_kernel::schedule::headers;
 use pawl_kernel::schedule::{Action, Failure, Outcome, Overlap, Run};
 use pawl_kernel::schema::graph::LateTexts;
@@ -20,8 +19,6 @@ use crate::pass::panic_text;
 
 /// The connection of a message that names none: the program's own broker.
 const OWN_BROKER: &str = "default";
-/// Clocks differ: the execution of a firing may seem older than the firing.
-const SKEW: Duration = Duration::from_secs(3_600);
 
 /// What went wrong, before secrets are taken out of it.
 struct Problem {
@@ -188,10 +185,8 @@ async fn stop_started_at(
     planned_at: Timestamp,
 ) -> Result<(), Problem> {
     let key = run.row.key(planned_at);
-    let Some(id) = execution_under(control, &key, planned_at)
-        .await
-        .map_err(store_problem)?
-    else {
+    let found = control.parts().store.execution_by_key(&key).await;
+    let Some(id) = found.map_err(store_problem)? else {
         return Ok(());
     };
     match control.stop(id).await {
@@ -199,24 +194,6 @@ async fn stop_started_at(
         Ok(_) | Err(ControlError::Conflict(_) | ControlError::NotFound(_)) => Ok(()),
         Err(error) => Err(control_problem(error)),
     }
-}
-
-async fn execution_under(
-    control: &Control,
-    key: &str,
-    planned_at: Timestamp,
-) -> Result<Option<ExecutionId>, StoreError> {
-    const MOST: u32 = 100;
-    let filter = ExecutionFilter {
-        text: Some(key.to_owned()),
-        created_after: Some(planned_at.minus(SKEW)),
-        ..ExecutionFilter::default()
-    };
-    let found = control.parts().store.executions(filter, None, MOST).await?;
-    let mut same = found
-        .into_iter()
-        .filter(|view| view.execution.idempotency_key.as_deref() == Some(key));
-    Ok(same.next().map(|view| view.execution.id))
 }
 
 async fn pretend(

@@ -45,7 +45,12 @@ impl Control {
     ) -> Result<ScheduledAction, ScheduleError> {
         check_owner(id)?;
         if let Some(problem) = check_id(id) {
-            return Err(ScheduleError::Invalid(vec![problem]));
+            // Whatever else is wrong is said too.
+            let mut problems = vec![problem];
+            if let Err(ScheduleError::Invalid(others)) = self.read_action(body, None) {
+                problems.extend(others);
+            }
+            return Err(ScheduleError::Invalid(problems));
         }
         let kept_start = self.kept_start(id, body).await?;
         let request = self.read_action(body, kept_start)?;
@@ -128,7 +133,13 @@ impl Control {
         self.command_action(id, ActionCommand::Pause).await
     }
 
+    /// One that waits for its schema goes on with it.
     pub async fn resume_action(&self, id: &str) -> Result<ScheduledAction, ControlError> {
+        if self.action(id).await?.status.paused_with_schema {
+            return Err(ControlError::Conflict(format!(
+                "`{id}` is paused because its schema is inactive; activate the schema"
+            )));
+        }
         self.command_action(id, ActionCommand::Resume).await
     }
 

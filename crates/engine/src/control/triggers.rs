@@ -157,13 +157,15 @@ async fn align(parts: &Parts, schema: &SchemaRecord) -> Result<(), ControlError>
     for (id, spec) in wanted(parts, schema).await? {
         let known = old.remove(&id);
         let paused = Paused::of(known.as_ref());
-        // Before it is noted that the schema is active again: a crash in between must not look like a person's pause.
         if schema.active && paused == Paused::WithSchema {
             obey(parts, &id, ActionCommand::Resume).await?;
         }
         write(parts, schema, &id, spec, known.as_ref()).await?;
-        if !schema.active || paused == Paused::ByPerson {
+        // Written anew it may have lost its pause.
+        if paused == Paused::ByPerson {
             obey(parts, &id, ActionCommand::Pause).await?;
+        } else if !schema.active {
+            obey(parts, &id, ActionCommand::PauseWithSchema).await?;
         }
     }
     for id in old.into_keys() {
@@ -183,13 +185,9 @@ enum Paused {
 
 impl Paused {
     fn of(known: Option<&ScheduledAction>) -> Self {
-        let Some(known) = known else {
-            return Self::No;
-        };
-        if known.meta.notes.get(ACTIVE) == Some(&json!(false)) {
-            return Self::WithSchema;
-        }
-        match known.status.paused_at {
+        let status = known.map(|known| &known.status);
+        match status.filter(|status| status.paused_at.is_some()) {
+            Some(status) if status.paused_with_schema => Self::WithSchema,
             Some(_) => Self::ByPerson,
             None => Self::No,
         }

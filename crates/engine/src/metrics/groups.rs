@@ -360,6 +360,7 @@ impl TimerMetrics {
     pub(crate) fn recorded(&self, outcome: &Outcome, record: Option<&Record>) {
         let counter = match (record, outcome) {
             (None, _) => &self.lost,
+            (Some(Record::Busy), _) => return,
             (Some(Record::Late(_)), _) => &self.late,
             (Some(Record::Written(_)), Outcome::Success) => &self.succeeded,
             (Some(Record::Written(_)), Outcome::Failed(_)) => &self.failed,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use pawl_kernel::ports::store::{KeepRequest, LockRequest, StoreResult};
+use pawl_kernel::ports::store::{DueTimer, KeepRequest, LockRequest, StoreResult};
 use pawl_kernel::time::Timestamp;
 
 use super::Timers;
@@ -33,7 +33,34 @@ impl Timers {
                 false => self.beat(now).await?,
             }
         }
+        if self.stop.is_cancelled() {
+            // Somebody else fires what is due here from now on.
+            self.leave(self.shards.iter().copied().collect());
+        }
         self.give_back().await
+    }
+
+    /// Rows of these shards are left alone from now on.
+    fn leave(&mut self, leaving: BTreeSet<u32>) {
+        let mut stay_after_all = self.leaving.difference(&leaving);
+        if stay_after_all.any(|shard| self.shards.contains(shard)) {
+            self.near.outdated();
+        }
+        self.leaving = leaving;
+        self.near.keep_shards(&self.staying());
+    }
+
+    /// Our shards but those that are about to be somebody else's.
+    pub(super) fn staying(&self) -> Vec<u32> {
+        let stays = |shard: &&u32| !self.leaving.contains(*shard);
+        self.shards.iter().filter(stays).copied().collect()
+    }
+
+    /// A row that is known to be there now.
+    pub(super) fn note(&mut self, row: DueTimer) {
+        if !self.leaving.contains(&row.shard_id) {
+            self.near.add(row);
+        }
     }
 
     /// Alone on the store, whoever holds a lock is a process that is gone.
@@ -62,14 +89,19 @@ impl Timers {
             alive_since: presence::alive_since(&self.parts, now),
         };
         let kept = self.parts.store.keep_shards(request).await?;
+        // Taken at a time when the answer was lost: nobody has looked at them yet.
+        let is_new = |shard: &u32| !self.shards.contains(shard);
+        if kept.shards.iter().any(is_new) {
+            self.next_look = now;
+            self.came(now);
+        }
         self.shards = kept.shards;
-        self.near.keep_shards(&self.shards);
         self.around = kept.around;
         self.held_from(now);
         let held = self.shards.len() as u32;
         let plan = self.share.plan(held, &self.around, now);
         self.next_heartbeat = plan.next;
-        self.leaving = self.least_busy(plan.give_back as usize);
+        self.leave(self.least_busy(plan.give_back as usize));
         let stale_before = now.minus(self.parts.options.shard_lock);
         match plan.take {
             Some(take) if !self.stop.is_cancelled() => {
@@ -118,10 +150,10 @@ impl Timers {
         };
     }
 
-    /// So many of our shards, those with the fewest attempts first. Their rows are left alone from now on.
+    /// So many of our shards: those that are leaving already, then those with the fewest attempts.
     fn least_busy(&self, count: usize) -> BTreeSet<u32> {
         let mut shards = self.shards.clone();
-        shards.sort_by_key(|shard| self.runner.open_in(*shard));
+        shards.sort_by_key(|shard| (!self.leaving.contains(shard), self.runner.open_in(*shard)));
         shards.into_iter().take(count).collect()
     }
 
@@ -139,7 +171,6 @@ impl Timers {
             .await?;
         self.leaving.retain(|shard| !free.contains(shard));
         self.shards.retain(|shard| !free.contains(shard));
-        self.near.keep_shards(&self.shards);
         if self.leaving.is_empty() {
             self.share.settle(&self.around, now);
         }

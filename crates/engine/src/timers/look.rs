@@ -15,7 +15,7 @@ const LOOK_EVERY_EXCLUSIVE: Duration = Duration::from_secs(60);
 /// How far ahead a look goes at most and at least, and how many rows it reads.
 pub(super) const HORIZON: Duration = Duration::from_secs(60);
 const HORIZON_MIN: Duration = Duration::from_millis(250);
-const PAGE: u32 = 1_024;
+const PAGE: u32 = 2_048;
 const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 impl Timers {
@@ -41,12 +41,12 @@ impl Timers {
         let moved = self
             .parts
             .store
-            .collect(self.guid, &self.shards, now, COLLECT_BATCH)
+            .collect(self.guid, &self.staying(), now, COLLECT_BATCH)
             .await?;
         if moved.len() >= COLLECT_BATCH as usize {
             self.next_look = now;
         }
-        moved.into_iter().for_each(|row| self.near.add(row));
+        moved.into_iter().for_each(|row| self.note(row));
         Ok(())
     }
 
@@ -79,16 +79,18 @@ impl Timers {
     async fn see_fresh(&mut self, from: Timestamp, now: Timestamp) -> StoreResult<Seen> {
         let store = &self.parts.store;
         let end = now.plus(self.horizon);
-        let rows = store.upcoming(&self.shards, from..end, PAGE).await?;
+        let shards = self.staying();
+        let rows = store.upcoming(&shards, from..end, PAGE).await?;
         let mut seen = page(rows, from, end);
-        // Where much is due, reading far ahead is reading in vain: each shard is read so far.
+        // Each shard is read so far, and only a page of it all is kept: where much is due, far ahead is in vain.
         self.horizon = match seen.is_full {
-            true => (self.horizon / 2).max(HORIZON_MIN),
-            false => (self.horizon * 2).min(HORIZON),
-        };
+            true => seen.until.since(now) * 2,
+            false => self.horizon * 2,
+        }
+        .clamp(HORIZON_MIN, HORIZON);
         if seen.rows.is_empty() {
             // With nothing near, nobody asks again before there is something.
-            let next = store.next_due(&self.shards).await?;
+            let next = store.next_due(&shards).await?;
             let never = Timestamp::from_micros(i64::MAX);
             seen.until = next.map_or(never, |at| at.minus(HORIZON / 2).max(end));
         }
@@ -100,7 +102,7 @@ impl Timers {
         let rows = self
             .parts
             .store
-            .upcoming(&self.shards, from..end, PAGE)
+            .upcoming(&self.staying(), from..end, PAGE)
             .await?;
         Ok(page(rows, from, end))
     }

@@ -36,6 +36,7 @@ pub(super) struct Near {
     taken: BTreeSet<DueTimer>,
     /// Those that did, and when to try them again.
     delayed: BTreeMap<DueTimer, Timestamp>,
+    is_overdues_turn: bool,
 }
 
 /// How far the rows of the store are known.
@@ -194,7 +195,8 @@ impl Near {
         self.release_delayed(now);
         let mut picked = Vec::new();
         let fresh = room.rows - room.overdue.min(room.rows / 4);
-        self.pick(&mut picked, self.since, now, fresh, room.actions, &busy);
+        let slots = room.actions - self.slots_for_overdue(room);
+        self.pick(&mut picked, self.since, now, fresh, slots, &busy);
         let rest = room.overdue.min(room.rows - picked.len());
         let actions = picked.iter().filter(|row| !is_like_wait(row)).count();
         self.pick(
@@ -210,6 +212,19 @@ impl Near {
             self.taken.insert(row.clone());
         }
         picked
+    }
+
+    /// Where slots are short, what is overdue gets some of them too: a quarter, or every other time the only one.
+    fn slots_for_overdue(&mut self, room: Room) -> usize {
+        let overdue = between(&self.actions, Timestamp::default(), self.since.minus(TICK));
+        let has_overdue = self.since > Timestamp::default() && overdue.take(1).count() > 0;
+        self.is_overdues_turn = !self.is_overdues_turn;
+        match room.actions {
+            _ if !has_overdue || room.overdue == 0 => 0,
+            0 => 0,
+            1 => usize::from(self.is_overdues_turn),
+            slots => (slots / 4).max(1),
+        }
     }
 
     /// At most `most` rows from `from` to `to`, of them at most so many actions; the soonest first.

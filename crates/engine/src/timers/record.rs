@@ -1,5 +1,7 @@
 //! Writes down what became of attempts, beside the beginning of the next ones.
 
+use std::time::Duration;
+
 use pawl_kernel::ports::store::{DueTimer, StoreError, StoreResult};
 use pawl_kernel::schedule::Record;
 use pawl_kernel::time::Timestamp;
@@ -7,6 +9,9 @@ use tokio::task::JoinError;
 
 use super::{BATCH, Timers};
 use crate::actions::Done;
+
+/// An action that somebody has locked is asked for again after this.
+const WHILE_BUSY: Duration = Duration::from_millis(100);
 
 /// What the store said of attempts that are over.
 pub(super) struct Recorded {
@@ -28,6 +33,7 @@ impl Timers {
         for recorded in std::mem::take(&mut self.recorded) {
             self.take_answer(recorded)?;
         }
+        self.runner.release_postponed();
         if self.recording.is_empty() {
             self.send_record();
         }
@@ -44,7 +50,9 @@ impl Timers {
 
     /// One batch at a time: what ends meanwhile goes together.
     fn send_record(&mut self) {
-        let done = self.runner.take_over(BATCH);
+        let most = if self.singly > 0 { 1 } else { BATCH };
+        self.singly = self.singly.saturating_sub(1);
+        let done = self.runner.take_over(most);
         if done.is_empty() {
             return;
         }
@@ -72,6 +80,12 @@ impl Timers {
                 self.runner.keep(done);
                 Err(error)
             }
+            Err(error) if done.len() > 1 => {
+                // One of them spoils it for all: each by itself.
+                self.singly = done.len();
+                self.runner.keep(done);
+                Err(error)
+            }
             Err(error) => {
                 tracing::error!(%error, attempts = done.len(), "ends of attempts cannot be recorded; they will count as interrupted");
                 done.iter().for_each(|done| self.runner.forget(done));
@@ -81,6 +95,10 @@ impl Timers {
     }
 
     fn settle(&mut self, done: &Done, record: Option<Record>) {
+        if record == Some(Record::Busy) {
+            let again_at = self.parts.now().plus(WHILE_BUSY);
+            return self.runner.postpone(done.clone(), again_at);
+        }
         self.runner.forget(done);
         self.near.remove(&done.row());
         self.parts
@@ -95,13 +113,13 @@ impl Timers {
                 if written.requeue {
                     return self.parts.timer_set(at);
                 }
-                self.near.add(DueTimer {
+                self.note(DueTimer {
                     at,
                     ..done.timer.clone()
                 });
             }
             // Somebody has counted it as interrupted, or it was written anew.
-            Some(Record::Late(_)) => self.near.outdated(),
+            Some(Record::Late(_) | Record::Busy) => self.near.outdated(),
             // The shard is somebody else's.
             None => {
                 self.next_heartbeat = Timestamp::default();

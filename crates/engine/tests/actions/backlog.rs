@@ -23,14 +23,12 @@ fn an_hour_of_outage_is_caught_up_with_and_hides_nothing_new() {
     both(async |place| {
         let world = World::new(0, place);
         let control = world.people();
-        for number in 0..OVERDUE {
-            let at = world
-                .clock
-                .now()
-                .plus(Duration::from_millis(number % 1_000));
-            let id = format!("old-{number}");
-            control.put_action(&id, &once(at), "people").await.unwrap();
-        }
+        let start = world.clock.now();
+        let old = (0..OVERDUE).map(|number| {
+            let at = start.plus(Duration::from_millis(number % 1_000));
+            (format!("old-{number}"), once(at))
+        });
+        world.put_all(old.collect());
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         let came = world.clock.now();
         let worker = world.worker("worker", |options| {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use pawl_kernel::time::Clock;
+use pawl_testkit::faults::{Fault, FaultPlan};
 use serde_json::{Value, json};
 
 use crate::both;
-use crate::world::{Crew, Place, World, outside, paused};
+use crate::world::{Crew, Place, World, paused};
 
 const SHARDS: u64 = crate::SHARDS as u64;
 
@@ -119,13 +120,74 @@ fn what_is_under_way_is_not_given_away() {
 /// Somebody has added shards since: whoever has fewer in his settings serves them too.
 #[test]
 fn shards_beyond_ones_own_setting_are_served() {
-    let (outside, folder) = (outside(), tempfile::TempDir::new().unwrap());
+    let folder = tempfile::TempDir::new().unwrap();
     paused().block_on(async {
-        let world = World::new(5, Place::sqlite(&folder, 32, &outside));
+        let world = World::new(5, Place::sqlite(&folder, 32));
         let crews = ["a", "b"].map(|name| world.worker(name, |options| options.timer_shards = 16));
         put_many(&world, 200, "0s").await;
         pass(20).await;
         assert_eq!(held(&crews).await, [16; 2]);
         assert_eq!(world.told.lock().unwrap().len(), 200);
     });
+}
+
+/// Somebody else fires what is due, although the last attempt of the one that leaves takes its time.
+#[test]
+fn who_leaves_lets_go_of_what_is_idle_at_once() {
+    both(async |place| {
+        let world = World::new(6, place);
+        let (a, b) = (world.worker("a", |_| {}), world.worker("b", |_| {}));
+        pass(10).await;
+        assert_eq!(b.held().await, SHARDS / 2);
+        put_many(&world, 2, "7s").await;
+        pass(3).await;
+        let look = async {
+            pass(4).await;
+            b.held().await
+        };
+        let (held, ()) = tokio::join!(look, a.shut_down());
+        assert!(held >= SHARDS - 2, "{held} of {SHARDS}");
+    });
+}
+
+/// Whichever answer of the store is lost, rows of no shard are left unread.
+#[test]
+fn no_shard_is_forgotten_with_a_lost_answer() {
+    let calls = answer_lost_at(FaultPlan::Never);
+    assert!(calls > 20, "only {calls} calls");
+    for call in 1..=calls {
+        answer_lost_at(FaultPlan::At {
+            call,
+            fault: Fault::ErrorAfter,
+        });
+    }
+}
+
+/// A neighbour leaves, and there are rows in its shards that are due in half a minute.
+fn answer_lost_at(plan: FaultPlan) -> u64 {
+    const ROWS: usize = 40;
+    paused().block_on(async {
+        let world = World::new(7, Place::model());
+        let leaving = world.worker("leaving", |_| {});
+        pass(2).await;
+        let heir = world.worker_with(plan.clone(), "heir", |_| {});
+        pass(10).await;
+        let start = world.clock.now().plus(Duration::from_secs(60));
+        let body = json!({"spec": {"start_at": start.to_string(), "policy": {"once": {}}, "action": {"mock": {}}}});
+        for number in 0..ROWS {
+            let id = format!("row-{number}");
+            world.people().put_action(&id, &body, "people").await.unwrap();
+        }
+        // Taken in by both.
+        pass(12).await;
+        leaving.shut_down().await;
+        pass(70).await;
+        let made = world.told.lock().unwrap();
+        assert_eq!(made.len(), ROWS, "{plan:?}");
+        let late = made.iter().map(|one| one.run.at.since(one.run.planned_at));
+        let late = late.max().unwrap();
+        // An attempt whose beginning nobody heard of is found interrupted after ten seconds.
+        assert!(late < Duration::from_secs(12), "{plan:?}: late by {late:?}");
+        heir.questions()
+    })
 }

@@ -17,7 +17,8 @@ use pawl_testkit::exposition::Exposition;
 use pawl_testkit::faults::{FaultControl, FaultPlan, Faults, FaultyStore, Rates};
 use pawl_testkit::model::ModelStore;
 use pawl_testkit::model_queue::ModelQueue;
-use tokio::runtime::{Handle, Runtime};
+use serde_json::Value;
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const WORKERS: usize = 3;
@@ -30,26 +31,26 @@ pub(crate) const TIMERS: Roles = Roles {
 #[derive(Clone)]
 pub(crate) struct Place {
     store: Arc<dyn Store>,
-    /// Whose threads answer.
-    runtime: Option<Handle>,
+    /// Has it threads of its own?
+    has_threads: bool,
 }
 
 impl Place {
     pub(crate) fn model() -> Self {
         Self {
             store: Arc::new(ModelStore::new()),
-            runtime: None,
+            has_threads: false,
         }
     }
 
-    pub(crate) fn sqlite(folder: &tempfile::TempDir, shards: u32, runtime: &Runtime) -> Self {
+    pub(crate) fn sqlite(folder: &tempfile::TempDir, shards: u32) -> Self {
         let options = pawl_sqlite::Options {
             timer_shards: shards,
             ..pawl_sqlite::Options::default()
         };
         Self {
             store: Arc::new(SqliteStore::open(folder.path(), options).unwrap()),
-            runtime: Some(runtime.handle().clone()),
+            has_threads: true,
         }
     }
 }
@@ -58,15 +59,6 @@ pub(crate) fn paused() -> Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
-        .build()
-        .unwrap()
-}
-
-/// For the stores that have threads.
-pub(crate) fn outside() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
         .build()
         .unwrap()
 }
@@ -145,9 +137,18 @@ impl World {
 
     /// A worker without faults.
     pub(crate) fn worker(&self, name: &str, change: impl FnOnce(&mut Options)) -> Crew {
+        self.worker_with(FaultPlan::Never, name, change)
+    }
+
+    pub(crate) fn worker_with(
+        &self,
+        plan: FaultPlan,
+        name: &str,
+        change: impl FnOnce(&mut Options),
+    ) -> Crew {
         let mut options = self.options(name.to_owned());
         change(&mut options);
-        let faults = Faults::new(FaultPlan::Never, FaultControl::new(), self.clock.clone());
+        let faults = Faults::new(plan, FaultControl::new(), self.clock.clone());
         let entropy = name.bytes().map(u64::from).sum();
         let parts = self.parts(self.place.with(faults.clone()), options, entropy);
         let stop = CancellationToken::new();
@@ -165,6 +166,24 @@ impl World {
         self.store.actions(all, None, 1_000).await.unwrap()
     }
 
+    /// Writes many actions at once, without the time that each alone would take.
+    pub(crate) fn put_all(&self, bodies: Vec<(String, Value)>) {
+        let options = self.options("people".into());
+        let control = Control::new(self.parts(self.place.store.clone(), options, 0xF111), None);
+        let (control, bodies) = (&control, &bodies);
+        let put = async |(id, body): &(String, Value)| {
+            control.put_action(id, body, "people").await.unwrap();
+        };
+        let all = async {
+            for some in bodies.chunks(1_000) {
+                futures_util::future::join_all(some.iter().map(&put)).await;
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| paused().block_on(all)).join().unwrap();
+        });
+    }
+
     pub(crate) fn step_clock(&self, seconds: i64) {
         if seconds < 0 {
             let before = self.clock.now();
@@ -177,9 +196,9 @@ impl World {
 impl Place {
     fn with(&self, faults: Arc<Faults>) -> Arc<dyn Store> {
         let store = FaultyStore::new(self.store.clone(), faults);
-        match &self.runtime {
-            Some(runtime) => Arc::new(store.answered_at_once(runtime.clone())),
-            None => Arc::new(store),
+        match self.has_threads {
+            true => Arc::new(store.answered_at_once()),
+            false => Arc::new(store),
         }
     }
 }

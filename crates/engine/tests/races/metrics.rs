@@ -127,10 +127,13 @@ both! {
             (page.value("pawl_messages_received_total", &[]) == 3.0).then_some(())
         };
         world.bell.until(look).await;
+        // Who stops gives them back.
+        let held = Exposition::parse(&metrics.page().await).unwrap();
+        assert_eq!(held.value("pawl_timer_shards_held", &[]), 16.0);
         let page = read(crew).await;
         assert_eq!(page.value("pawl_timers_fired_total", &[]), 1.0);
         assert_eq!(page.value("pawl_timer_lateness_seconds_sum", &[]), 3.0);
-        assert_eq!(page.value("pawl_timer_shards_held", &[]), 16.0);
+        assert_eq!(page.value("pawl_timer_shards_held", &[]), 0.0);
         let skipped = |reason| page.value("pawl_messages_skipped_total", &[("reason", reason)]);
         assert_eq!((skipped("waiting") + skipped("duplicate"), skipped("ended")), (1.0, 1.0));
         assert_eq!(page.value("pawl_messages_published_total", &[]), 1.0);

@@ -292,6 +292,7 @@ forward!(QueryStore {
     signals(id: ExecutionId) -> StoreResult<Vec<Signal>>;
     open_executions(after: Option<ExecutionId>, limit: u32) -> StoreResult<Vec<ExecutionView>>;
     timer_shards(waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>>;
+    execution_by_key(key: &str) -> StoreResult<Option<ExecutionId>>;
     about() -> StoreResult<Vec<(String, String)>>;
 });
 
@@ -335,6 +336,8 @@ forward!(RetentionStore {
     latest_versions(after: Option<SchemaId>, limit: u32) -> StoreResult<Vec<(SchemaId, u32)>>;
     outdated(request: OutdatedRequest) -> StoreResult<Outdated>;
     remove(request: RemoveRequest) -> StoreResult<Removed>;
+    outdated_actions(finished_before: Timestamp, limit: u32) -> StoreResult<Vec<String>>;
+    remove_actions(ids: Vec<String>, finished_before: Timestamp) -> StoreResult<Removed>;
     reclaim(now: Timestamp) -> StoreResult<Reclaimed>;
     maintain(now: Timestamp) -> StoreResult<()>;
 });

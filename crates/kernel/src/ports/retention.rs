@@ -91,10 +91,12 @@ pub struct RemoveRequest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
     pub executions: u64,
-    /// Steps, snapshots and log lines that were deleted one by one.
+    /// Steps, snapshots and log lines that were deleted one by one, and attempts of actions.
     pub history: u64,
     pub signals: u64,
     pub dead_letters: u64,
+    /// Scheduled actions.
+    pub actions: u64,
 }
 
 impl std::ops::AddAssign for Removed {
@@ -103,6 +105,7 @@ impl std::ops::AddAssign for Removed {
         self.history += other.history;
         self.signals += other.signals;
         self.dead_letters += other.dead_letters;
+        self.actions += other.actions;
     }
 }
 
@@ -130,6 +133,20 @@ pub trait RetentionStore: Send + Sync {
 
     /// Removes these with everything that belongs to them, as far as they may still go, in one transaction.
     async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed>;
+
+    /// Scheduled actions that finished before then, the first ones first.
+    async fn outdated_actions(
+        &self,
+        finished_before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<String>>;
+
+    /// Removes these with their history, as far as they still are finished so long, in one transaction.
+    async fn remove_actions(
+        &self,
+        ids: Vec<String>,
+        finished_before: Timestamp,
+    ) -> StoreResult<Removed>;
 
     /// Gives back some of the space of what was removed. Bounded work; nobody has to wait long for it.
     async fn reclaim(&self, now: Timestamp) -> StoreResult<Reclaimed>;

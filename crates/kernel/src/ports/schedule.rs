@@ -43,6 +43,8 @@ pub enum ActionError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionCommand {
     Pause,
+    /// Because the schema it belongs to is inactive.
+    PauseWithSchema,
     Resume,
     RunNow,
 }

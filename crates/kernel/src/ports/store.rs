@@ -515,6 +515,9 @@ pub trait QueryStore: Send + Sync {
     /// Which of these waits have a timer row under their current id.
     async fn timer_shards(&self, waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>>;
 
+    /// The execution that was started under this idempotency key.
+    async fn execution_by_key(&self, key: &str) -> StoreResult<Option<ExecutionId>>;
+
     /// Facts about the store for the doctor: name, version, size.
     async fn about(&self) -> StoreResult<Vec<(String, String)>>;
 }

@@ -29,10 +29,26 @@ pub fn pause(
     now: Timestamp,
 ) -> Result<Option<ScheduledAction>, Refusal> {
     let mut next = changed(row, guid)?;
+    if row.status.paused_at.is_some() && !row.status.paused_with_schema {
+        return Ok(None);
+    }
+    next.status.paused_at = row.status.paused_at.or(Some(now));
+    next.status.paused_with_schema = false;
+    Ok(Some(next))
+}
+
+/// As [`pause`], because the schema it belongs to is inactive. One that a person has paused stays theirs.
+pub fn pause_with_schema(
+    row: &ScheduledAction,
+    guid: Uuid,
+    now: Timestamp,
+) -> Result<Option<ScheduledAction>, Refusal> {
+    let mut next = changed(row, guid)?;
     if row.status.paused_at.is_some() {
         return Ok(None);
     }
     next.status.paused_at = Some(now);
+    next.status.paused_with_schema = true;
     Ok(Some(next))
 }
 
@@ -46,6 +62,7 @@ pub fn resume(
     if next.status.paused_at.take().is_none() {
         return Err(Refusal::NotPaused);
     }
+    next.status.paused_with_schema = false;
     let status = &mut next.status;
     let missed = status
         .planned_at

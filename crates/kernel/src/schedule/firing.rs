@@ -165,6 +165,8 @@ pub enum Outcome {
 pub enum Record {
     Written(Box<Recorded>),
     Late(Late),
+    /// Somebody has the row locked: to be said again. Only stores answer this.
+    Busy,
 }
 
 #[derive(Clone, Debug, PartialEq)]

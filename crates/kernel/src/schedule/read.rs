@@ -24,6 +24,8 @@ use crate::time::{Timestamp, format_duration};
 const REQUEST_FIELDS: &[&str] = &["spec", "override", "meta"];
 const SPEC_FIELDS: &[&str] = &["start_at", "deadline", "policy", "action"];
 const ID_BYTES_MAX: usize = 200;
+/// Beside the actions in the API.
+const RESERVED_ID: &str = "preview";
 pub const SPEC_BYTES_MAX: usize = 256 * 1024;
 const META_BYTES_MAX: usize = 16 * 1024;
 const DEPTH_MAX: usize = 64;
@@ -94,6 +96,11 @@ fn finished<T>(value: Option<T>, findings: Findings) -> Result<T, Vec<Diagnostic
 /// What is wrong with an id. Ids are part of addresses and header values, and the engine has names of its own that hold a colon.
 pub fn check_id(id: &str) -> Option<Diagnostic> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    if id == RESERVED_ID {
+        let message = format!("`{RESERVED_ID}` is the name of a route");
+        let problem = Diagnostic::error(codes::BAD_ID, "/id", message);
+        return Some(problem.hint("take another id"));
+    }
     if !id.is_empty() && id.len() <= ID_BYTES_MAX && id.chars().all(allowed) {
         return None;
     }
@@ -319,6 +326,16 @@ fn missing(fields: &Fields<'_>, name: &str, hint: &str, findings: &mut Findings)
     findings.add(fields.error(code, name, message).hint(hint));
 }
 
+/// What to choose from. What only pretends is for tests, and not offered.
+fn offered(kinds: &[&str]) -> String {
+    let real: Vec<&str> = kinds
+        .iter()
+        .copied()
+        .filter(|kind| *kind != "mock")
+        .collect();
+    real.join(", ")
+}
+
 /// The one field of an object that says which kind it is, as in `{"once": {…}}`.
 fn one_of<'a>(
     parent: &Fields<'a>,
@@ -330,7 +347,7 @@ fn one_of<'a>(
         missing(
             parent,
             name,
-            &format!("one of {}", kinds.join(", ")),
+            &format!("one of {}", offered(kinds)),
             findings,
         );
         return None;
@@ -342,11 +359,12 @@ fn one_of<'a>(
     let (Some(key), None) = (keys.next(), keys.next()) else {
         let message = format!("`{name}` has {} fields, it must have one", map.len());
         let finding = parent.error(codes::NOT_ONE_CHOICE, name, message);
-        findings.add(finding.hint(format!("one of {}", kinds.join(", "))));
+        findings.add(finding.hint(format!("one of {}", offered(kinds))));
         return None;
     };
     let Some(kind) = kinds.iter().find(|kind| *kind == key) else {
-        let hint = findings.suggest(key, kinds.iter().copied());
+        let real = kinds.iter().copied().filter(|kind| *kind != "mock");
+        let hint = findings.suggest(key, real);
         let message = format!("`{name}` cannot be `{key}`");
         findings.add(
             choice

@@ -51,6 +51,9 @@ pub struct Status {
     pub last_skip: Option<Skip>,
     #[serde(with = "optional_moment")]
     pub paused_at: Option<Timestamp>,
+    /// It was paused with the schema it belongs to, and goes on with it; a person's pause stays.
+    #[serde(default)]
+    pub paused_with_schema: bool,
     #[serde(with = "optional_moment")]
     pub finished_at: Option<Timestamp>,
     pub finished: Option<Ending>,
@@ -78,6 +81,7 @@ impl Status {
             last_success_planned_at: None,
             last_skip: None,
             paused_at: None,
+            paused_with_schema: false,
             finished_at: None,
             finished: None,
         }

@@ -109,7 +109,10 @@ pub const CODES: &[(&str, &str)] = &[
         "The schema was written for a newer language level than this program knows.",
     ),
     (UNKNOWN_TRIGGER, "The trigger type does not exist."),
-    (BAD_PATH, "The path of a webhook has parts it must not have."),
+    (
+        BAD_PATH,
+        "The path of a webhook has parts it must not have.",
+    ),
     (
         DUPLICATE_PATH,
         "Two webhooks of the schema would take the same requests.",
@@ -118,7 +121,10 @@ pub const CODES: &[(&str, &str)] = &[
         NO_RESPOND_NODE,
         "A webhook waits for a `respond` node, and the schema has none.",
     ),
-    (BAD_RATE, "The value is no rate such as 10/s, 100/m or 5000/h."),
+    (
+        BAD_RATE,
+        "The value is no rate such as 10/s, 100/m or 5000/h.",
+    ),
     (TOO_MANY_NODES, "The schema has more than 2 000 nodes."),
     (TOO_MANY_EDGES, "The schema has more than 20 000 edges."),
     (UNKNOWN_NODE_TYPE, "No node type has this name."),

@@ -10,12 +10,12 @@ use pawl_kernel::schedule::{Begin, Limits, PastAttempt, Previous, Run, Scheduled
 use pawl_kernel::time::Timestamp;
 use uuid::Uuid;
 
-use super::rows::{Place, Stored, WORK, Writes, place};
+use super::rows::{Place, Stored, WORK, Writes, place, texts};
 use crate::error::Outcome;
 use crate::session::Session;
 use crate::sql;
 use crate::timers::shards_of;
-use crate::value::{Plain, Text};
+use crate::value::Text;
 
 /// How long an action is put off that somebody has locked, and one that cannot be read.
 const WHILE_BUSY: Duration = Duration::from_millis(500);
@@ -59,10 +59,7 @@ async fn find(session: &Session, due: &[DueTimer]) -> Outcome<HashMap<String, (U
         session.rows(&sql::ACTIONS_LOAD, &[&ids]),
     )
     .await;
-    let free: HashSet<String> = free?
-        .iter()
-        .map(|row| Ok(row.try_get::<_, Plain>(0)?.0))
-        .collect::<Outcome<_>>()?;
+    let free = texts(&free?)?;
     let mut found = HashMap::new();
     for row in &loaded? {
         let stored = Stored::new(row)?;
@@ -98,9 +95,7 @@ async fn running(
     let rows = session
         .rows(&sql::EXECUTIONS_RUNNING_BY_KEYS, &[&keys])
         .await?;
-    rows.iter()
-        .map(|row| Ok(row.try_get::<_, Plain>(0)?.0))
-        .collect()
+    texts(&rows)
 }
 
 /// What is to be written, and answered once it is.

@@ -9,7 +9,7 @@ use pawl_kernel::schedule::{Limits, PastAttempt, Record, Recorded, ScheduledActi
 use pawl_kernel::time::Timestamp;
 use uuid::Uuid;
 
-use super::rows::{Place, Stored, WORK, Writes, place};
+use super::rows::{Place, Stored, WORK, Writes, place, texts};
 use crate::error::Outcome;
 use crate::session::Session;
 use crate::sql;
@@ -25,7 +25,7 @@ pub(super) async fn record_all(
     shards: u32,
 ) -> Outcome<Vec<Option<Record>>> {
     session.ready(WORK).await?;
-    session.ready(&[&sql::ACTIONS_LOCK]).await?;
+    session.ready(&[&sql::ACTIONS_FREE]).await?;
     let owned = shards_of(&session.begin_with(&sql::SHARDS_OWNED, &[&lock]).await?)?;
     let is_owned = |request: &RecordRequest| owned.binary_search(&request.timer.shard_id).is_ok();
     let ids = requests.iter().filter(|request| is_owned(request));
@@ -45,32 +45,46 @@ pub(super) async fn record_all(
     Ok(records)
 }
 
-/// The actions that the requests are about; `None` for one that cannot be read.
+/// What can be had of an action now. Nobody waits for a lock here: users who write would wait for those that we hold.
+enum Got {
+    Row(Box<ScheduledAction>),
+    Busy,
+    Unreadable,
+}
+
+/// The actions that the requests are about.
 async fn find(
     session: &Session,
     requests: impl Iterator<Item = &RecordRequest>,
-) -> Outcome<HashMap<String, Option<ScheduledAction>>> {
+) -> Outcome<HashMap<String, Got>> {
     let ids: BTreeSet<&str> = requests
         .map(|request| request.timer.action_id.as_str())
         .collect();
     let ids: Vec<Text<'_>> = ids.into_iter().map(Text::new).collect();
-    let (locked, loaded) = join(
-        session.rows(&sql::ACTIONS_LOCK, &[&ids]),
+    let (free, loaded) = join(
+        session.rows(&sql::ACTIONS_FREE, &[&ids]),
         session.rows(&sql::ACTIONS_LOAD, &[&ids]),
     )
     .await;
-    locked?;
+    let free = texts(&free?)?;
     let mut found = HashMap::new();
     for row in &loaded? {
         let stored = Stored::new(row)?;
-        found.insert(stored.id.clone(), stored.readable());
+        let id = stored.id.clone();
+        let got = match free.contains(&id) {
+            true => stored
+                .readable()
+                .map_or(Got::Unreadable, |row| Got::Row(Box::new(row))),
+            false => Got::Busy,
+        };
+        found.insert(id, got);
     }
     Ok(found)
 }
 
 struct Desk<'a> {
     /// The actions as they are after what was recorded so far.
-    rows: HashMap<String, Option<ScheduledAction>>,
+    rows: HashMap<String, Got>,
     limits: &'a Limits,
     now: Timestamp,
     places: Vec<Place>,
@@ -83,7 +97,9 @@ impl<'a> Desk<'a> {
         let id = request.timer.action_id.as_str();
         let before = match self.rows.get(id) {
             None => None,
-            Some(row) => Some(row.as_ref()?),
+            Some(Got::Row(row)) => Some(&**row),
+            Some(Got::Busy) => return Some(Record::Busy),
+            Some(Got::Unreadable) => return None,
         };
         let recorded = record(
             before,
@@ -97,11 +113,11 @@ impl<'a> Desk<'a> {
             (Record::Written(written), Some(before)) => {
                 self.places.push(place_of(request, before, written));
                 let row = written.row.clone();
-                self.rows.insert(id.to_owned(), Some(row));
+                self.rows.insert(id.to_owned(), Got::Row(Box::new(row)));
                 written.past.clone()
             }
             (Record::Late(_), Some(_)) => request.past(self.now),
-            (_, None) => None,
+            (_, None) | (Record::Busy, _) => None,
         };
         let past = known.map(|past| (id, request.ticket.generation, past));
         self.past.extend(past);

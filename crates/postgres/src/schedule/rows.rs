@@ -15,7 +15,7 @@ use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
 use crate::session::Session;
 use crate::sql::{self, Sql};
-use crate::value::{Columns, Text, Time};
+use crate::value::{Columns, Plain, Text, Time};
 
 /// What workers write with. Prepared ahead, so that what is sent in one go stays in order.
 pub(super) static WORK: &[&Sql] = &[
@@ -260,4 +260,10 @@ async fn forget_attempts(session: &Session, ids: Vec<Text<'_>>) -> Outcome<()> {
         session.rows(&sql::ATTEMPTS_FORGET, &[&ids, &kept]).await?;
     }
     Ok(())
+}
+
+/// The first column of every row.
+pub(super) fn texts(rows: &[Row]) -> Outcome<HashSet<String>> {
+    let text = |row: &Row| Ok(row.try_get::<_, Plain>(0)?.0);
+    rows.iter().map(text).collect()
 }

@@ -186,7 +186,7 @@ impl Desk {
                 let past = request.past(self.now);
                 rows::remember(connection, id, late.ticket.generation, past.as_ref())?;
             }
-            (_, None) => {}
+            (_, None) | (Record::Busy, _) => {}
         }
         Ok(Some(recorded))
     }

@@ -9,12 +9,15 @@ use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::retention::{
     Cutoff, KEY_KEPT, Outdated, OutdatedRequest, RemoveRequest, Removed,
 };
+use pawl_kernel::ports::schedule::ActionFilter;
 use pawl_kernel::ports::store::Created;
+use pawl_kernel::schedule::{Outcome, Override};
 use pawl_kernel::time::Timestamp;
 
 use super::scene::Scene;
+use super::schedule::work::Worker;
 use super::{StoreCase, cases};
-use crate::fixture::{self, at, commit, execution_id, schema_id};
+use crate::fixture::{self, at, commit, execution_id, once, periodic, put, schema_id};
 
 pub(super) const CASES: &[StoreCase] = cases!("retention":
     what_ended_goes_with_all_that_belongs_to_it,
@@ -27,6 +30,7 @@ pub(super) const CASES: &[StoreCase] = cases!("retention":
     a_timer_of_what_is_gone_wakes_nobody,
     numbers_of_letters_are_not_used_again,
     deleted_schemas_are_still_listed,
+    finished_actions_go_with_their_history,
     upkeep_harms_nothing,
 );
 
@@ -96,6 +100,7 @@ async fn what_ended_goes_with_all_that_belongs_to_it(scene: Scene) {
         history: 4 + 1 + 2,
         signals: 2,
         dead_letters: 1,
+        actions: 0,
     };
     assert_eq!(removed, expected);
     assert!(!scene.exists(id).await);
@@ -303,4 +308,45 @@ async fn upkeep_harms_nothing(scene: Scene) {
     assert_eq!(scene.steps(id).await.len(), 3);
     scene.advance(id, 1, at(DAY)).await;
     assert_eq!(scene.steps(id).await.len(), 4);
+}
+
+async fn finished_actions_go_with_their_history(scene: Scene) {
+    for (n, id) in ["late", "early", "reborn"].into_iter().enumerate() {
+        let start = at(100 - n as i64);
+        scene
+            .put(put(id, 1 + n as u64, once(start, 0)), at(5))
+            .await;
+    }
+    scene
+        .put(put("often", 9, periodic(at(100), 60)), at(5))
+        .await;
+    let worker = Worker::new(&scene, 9, at(100)).await;
+    for (now, count) in [(at(99), 2), (at(100), 2)] {
+        let runs = worker.begin(now).await.runs;
+        assert_eq!(runs.len(), count);
+        for run in &runs {
+            worker.record(run, Outcome::Success, 50, now).await;
+        }
+    }
+    let store = &scene.store;
+    let old = async |before: i64, limit: u32| {
+        let found = store.outdated_actions(at(before), limit).await;
+        found.unwrap()
+    };
+    assert!(old(99, 10).await.is_empty(), "they ended at 99");
+    assert_eq!(old(100, 10).await, ["early", "reborn"]);
+    assert_eq!(old(101, 1).await, ["early"]);
+    let all = old(101, 10).await;
+    assert_eq!(all, ["early", "reborn", "late"], "what goes on stays");
+    let mut anew = put("reborn", 40, once(at(500), 0));
+    anew.mode = Override::All;
+    scene.put(anew, at(200)).await;
+    let removed = store.remove_actions(all, at(100)).await.unwrap();
+    assert_eq!((removed.actions, removed.history), (1, 1));
+    let left = store.actions(ActionFilter::default(), None, 10).await;
+    let left: Vec<String> = left.unwrap().into_iter().map(|row| row.id).collect();
+    assert_eq!(left, ["late", "often", "reborn"]);
+    let history = store.attempts("early", None, 10).await.unwrap();
+    assert!(history.is_empty());
+    assert_eq!(store.attempts("late", None, 10).await.unwrap().len(), 1);
 }

@@ -328,7 +328,7 @@ impl Desk {
     fn count(&mut self, records: &[Option<Record>]) {
         for record in records {
             match record {
-                None => self.reached.lock_lost += 1,
+                None | Some(Record::Busy) => self.reached.lock_lost += 1,
                 Some(Record::Late(_)) => self.reached.late += 1,
                 Some(Record::Written(written)) => {
                     self.reached.requeued += u64::from(written.requeue);

@@ -30,6 +30,24 @@ impl RetentionStore for FaultyStore {
         self.pass(WRITE, self.inner.remove(request)).await
     }
 
+    async fn outdated_actions(
+        &self,
+        finished_before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<String>> {
+        self.pass(READ, self.inner.outdated_actions(finished_before, limit))
+            .await
+    }
+
+    async fn remove_actions(
+        &self,
+        ids: Vec<String>,
+        finished_before: Timestamp,
+    ) -> StoreResult<Removed> {
+        self.pass(WRITE, self.inner.remove_actions(ids, finished_before))
+            .await
+    }
+
     async fn reclaim(&self, now: Timestamp) -> StoreResult<Reclaimed> {
         self.pass(WRITE, self.inner.reclaim(now)).await
     }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake};
+use std::thread::Thread;
 
 use async_trait::async_trait;
-use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use pawl_kernel::execution::{LogRecord, Signal, Step};
@@ -26,7 +27,7 @@ use super::{Fault, Faults};
 pub struct FaultyStore {
     pub(super) inner: Arc<dyn Store>,
     faults: Arc<Faults>,
-    runtime: Option<Handle>,
+    at_once: bool,
 }
 
 pub(super) const READ: &[Fault] = &[Fault::ErrorBefore, Fault::Delay, Fault::CrashBefore];
@@ -43,23 +44,23 @@ impl FaultyStore {
         Self {
             inner,
             faults,
-            runtime: None,
+            at_once: false,
         }
     }
 
-    /// For a store with threads or connections of its own, which live on `runtime`: the caller's thread stands still until
-    /// it has answered, so that no simulated time passes meanwhile.
-    pub fn answered_at_once(mut self, runtime: Handle) -> Self {
-        self.runtime = Some(runtime);
+    /// For a store with threads of its own: the caller's thread stands still until it has answered, so that no simulated
+    /// time passes meanwhile.
+    pub fn answered_at_once(mut self) -> Self {
+        self.at_once = true;
         self
     }
 
-    async fn answer<T: Send>(&self, call: impl Future<Output = T> + Send) -> T {
-        let Some(runtime) = &self.runtime else {
-            return call.await;
-        };
-        let answer = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(call)).join());
-        answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    async fn answer<T>(&self, call: impl Future<Output = T> + Send) -> T {
+        match self.at_once {
+            // Without tokio's turns, which would never come round again.
+            true => stand_still(tokio::task::unconstrained(call)),
+            false => call.await,
+        }
     }
 
     /// The call is a future that has not begun, so that "before" is before.
@@ -69,8 +70,7 @@ impl FaultyStore {
         call: impl Future<Output = Result<T, E>> + Send,
     ) -> Result<T, E>
     where
-        T: Send,
-        E: From<StoreError> + Send,
+        E: From<StoreError>,
     {
         let call = self.answer(call);
         let crash = self.faults.crash();
@@ -92,6 +92,26 @@ impl FaultyStore {
                 crash.strike().await
             }
             _ => call.await,
+        }
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn stand_still<T>(call: impl Future<Output = T>) -> T {
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    let mut call = std::pin::pin!(call);
+    loop {
+        match call.as_mut().poll(&mut context) {
+            Poll::Ready(answer) => return answer,
+            Poll::Pending => std::thread::park(),
         }
     }
 }
@@ -325,6 +345,10 @@ impl QueryStore for FaultyStore {
 
     async fn timer_shards(&self, waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>> {
         self.pass(READ, self.inner.timer_shards(waits)).await
+    }
+
+    async fn execution_by_key(&self, key: &str) -> StoreResult<Option<ExecutionId>> {
+        self.pass(READ, self.inner.execution_by_key(key)).await
     }
 
     async fn about(&self) -> StoreResult<Vec<(String, String)>> {

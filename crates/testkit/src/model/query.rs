@@ -94,6 +94,10 @@ impl QueryStore for ModelStore {
             .collect())
     }
 
+    async fn execution_by_key(&self, key: &str) -> StoreResult<Option<ExecutionId>> {
+        Ok(self.lock().keys.get(key).copied())
+    }
+
     async fn about(&self) -> StoreResult<Vec<(String, String)>> {
         let executions = self.lock().rows.len().to_string();
         Ok(vec![

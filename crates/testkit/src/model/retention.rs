@@ -59,6 +59,43 @@ impl RetentionStore for ModelStore {
         Ok(removed)
     }
 
+    async fn outdated_actions(
+        &self,
+        finished_before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<String>> {
+        let tables = self.lock();
+        let mut old: Vec<_> = tables
+            .actions
+            .rows
+            .values()
+            .filter_map(|row| Some((row.status.finished_at?, row.id.clone())))
+            .filter(|(at, _)| *at < finished_before)
+            .collect();
+        old.sort_unstable();
+        old.truncate(limit as usize);
+        Ok(old.into_iter().map(|(_, id)| id).collect())
+    }
+
+    async fn remove_actions(
+        &self,
+        ids: Vec<String>,
+        finished_before: Timestamp,
+    ) -> StoreResult<Removed> {
+        let actions = &mut self.lock().actions;
+        let mut removed = Removed::default();
+        for id in ids {
+            let finished_at = actions.rows.get(&id).and_then(|row| row.status.finished_at);
+            if finished_at.is_some_and(|at| at < finished_before) {
+                actions.rows.remove(&id);
+                let past = actions.attempts.remove(&id).unwrap_or_default();
+                removed.actions += 1;
+                removed.history += past.len() as u64;
+            }
+        }
+        Ok(removed)
+    }
+
     /// Memory gives itself back.
     async fn reclaim(&self, _now: Timestamp) -> StoreResult<Reclaimed> {
         Ok(Reclaimed::default())
@@ -123,6 +160,7 @@ impl Tables {
             history: (row.steps.len() + row.snapshots.len() + row.logs.len()) as u64,
             signals: row.signals.len() as u64,
             dead_letters: self.letters.remove_of(id),
+            ..Removed::default()
         }
     }
 }

@@ -23,8 +23,8 @@ type History = BTreeMap<(u64, u64), PastAttempt>;
 
 #[derive(Default)]
 pub(super) struct Actions {
-    rows: BTreeMap<String, ScheduledAction>,
-    attempts: BTreeMap<String, History>,
+    pub(super) rows: BTreeMap<String, ScheduledAction>,
+    pub(super) attempts: BTreeMap<String, History>,
 }
 
 impl Actions {
@@ -146,7 +146,7 @@ impl Tables {
                 let past = request.past(now);
                 self.actions.remember(id, late.ticket.generation, past);
             }
-            (_, None) => {}
+            (_, None) | (Record::Busy, _) => {}
         }
         recorded
     }

@@ -1,6 +1,7 @@
 //! Workers in processes of their own: what a second one brings, and what idle ones cost.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use pawl_engine::worker::Roles;
 use pawl_kernel::ports::store::Store;
 
 use super::{Site, join, rate};
+use crate::bench::idle::status_number;
 use crate::bench::load::save;
 use crate::bench::{Arguments, BenchError, Row, flows, median};
 use crate::config::Config;
@@ -46,10 +48,15 @@ fn answer_lines(questions: impl Fn() -> u64) {
     }
 }
 
-struct Crew(Vec<Child>);
+/// Workers in processes of their own. They end with it.
+pub(in crate::bench) struct Crew(Vec<Child>);
 
 impl Crew {
-    async fn start(site: &Site, server: &Cluster, sizes: &[usize]) -> Result<Self, BenchError> {
+    pub(in crate::bench) async fn start(
+        site: &Site,
+        server: &Cluster,
+        sizes: &[usize],
+    ) -> Result<Self, BenchError> {
         let program = std::env::current_exe().map_err(BenchError::of)?;
         let mut crew = Self(Vec::new());
         for slots in sizes {
@@ -72,7 +79,7 @@ impl Crew {
     }
 
     /// How often all of them together have asked the database.
-    fn questions(&mut self) -> Result<u64, BenchError> {
+    pub(in crate::bench) fn questions(&mut self) -> Result<u64, BenchError> {
         let gone = || BenchError::Failed("a worker of the benchmark is gone".into());
         let mut sum = 0;
         for child in &mut self.0 {
@@ -90,7 +97,16 @@ impl Crew {
         Ok(sum)
     }
 
-    fn stop(mut self) {
+    /// The memory of all of them together.
+    pub(in crate::bench) fn resident_bytes(&self) -> u64 {
+        let of = |child: &Child| {
+            let path = format!("/proc/{}/status", child.id());
+            status_number(Path::new(&path), "VmRSS:") * 1_024
+        };
+        self.0.iter().map(of).sum()
+    }
+
+    pub(in crate::bench) fn stop(mut self) {
         for child in &mut self.0 {
             drop(child.stdin.take());
         }

@@ -10,7 +10,7 @@ use crate::id::ExecutionId;
 use crate::ports::store::DueTimer;
 use crate::schedule::{
     Ended, Exists, Failure, Meta, Outcome, PastAttempt, Put, ScheduledAction, Spec, Status, pause,
-    put, resume, run_now,
+    pause_with_schema, put, resume, run_now,
 };
 use crate::time::Timestamp;
 
@@ -58,6 +58,7 @@ pub fn decide_command(
     }
     let next = match command {
         ActionCommand::Pause => pause(row, guid, now)?,
+        ActionCommand::PauseWithSchema => pause_with_schema(row, guid, now)?,
         ActionCommand::Resume => Some(resume(row, guid, now)?),
         ActionCommand::RunNow => Some(run_now(row, guid, now)?),
     };

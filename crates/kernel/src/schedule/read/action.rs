@@ -82,8 +82,18 @@ fn url(action: &Fields<'_>, findings: &mut Findings) -> Option<String> {
                 .error(codes::BAD_URL, "url", message)
                 .hint("like https://example.com/hook, spaces as %20"),
         );
+    } else if rest.is_some_and(names_a_user) {
+        // The client would refuse it when its time comes, and everybody who looks at the action would see the password.
+        let message = "an address must not hold a user name or a password";
+        let finding = action.error(codes::BAD_URL, "url", message);
+        findings.add(finding.hint("send them in the header `Authorization`"));
     }
     Some(url)
+}
+
+fn names_a_user(rest: &str) -> bool {
+    let authority = rest.split(['/', '?', '#']).next();
+    authority.is_some_and(|authority| authority.contains('@'))
 }
 
 fn headers(action: &Fields<'_>, findings: &mut Findings) -> Map<String, Value> {

@@ -649,3 +649,17 @@ fn a_preview_shows_what_is_yet_to_come() {
     play.run(early);
     assert_eq!(preview(&play.row), []);
 }
+
+/// What a schema has paused goes on with it; a person's pause stays, whichever came first.
+#[test]
+fn a_pause_knows_whose_it_is() {
+    let row = Play::of(json!({"periodic": {"period": "1m"}})).row;
+    let with_schema = pause_with_schema(&row, guid(2), noon()).unwrap().unwrap();
+    assert!(with_schema.status.paused_with_schema && with_schema.due_at().is_none());
+    assert_eq!(pause_with_schema(&with_schema, guid(3), noon()), Ok(None));
+    let by_person = pause(&with_schema, guid(3), noon()).unwrap().unwrap();
+    assert!(!by_person.status.paused_with_schema);
+    assert_eq!(pause_with_schema(&by_person, guid(4), noon()), Ok(None));
+    let resumed = resume(&with_schema, guid(5), noon()).unwrap();
+    assert!(!resumed.status.paused_with_schema && resumed.due_at().is_some());
+}

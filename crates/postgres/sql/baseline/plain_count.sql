@@ -1,0 +1,1 @@
+SELECT count(*) FROM plain_actions WHERE done_at IS NOT NULL

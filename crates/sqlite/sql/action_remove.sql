@@ -1,0 +1,1 @@
+DELETE FROM scheduled_actions WHERE id = ?1 AND finished_at < ?2

@@ -1,0 +1,1 @@
+SELECT count(*) FROM scheduled_actions WHERE substr(id, 1, length(?1)) = ?1

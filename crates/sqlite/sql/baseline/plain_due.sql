@@ -1,0 +1,5 @@
+SELECT id, spec, due_at
+FROM plain_actions
+WHERE done_at IS NULL AND due_at <= ?1
+ORDER BY due_at
+LIMIT 500
