@@ -21,6 +21,9 @@ const RECENT_MAX: usize = 4_096;
 /// Interests beyond this are dropped: their watchers look again by themselves.
 const INTERESTS_MAX: usize = 50_000;
 
+/// Watched executions that somebody new is told of.
+const RETOLD_MAX: usize = 4_096;
+
 /// The latest that is known of a watched execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct News {
@@ -112,6 +115,7 @@ impl Hints {
             Hint::Admission => self.admission.notify_one(),
             Hint::Backlog { ages } => self.backlog.heard(*ages, now),
             Hint::Stop { .. } => {}
+            Hint::Hello => self.retell(),
             Hint::Changed {
                 execution_id,
                 version,
@@ -130,6 +134,18 @@ impl Hints {
                     self.send(changed(*execution_id, news));
                 }
             }
+        }
+    }
+
+    /// Somebody new may be the one who runs what is watched here.
+    fn retell(&self) {
+        let watched: Vec<ExecutionId> = lock(&self.watched)
+            .keys()
+            .copied()
+            .take(RETOLD_MAX)
+            .collect();
+        for execution_id in watched {
+            self.send(Hint::Watch { execution_id });
         }
     }
 
@@ -394,6 +410,20 @@ mod tests {
             },
         );
         assert_eq!(*lock(&wire.0), [changed(id(1), END)]);
+    }
+
+    #[test]
+    fn whoever_comes_later_hears_what_is_watched() {
+        let (hints, wire) = connected();
+        let [ended, watched] = [id(1), id(2)].map(|id| hints.watch(id));
+        drop(ended);
+        lock(&wire.0).clear();
+        hear(&hints, Hint::Hello);
+        let told = [Hint::Watch {
+            execution_id: id(2),
+        }];
+        assert_eq!(*lock(&wire.0), told);
+        drop(watched);
     }
 
     #[tokio::test]

@@ -50,6 +50,7 @@ enum Written {
     Stop {
         execution_id: Uuid,
     },
+    Hello,
     Watch {
         execution_id: Uuid,
     },
@@ -84,6 +85,7 @@ impl From<&Hint> for Written {
             Hint::Stop { execution_id } => Self::Stop {
                 execution_id: execution_id.0,
             },
+            Hint::Hello => Self::Hello,
             Hint::Watch { execution_id } => Self::Watch {
                 execution_id: execution_id.0,
             },
@@ -115,6 +117,7 @@ impl Written {
             Self::Stop { execution_id } => Hint::Stop {
                 execution_id: ExecutionId(execution_id),
             },
+            Self::Hello => Hint::Hello,
             Self::Watch { execution_id } => Hint::Watch {
                 execution_id: ExecutionId(execution_id),
             },
@@ -246,6 +249,9 @@ impl Session for Hinting {
         // What waited for the old connection is stale.
         while self.to_send.try_recv().is_ok() {}
         ready.mark(link);
+        // The others have heard nothing from us for a while either.
+        let _ = self.incoming.send(Hint::Hello);
+        self.send(link, &channel, &[Hint::Hello]).await?;
         let mut batch = Vec::with_capacity(MOST);
         loop {
             tokio::select! {
@@ -399,6 +405,7 @@ mod tests {
                 at: Timestamp::from_micros(-7),
             },
             Hint::Stop { execution_id },
+            Hint::Hello,
             Hint::Watch { execution_id },
             Hint::Changed {
                 execution_id,

@@ -363,9 +363,9 @@ impl Script for Texts {
         let around = &self.statements[statement];
         if let Some(expectation) = around.expectation {
             let found = expectation.check(&results[&around.id]);
-            return found.or_else(|found| {
+            return found.map_err(|found| {
                 self.see(results);
-                Err(self.failed(statement, found))
+                self.failed(statement, found)
             });
         }
         self.see(results);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pawl_kernel::time::Timestamp;
+use pawl_kernel::time::Clock;
 use serde_json::{Value, json};
 
 use crate::client::{self, Answer, Request};
@@ -59,15 +59,9 @@ impl Server {
     }
 }
 
+/// Seconds since 1970.
 fn now() -> i64 {
-    Timestamp::from_micros(
-        std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap()
-            .as_micros() as i64,
-    )
-    .as_micros()
-        / 1_000_000
+    pawl::system::SystemClock.now().as_micros() / 1_000_000
 }
 
 #[tokio::test(flavor = "multi_thread")]

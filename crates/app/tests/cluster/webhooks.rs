@@ -1,10 +1,15 @@
 //! Webhooks over PostgreSQL and RabbitMQ: called at a server, run by a worker, answered by the server.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::flows::{calls, chain};
 use crate::process::Server;
 use crate::site::{Site, eventually};
+
+/// When a server that waits for an answer looks without having heard of one.
+const LOOKS_AGAIN: Duration = Duration::from_secs(15);
 
 fn respond(body: &str) -> Value {
     json!({"id": "answer", "type": "respond", "config": {"status": 201, "body": {"said": body}}})
@@ -115,8 +120,11 @@ async fn an_answer_comes_although_the_worker_died() {
     worker.kill();
     let next = site.worker().await;
     site.world.call("a", 2).await;
+    let opened = Instant::now();
     site.world.open("a");
     let answer = caller.await.unwrap().unwrap();
+    // Whoever started after the call was told of it: the server did not have to look by itself.
+    assert!(opened.elapsed() < LOOKS_AGAIN / 2, "{:?}", opened.elapsed());
     assert_eq!(
         (answer.status, &answer.body["said"]),
         (201, &json!("at last"))

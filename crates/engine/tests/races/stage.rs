@@ -26,6 +26,7 @@ use pawl_kernel::ports::store::{
     SaveSchema, SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore,
     VersionRecord,
 };
+use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::quota::{Quota, QuotaName};
 use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
@@ -340,4 +341,10 @@ forward!(RetentionStore {
     remove_actions(ids: Vec<String>, finished_before: Timestamp) -> StoreResult<Removed>;
     reclaim(now: Timestamp) -> StoreResult<Reclaimed>;
     maintain(now: Timestamp) -> StoreResult<()>;
+});
+
+forward!(WebhookStore {
+    webhook_revision() -> StoreResult<u64>;
+    webhooks() -> StoreResult<(u64, Vec<WebhookRow>)>;
+    answer_of(id: ExecutionId) -> StoreResult<Option<String>>;
 });

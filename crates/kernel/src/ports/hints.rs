@@ -12,6 +12,8 @@ pub enum Hint {
     Timer { at: Timestamp },
     /// A person stopped an execution that some worker is running.
     Stop { execution_id: ExecutionId },
+    /// Somebody has begun to listen, and has not heard what the others watch.
+    Hello,
     /// Somebody watches this execution and wants to hear of its changes.
     Watch { execution_id: ExecutionId },
     /// A watched execution has changed.
