@@ -1,5 +1,6 @@
 //! Puts an engine together. The only code that knows which store, queue and node types there are.
 
+mod applied;
 mod brokers;
 mod cluster;
 mod mail;
@@ -51,6 +52,7 @@ pub struct Embedded {
     pub control: Control,
     stop: CancellationToken,
     worker: Services,
+    helpers: Services,
     store: Arc<SqliteStore>,
 }
 
@@ -64,8 +66,11 @@ impl Embedded {
             worker_id: worker_id(),
             ..config.engine_options()
         };
-        let embedded = Self::start_with(data, registry, options).await?;
+        let mut embedded = Self::start_with(data, registry, options).await?;
         configure_quotas(&embedded.control, config).await?;
+        if let Some(keeper) = programs::keeper(embedded.control.parts(), config)? {
+            embedded.helpers.add("the keeper of applied rows", keeper.run());
+        }
         Ok(embedded)
     }
 
@@ -107,6 +112,7 @@ impl Embedded {
             control,
             stop,
             worker: running,
+            helpers: Services::default(),
             store,
         })
     }
@@ -120,6 +126,7 @@ impl Embedded {
     pub async fn shutdown(self) {
         self.stop.cancel();
         self.worker.finish().await;
+        self.helpers.abort();
         drop(self.control);
         self.store.close();
     }

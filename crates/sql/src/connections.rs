@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pawl_kernel::node::NodeError;
 
@@ -75,6 +76,19 @@ impl Connections {
         match self.get(name)? {
             Database::Postgres(postgres) => postgres.forget(effect_keys).await,
             Database::Sqlite(sqlite) => sqlite.forget(effect_keys).await,
+        }
+    }
+
+    /// Effect keys that were noted so long ago, a page of them in order, after `after`.
+    pub async fn old_keys(
+        &self,
+        name: &str,
+        after: &str,
+        age: Duration,
+    ) -> Result<Vec<String>, NodeError> {
+        match self.get(name)? {
+            Database::Postgres(postgres) => postgres.old_keys(after, age).await,
+            Database::Sqlite(sqlite) => sqlite.old_keys(after, age).await,
         }
     }
 

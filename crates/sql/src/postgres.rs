@@ -19,6 +19,7 @@ use std::time::Duration;
 use pawl_kernel::node::NodeError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::{Fault, Kind, busy, cancelled, late, not_prepared, unreachable};
@@ -35,6 +36,7 @@ pub(crate) use read::float;
 
 const PREPARE: &str = include_str!("../sql/postgres/prepare.sql");
 const FORGET: &str = include_str!("../sql/postgres/forget.sql");
+const OLD: &str = include_str!("../sql/postgres/old.sql");
 /// The server ends a transaction that we have forgotten: this process was frozen, or is gone without a word.
 const IDLE_LIMIT: Duration = Duration::from_secs(10);
 /// Making a connection fit for the next one.
@@ -251,9 +253,27 @@ impl Postgres {
             let list = bind::parameter(&list, &tokio_postgres::types::Type::TEXT_ARRAY);
             let list = list.map_err(|reason| NodeError::new("TYPE_ERROR", reason))?;
             let done = self.maintain(FORGET, &[list]).await;
-            removed += done.map_err(|fault| self.without_table(fault))?;
+            removed += done.map_err(|fault| self.without_table(fault))?.1;
         }
         Ok(removed)
+    }
+
+    /// Keys older than this, in order, after `after`.
+    pub(crate) async fn old_keys(
+        self: &Arc<Self>,
+        after: &str,
+        age: Duration,
+    ) -> Result<Vec<String>, NodeError> {
+        let age = format!("{} microseconds", age.as_micros());
+        let mut values = Vec::new();
+        for text in [after, age.as_str()] {
+            let value = serde_json::json!(text);
+            let value = bind::parameter(&value, &tokio_postgres::types::Type::TEXT);
+            values.push(value.map_err(|reason| NodeError::new("TYPE_ERROR", reason))?);
+        }
+        let found = self.maintain(OLD, &values).await;
+        let (rows, _) = found.map_err(|fault| self.without_table(fault))?;
+        Ok(rows.iter().filter_map(|row| row.try_get(0).ok()).collect())
     }
 
     fn without_table(&self, fault: Fault) -> NodeError {
@@ -264,19 +284,27 @@ impl Postgres {
     }
 
     /// One of our own statements, alone.
-    async fn maintain(self: &Arc<Self>, text: &str, values: &[Parameter]) -> Result<u64, Fault> {
+    async fn maintain(
+        self: &Arc<Self>,
+        text: &str,
+        values: &[Parameter],
+    ) -> Result<(Vec<Row>, u64), Fault> {
         let done = tokio::time::timeout(UPKEEP_LIMIT, self.maintained(text, values));
         done.await
             .unwrap_or_else(|_| Err(late(UPKEEP_LIMIT).into()))
     }
 
-    async fn maintained(self: &Arc<Self>, text: &str, values: &[Parameter]) -> Result<u64, Fault> {
+    async fn maintained(
+        self: &Arc<Self>,
+        text: &str,
+        values: &[Parameter],
+    ) -> Result<(Vec<Row>, u64), Fault> {
         let begin = self.begin_text(Isolation::ReadCommitted, false);
         let mut held = self.begun(&begin).await?;
-        let (_, affected) = held.connection.own(text, values).await?;
+        let done = held.connection.own(text, values).await?;
         held.connection.commit().await?;
         self.give_back(held);
-        Ok(affected)
+        Ok(done)
     }
 
     pub(crate) fn close(&self) {

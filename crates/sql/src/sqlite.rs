@@ -28,6 +28,7 @@ use stop::{CancelOnDrop, Stop};
 
 const PREPARE: &str = include_str!("../sql/sqlite/prepare.sql");
 const FORGET: &str = include_str!("../sql/sqlite/forget.sql");
+const OLD: &str = include_str!("../sql/sqlite/old.sql");
 /// For a thread to notice that it is to stop; the caller does not wait longer.
 const GRACE: Duration = Duration::from_millis(250);
 const UPKEEP_LIMIT: Duration = Duration::from_secs(30);
@@ -248,11 +249,24 @@ impl Sqlite {
         Ok(removed as u64)
     }
 
-    async fn maintain(
+    /// Keys older than this, in order, after `after`.
+    pub(crate) async fn old_keys(
+        self: &Arc<Self>,
+        after: &str,
+        age: Duration,
+    ) -> Result<Vec<String>, NodeError> {
+        let values = [after.to_owned(), age.as_secs_f64().to_string()];
+        self.maintain(Access::Write, move |connection| {
+            connection.own_texts(OLD, &values)
+        })
+        .await
+    }
+
+    async fn maintain<T: Send + 'static>(
         self: &Arc<Self>,
         access: Access,
-        work: impl FnOnce(&Connection) -> Result<usize, Fault> + Send + 'static,
-    ) -> Result<usize, NodeError> {
+        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, NodeError> {
         let deadline = tokio::time::Instant::now() + UPKEEP_LIMIT;
         let done = self.on_thread(access, deadline, UPKEEP_LIMIT, move |connection| {
             connection.begin(false)?;

@@ -266,6 +266,18 @@ async fn what_is_forgotten_is_done_again(bed: Bed) {
     assert!(bed.run(config, "x:2").await.unwrap().replayed);
 }
 
+async fn old_keys_come_page_by_page(bed: Bed) {
+    bed.raw("CREATE TABLE t (n integer)");
+    let config = json!({"statements": [{"id": "a", "sql": "INSERT INTO t VALUES (1)"}]});
+    for key in ["b:2", "a:1", "b:10"] {
+        bed.run(config.clone(), key).await.unwrap();
+    }
+    let old = async |after: &str, age| bed.connections.old_keys(DB, after, age).await.unwrap();
+    assert_eq!(old("", Duration::ZERO).await, ["a:1", "b:10", "b:2"]);
+    assert_eq!(old("b:10", Duration::ZERO).await, ["b:2"]);
+    assert_eq!(old("", Duration::from_secs(60)).await, [""; 0]);
+}
+
 async fn preparing_twice_or_at_once_is_fine(bed: Bed) {
     bed.raw("DROP TABLE pawl_applied");
     let preparing = (0..6).map(|_| {
@@ -320,6 +332,7 @@ on_both! {
     swaps_at_the_same_time_are_each_accepted_once
     a_caller_who_goes_away_leaves_nothing_behind
     what_is_forgotten_is_done_again
+    old_keys_come_page_by_page
     preparing_twice_or_at_once_is_fine
     a_database_that_is_not_prepared_says_how
     a_connection_that_is_not_there_says_how

@@ -107,6 +107,11 @@ impl Cluster {
             let keeper = TriggerKeeper::new(control.parts().clone());
             helpers.add("the keeper of cron triggers", keeper.run());
         }
+        if member.roles.reaper
+            && let Some(keeper) = super::programs::keeper(control.parts(), config)?
+        {
+            helpers.add("the keeper of applied rows", keeper.run());
+        }
         running.add("the worker", worker.run(stop.clone()));
         Ok(Self {
             control,

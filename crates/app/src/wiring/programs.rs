@@ -4,11 +4,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pawl_engine::Parts;
 use pawl_kernel::node::NodeHandler;
 use pawl_script::{CodeNode, Pool};
 use pawl_sql::{Connections, SqlNode};
 
 use super::WiringError;
+use super::applied::AppliedKeeper;
 use crate::config::{CodeSection, Config};
 
 /// What makes the binary run code instead of a command.
@@ -35,6 +37,13 @@ fn pool(section: &CodeSection) -> Result<Pool, WiringError> {
     options.args = vec![SCRIPT_CHILD.into()];
     section.apply(&mut options);
     Pool::new(options).map_err(unusable)
+}
+
+/// `None`: there is no database to be kept tidy.
+pub(super) fn keeper(parts: &Parts, config: &Config) -> Result<Option<AppliedKeeper>, WiringError> {
+    let databases = databases(config)?;
+    let is_any = databases.names().next().is_some();
+    Ok(is_any.then(|| AppliedKeeper::new(parts.clone(), databases)))
 }
 
 /// Those of `[connections]` that are databases.

@@ -138,6 +138,16 @@ impl Connection {
         done.map_err(|error| self.claim_fault(&error))
     }
 
+    /// The first column of what one of our own statements finds.
+    pub(crate) fn own_texts(&self, text: &str, values: &[String]) -> Result<Vec<String>, Fault> {
+        let found = self.as_ours(|| {
+            let mut statement = self.inner.prepare_cached(text)?;
+            let rows = statement.query_map(rusqlite::params_from_iter(values), |row| row.get(0))?;
+            rows.collect()
+        });
+        found.map_err(|error| self.claim_fault(&error))
+    }
+
     fn claim_fault(&self, error: &rusqlite::Error) -> Fault {
         if error.to_string().contains("no such table") {
             return not_prepared(&self.name).into();
