@@ -69,7 +69,9 @@ impl Embedded {
         let mut embedded = Self::start_with(data, registry, options).await?;
         configure_quotas(&embedded.control, config).await?;
         if let Some(keeper) = programs::keeper(embedded.control.parts(), config)? {
-            embedded.helpers.add("the keeper of applied rows", keeper.run());
+            embedded
+                .helpers
+                .add("the keeper of applied rows", keeper.run());
         }
         Ok(embedded)
     }

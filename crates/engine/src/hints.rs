@@ -35,6 +35,7 @@ pub struct News {
 
 /// Who watches an execution, and what it answered: an answer given here need not be read again.
 struct Watched {
+    watchers: usize,
     news: watch::Sender<News>,
     answer: Option<Arc<str>>,
 }
@@ -128,6 +129,9 @@ impl Hints {
                     responded: *responded,
                 };
                 self.tell_watchers(*execution_id, news);
+                if ended.is_some() {
+                    lock(&self.elsewhere).watched.remove(execution_id);
+                }
             }
             Hint::Watch { execution_id } => {
                 if let Some(news) = lock(&self.elsewhere).watch(*execution_id) {
@@ -151,14 +155,16 @@ impl Hints {
 
     /// Watches one execution; the watch ends when the watcher is dropped.
     pub fn watch(self: &Arc<Self>, id: ExecutionId) -> Watcher {
-        let receiver = lock(&self.watched)
-            .entry(id)
-            .or_insert_with(|| Watched {
+        let receiver = {
+            let mut all = lock(&self.watched);
+            let watched = all.entry(id).or_insert_with(|| Watched {
+                watchers: 0,
                 news: watch::channel(News::default()).0,
                 answer: None,
-            })
-            .news
-            .subscribe();
+            });
+            watched.watchers += 1;
+            watched.news.subscribe()
+        };
         self.send(Hint::Watch { execution_id: id });
         Watcher {
             hints: self.clone(),
@@ -287,12 +293,13 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        let mut watched = lock(&self.hints.watched);
-        if watched
-            .get(&self.id)
-            .is_some_and(|watched| watched.news.receiver_count() <= 1)
-        {
-            watched.remove(&self.id);
+        let mut all = lock(&self.hints.watched);
+        let Some(watched) = all.get_mut(&self.id) else {
+            return;
+        };
+        watched.watchers -= 1;
+        if watched.watchers == 0 {
+            all.remove(&self.id);
         }
     }
 }
@@ -397,6 +404,18 @@ mod tests {
             [changed(id(2), END)],
             "once, and only the watched one"
         );
+    }
+
+    #[test]
+    fn nobody_is_told_of_what_has_ended_elsewhere() {
+        let (hints, wire) = connected();
+        for number in 0..3 {
+            let execution_id = id(number);
+            hear(&hints, Hint::Watch { execution_id });
+            hear(&hints, changed(execution_id, END));
+        }
+        assert!(lock(&hints.elsewhere).watched.is_empty());
+        assert!(lock(&wire.0).is_empty());
     }
 
     #[test]

@@ -37,6 +37,13 @@ pub struct Trigger {
     pub rate: Option<Rate>,
 }
 
+impl Trigger {
+    /// Is there a request that both would take?
+    pub fn clashes(&self, other: &Self) -> bool {
+        other.method.overlaps(self.method) && other.path.shape() == self.path.shape()
+    }
+}
+
 /// Which requests it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Method {

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use pawl_kernel::diagnostic::Diagnostic;
-use pawl_kernel::node::FieldKind::Text;
+use pawl_kernel::node::FieldKind::{Any, Integer, Text};
 use pawl_kernel::node::FieldMode::Template;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::field::{optional, required};
 use crate::parse;
@@ -22,6 +22,13 @@ static SPEC: NodeSpec = NodeSpec {
     fields: &[
         required("code", Text, Template, "Upper case, like `OUT_OF_STOCK`."),
         optional("message", Text, Template, "What went wrong, for people."),
+        optional(
+            "status",
+            Integer { min: 400, max: 599 },
+            Template,
+            "The HTTP status for a webhook that waits, which is then told message and details too.",
+        ),
+        optional("details", Any, Template, "What else to say: an object."),
     ],
     output: "None: the step has an `error` with `code` and `message`.",
     example: "code: OUT_OF_STOCK\nmessage: \"only {{variables.left}} left\"",
@@ -32,6 +39,9 @@ static SPEC: NodeSpec = NodeSpec {
 struct Config {
     code: String,
     message: Option<String>,
+    status: Option<u16>,
+    #[serde(default)]
+    details: Map<String, Value>,
 }
 
 pub(crate) struct Fail;
@@ -57,7 +67,15 @@ impl NodeHandler for Fail {
         let message = config
             .message
             .unwrap_or_else(|| format!("`{node_id}` failed with {}", config.code));
-        Err(NodeError::new(config.code, message))
+        let mut details = config.details;
+        if let Some(status) = config.status {
+            details.insert("status".into(), status.into());
+        }
+        let failed = NodeError::new(config.code, message);
+        Err(match details.is_empty() {
+            true => failed,
+            false => failed.details(details.into()),
+        })
     }
 }
 
@@ -98,6 +116,13 @@ mod tests {
             (told.message.as_str(), told.retryable),
             ("none left", false)
         );
+    }
+
+    #[tokio::test]
+    async fn it_can_speak_to_the_caller_of_a_webhook() {
+        let config = json!({"code": "GONE", "status": 410, "details": {"since": "today"}});
+        let told = error(&Fail, config, "GONE").await;
+        assert_eq!(told.details, json!({"status": 410, "since": "today"}));
     }
 
     #[tokio::test]

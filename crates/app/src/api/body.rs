@@ -164,7 +164,9 @@ async fn drain(mut body: Body) {
 }
 
 fn over(limit: usize) -> ApiError {
-    let message = format!("the body is larger than {limit} bytes (setting `limits.request_body`)");
+    let message = format!(
+        "the body is larger than {limit} bytes (setting `limits.request_body`, or `max_body` of the webhook)"
+    );
     ApiError::too_large(message).details(json!({"limit_bytes": limit}))
 }
 
@@ -217,26 +219,30 @@ pub(super) fn is_json(essence: &str) -> bool {
 }
 
 /// The media type in lower case without parameters; a charset other than UTF-8 is refused.
-pub(super) fn essence(headers: &HeaderMap) -> ApiResult<Option<String>> {
+fn essence(headers: &HeaderMap) -> ApiResult<Option<String>> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
         return Ok(None);
     };
     let text = value
         .to_str()
         .map_err(|_| unsupported("the Content-Type is not readable"))?;
+    match media_type(text) {
+        (essence, true) => Ok(Some(essence)),
+        (_, false) => Err(unsupported("the body must be UTF-8")),
+    }
+}
+
+/// The media type in lower case without parameters, and whether its texts are UTF-8.
+pub(super) fn media_type(text: &str) -> (String, bool) {
     let mut parts = text.split(';');
     let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-    for parameter in parts {
+    let is_utf8 = parts.all(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let utf8 = matches!(
-            value.trim().trim_matches('"').to_ascii_lowercase().as_str(),
-            "utf-8" | "utf8"
-        );
-        if name.trim().eq_ignore_ascii_case("charset") && !utf8 {
-            return Err(unsupported("the body must be UTF-8"));
-        }
-    }
-    Ok(Some(essence))
+        let value = value.trim().trim_matches('"').to_ascii_lowercase();
+        !name.trim().eq_ignore_ascii_case("charset")
+            || matches!(value.as_str(), "utf-8" | "utf8" | "us-ascii")
+    });
+    (essence, is_utf8)
 }
 
 pub(super) fn unsupported(message: &str) -> ApiError {

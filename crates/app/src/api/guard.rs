@@ -37,7 +37,8 @@ fn check(state: &ApiState, request: &Request) -> ApiResult<()> {
     let (headers, uri) = (request.headers(), request.uri());
     check_size(state, headers, uri)?;
     let host = host(headers, uri)?;
-    let changes = changes_state(request.method());
+    let changes =
+        changes_state(request.method()) || (is_webhook(uri) && !is_followed_link(headers));
     // A page can send no key of its own accord, so with keys only what changes something is looked at closely.
     let open = state.access.is_open();
     if open && !is_trusted(state, host) {
@@ -147,6 +148,21 @@ fn is_own_place(state: &ApiState, place: &str, host: &str) -> bool {
 
 fn changes_state(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+/// Whatever its method, it starts something.
+fn is_webhook(uri: &Uri) -> bool {
+    uri.path().starts_with("/webhook/")
+}
+
+/// A person has followed a link, such as one in a message that asks for an approval: no page sends this behind their back.
+fn is_followed_link(headers: &HeaderMap) -> bool {
+    let is = |name: &str, text: &[u8]| {
+        headers
+            .get(name)
+            .is_some_and(|value| value.as_bytes() == text)
+    };
+    is("sec-fetch-mode", b"navigate") && is("sec-fetch-dest", b"document")
 }
 
 fn is_cross_site(headers: &HeaderMap) -> bool {

@@ -66,7 +66,8 @@ impl Route {
     /// Takes every method; `method` is the one that is shown.
     fn any<H: Handler<T, ApiState>, T: 'static>(self, handler: H) -> Self {
         Self {
-            handler: on(every_method(), handler),
+            // Methods of somebody's own invention too: the handler knows what to say.
+            handler: on(every_method(), handler.clone()).fallback(handler),
             ..self
         }
     }

@@ -9,7 +9,7 @@ use pawl_kernel::id::{SchemaId, time_ordered};
 use pawl_kernel::ports::store::{SaveMode, SaveSchema, SchemaRecord, VersionRecord};
 use pawl_kernel::schema::definition::Definition;
 use pawl_kernel::schema::{Loaded, content_hash, load, to_stored_json};
-use pawl_kernel::webhook::fill_paths;
+use pawl_kernel::webhook::{Named, fill_paths, of_definition};
 use serde_json::{Value, json};
 
 use super::ApiState;
@@ -146,6 +146,18 @@ async fn give_paths(
     }
     let entropy = &state.parts().entropy;
     fill_paths(&mut definition.triggers, &earlier, || entropy.bits());
+    let all = of_definition(definition);
+    let clash = |(place, one): (usize, &Named)| {
+        let mut before = all[..place].iter();
+        before.any(|other| one.trigger.clashes(&other.trigger))
+    };
+    if all.iter().enumerate().any(clash) {
+        let message = "a webhook names the path that another one of this schema was given";
+        let problem = Diagnostic::error("DUPLICATE_PATH", "/triggers", message);
+        return Err(invalid(&[
+            problem.hint("write the path of the other one too, or leave both out")
+        ]));
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod pace;
 mod proof;
 mod request;
 mod table;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -22,20 +23,19 @@ use pawl_kernel::webhook::auth::{Proof, hex};
 use pawl_kernel::webhook::{Respond, Webhook};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
 
 use super::error::{ApiError, ApiResult};
 use super::executions::header_text;
 use super::{ApiState, Limits, body};
 use pace::Pace;
 use table::Tables;
+use waiting::Waiting;
 
 /// What the process knows of webhooks.
 pub(super) struct Desk {
     tables: Tables,
     pace: Pace,
-    /// Places for calls that wait for an answer: they must not keep everybody else out.
-    waiting: Arc<Semaphore>,
+    waiting: Waiting,
 }
 
 impl Desk {
@@ -43,7 +43,7 @@ impl Desk {
         Self {
             tables: Tables::default(),
             pace: Pace::default(),
-            waiting: Arc::new(Semaphore::new((limits.connections * 3 / 4).max(1))),
+            waiting: Waiting::new(limits.connections),
         }
     }
 
@@ -100,9 +100,9 @@ async fn respond(state: &ApiState, webhook: &Webhook, started: Started) -> ApiRe
     if respond == Respond::Immediately {
         return Ok(answer::accepted(started.id));
     }
-    match state.webhooks.waiting.clone().try_acquire_owned() {
-        Ok(_place) => answer::wait(state, started, respond, wait).await,
-        Err(_) => Ok(answer::still_running(started.id)),
+    match state.webhooks.waiting.take(webhook) {
+        Some(_place) => answer::wait(state, started, respond, wait).await,
+        None => Ok(answer::still_running(started.id)),
     }
 }
 
@@ -132,14 +132,20 @@ fn start_request(
 /// it again; a key beside the signature could be changed by whoever sends it again.
 fn idempotency_key(call: &Call, head: &Head, proof: &Proof) -> ApiResult<Option<String>> {
     let given = header_text(&head.headers, &HeaderName::from_static("idempotency-key"))?;
+    let secret = call.webhook.trigger.auth.secret().unwrap_or_default();
     let key = match (proof, given) {
         (Proof::Signed { .. }, Some(_)) => {
             return Err(ApiError::invalid_header(
                 "the signature does not cover an Idempotency-Key; send `webhook-id` with a Standard Webhooks signature",
             ));
         }
-        (Proof::Signed { id: Some(id), .. }, None) => format!("id:{id}"),
-        (Proof::Signed { signature, .. }, None) => format!("signature:{signature}"),
+        // Whoever knows the secret has signed neither path nor node: what was taken anywhere is taken everywhere.
+        (Proof::Signed { id: Some(id), .. }, None) => {
+            return Ok(Some(format!("wh:signed:{secret}:id:{id}")));
+        }
+        (Proof::Signed { signature, .. }, None) => {
+            return Ok(Some(format!("wh:signed:{secret}:{signature}")));
+        }
         (Proof::Token, Some(key)) => format!("key:{key}"),
         (Proof::Token, None) => return Ok(None),
     };

@@ -82,7 +82,7 @@ impl AppliedKeeper {
         let store = &self.parts.store;
         let steps = store.steps(id, seq.saturating_sub(1), 1).await?;
         match steps.first() {
-            Some((step, _)) if step.seq == seq && step.status == StepStatus::Completed => Ok(true),
+            Some((step, _)) if step.seq == seq && step.status == StepStatus::Success => Ok(true),
             Some((step, _)) if step.seq == seq => {
                 let view = store.execution(id).await?;
                 Ok(view.is_some_and(|view| view.execution.status == Status::Completed))
@@ -100,6 +100,10 @@ fn read(key: &str) -> Option<(ExecutionId, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use pawl_engine::control::StartRequest;
+    use pawl_kernel::id::SchemaId;
+    use pawl_kernel::ports::store::{SaveMode, SaveSchema};
+    use pawl_kernel::schema;
     use serde_json::{Value, json};
 
     use super::*;
@@ -111,6 +115,37 @@ mod tests {
             {"connection": "shop", "statements": [{"id": "a", "sql": sql}]}})
     }
 
+    /// To its good end.
+    async fn run(engine: &Embedded, schema: &Value) -> ExecutionId {
+        let parts = engine.control.parts();
+        let definition = schema::load(None, &schema.to_string(), &parts.registry).definition;
+        let definition = definition.unwrap();
+        let save = SaveSchema {
+            id: SchemaId(uuid::Uuid::from_u128(7)),
+            name: definition.name.clone(),
+            description: None,
+            definition: schema::to_stored_json(&definition),
+            hash: schema::content_hash(&definition),
+            created_by: "test".into(),
+            now: parts.clock.now(),
+            mode: SaveMode::Create,
+        };
+        parts.store.save_schema(save).await.unwrap();
+        let request = StartRequest {
+            schema: definition.name,
+            created_by: "test".into(),
+            watch: true,
+            ..StartRequest::default()
+        };
+        let started = engine.control.start(request).await.unwrap();
+        let mut watcher = started.watcher.unwrap();
+        while watcher.changed().await.ended.is_none() {}
+        let view = engine.control.view(started.id).await.unwrap();
+        let end = view.execution;
+        assert_eq!(end.status, Status::Completed, "{:?}", end.error);
+        started.id
+    }
+
     #[tokio::test]
     async fn only_what_committed_steps_have_noted_goes() {
         let folder = tempfile::tempdir().unwrap();
@@ -120,7 +155,9 @@ mod tests {
             .unwrap();
         let text = format!("[connections.shop]\nurl = \"sqlite:{}\"", shop.display());
         let config: Config = toml::from_str(&text).unwrap();
-        let engine = Embedded::start(&folder.path().join("data"), &config).await.unwrap();
+        let engine = Embedded::start(&folder.path().join("data"), &config)
+            .await
+            .unwrap();
         let databases = databases(&config).unwrap();
         databases.prepare("shop").await.unwrap();
         let keeper = AppliedKeeper::new(engine.control.parts().clone(), databases);
@@ -131,15 +168,14 @@ mod tests {
             {"source": "start_1", "target": "one"}, {"source": "one", "target": "two"},
             {"source": "two", "target": "end_1"},
         ]});
-        let done = crate::wiring::testing::run(&engine, &schema).await;
-        assert_eq!(done.status, Status::Completed, "{:?}", done.error);
+        let done = run(&engine, &schema).await;
         // Another Pawl's, no key at all, one that is under way.
         let file = rusqlite::Connection::open(&shop).unwrap();
         let add = "INSERT INTO pawl_applied (effect_key) VALUES (?1)";
         let strangers = [
             format!("{}:1", uuid::Uuid::from_u128(1)),
             "what:ever".into(),
-            format!("{}:900", done.id),
+            format!("{done}:900"),
         ];
         for key in &strangers {
             file.execute(add, [key]).unwrap();

@@ -38,6 +38,14 @@ impl Meter {
         }
     }
 
+    /// `uuid()` calls are numbered from here on.
+    pub(crate) fn with_uuids_from(self, number: u64) -> Self {
+        Self {
+            uuid_calls: number,
+            ..self
+        }
+    }
+
     pub fn steps_used(&self) -> u64 {
         self.steps
     }

@@ -11,6 +11,8 @@ pub const NODE_TYPE: &str = "respond";
 
 pub const STATUS_MIN: u16 = 200;
 pub const STATUS_MAX: u16 = 599;
+/// What a caller is told of a failure that was not made for callers.
+const FAILED: &str = "the execution failed";
 const HEADERS_MAX: usize = 64;
 const HEADER_BYTES_MAX: usize = 16 << 10;
 
@@ -128,22 +130,21 @@ impl Answer {
     }
 }
 
-/// The status that the error names, and what it says about itself.
+/// The status that the error names, and what it says about itself. One that names none was not made for callers: its
+/// message and its details may tell of addresses, headers and bodies that are none of their business.
 fn of_error(error: &Value, execution_id: String) -> Answer {
     let text = |field: &str, default: &str| error[field].as_str().unwrap_or(default).to_owned();
     let mut body = Map::new();
     body.insert("error".into(), text("code", "FAILED").into());
-    body.insert(
-        "message".into(),
-        text("message", "the execution failed").into(),
-    );
-    let mut status = 500;
-    if let Value::Object(details) = &error["details"] {
-        let named = details.get("status").and_then(Value::as_u64);
-        status = named.map_or(status, |named| match named {
-            400..=599 => named as u16,
-            _ => status,
-        });
+    let named = error["details"]["status"].as_u64();
+    let named = named.filter(|status| (400..=599).contains(status));
+    let message = match named {
+        Some(_) => text("message", FAILED),
+        None => FAILED.to_owned(),
+    };
+    body.insert("message".into(), message.into());
+    let status = named.map_or(500, |status| status as u16);
+    if let (Some(_), Value::Object(details)) = (named, &error["details"]) {
         let others = details.iter().filter(|(name, _)| *name != "status");
         for (name, value) in others {
             body.entry(name.clone()).or_insert_with(|| value.clone());

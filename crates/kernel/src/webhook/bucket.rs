@@ -18,6 +18,7 @@ impl Bucket {
         // A clock that was set back must not close it for as long as it was wrong.
         let full_at = self.full_at.unwrap_or(now).max(now);
         let full_at = full_at.min(now.plus(rate.period()));
+        self.full_at = Some(full_at);
         let after = full_at.plus(one);
         match after.since(now).checked_sub(rate.period()) {
             Some(missing) if !missing.is_zero() => Err(missing),

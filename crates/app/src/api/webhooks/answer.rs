@@ -31,8 +31,12 @@ pub(super) fn accepted(id: ExecutionId) -> Response {
     let url = format!("/api/executions/{id}");
     let body = json!({"execution_id": id.to_string(), "status_url": url});
     let mut response = wire::json(StatusCode::ACCEPTED, &body);
+    let headers = response.headers_mut();
     if let Ok(place) = HeaderValue::from_str(&url) {
-        response.headers_mut().insert(header::LOCATION, place);
+        headers.insert(header::LOCATION, place);
+    }
+    if let Ok(id) = HeaderValue::try_from(id.to_string()) {
+        headers.insert(EXECUTION_ID, id);
     }
     response
 }

@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 use axum::http::request::Parts as Head;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pawl_kernel::webhook::{Auth, auth};
@@ -29,7 +29,7 @@ pub(super) fn context(call: &Call, head: &Head, bytes: &Bytes) -> ApiResult<Valu
     Ok(json!({
         "payload": payload(&head.headers, bytes)?,
         "headers": headers(call, &head.headers),
-        "query": pairs(query.as_bytes()),
+        "query": pairs(query.as_bytes())?,
         "params": call.params,
         "method": head.method.as_str(),
         "path": call.path,
@@ -41,11 +41,16 @@ fn payload(headers: &HeaderMap, bytes: &Bytes) -> ApiResult<Value> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
-    let essence = body::essence(headers)?;
-    match essence.as_deref() {
-        Some(kind) if body::is_json(kind) => json::read(bytes).map_err(bad_json),
-        Some("application/x-www-form-urlencoded") => Ok(pairs(bytes)),
-        Some(kind) if kind.starts_with("text/") => match std::str::from_utf8(bytes) {
+    let kind = headers
+        .get(header::CONTENT_TYPE)
+        .map(|kind| kind.to_str().map_err(|_| unreadable()))
+        .transpose()?;
+    let (essence, is_utf8) = kind.map_or((String::new(), true), body::media_type);
+    match essence.as_str() {
+        kind if body::is_json(kind) && !is_utf8 => Err(body::unsupported("JSON is UTF-8")),
+        kind if body::is_json(kind) => json::read(bytes).map_err(bad_json),
+        "application/x-www-form-urlencoded" if is_utf8 => pairs(bytes),
+        kind if kind.starts_with("text/") && is_utf8 => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text.into()),
             Err(_) => Err(ApiError::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
@@ -53,11 +58,13 @@ fn payload(headers: &HeaderMap, bytes: &Bytes) -> ApiResult<Value> {
                 "the body says that it is text, and is not UTF-8",
             )),
         },
-        Some(kind) if kind.starts_with("multipart/") => Err(body::unsupported(
-            "bodies of several parts are not read; send JSON, a form without files, or the bytes themselves",
-        )),
-        kind => Ok(json!({"base64": STANDARD.encode(bytes), "content_type": kind})),
+        // With the whole type: whoever takes it apart needs the boundary, or the charset.
+        _ => Ok(json!({"base64": STANDARD.encode(bytes), "content_type": kind})),
     }
+}
+
+fn unreadable() -> ApiError {
+    body::unsupported("the Content-Type is not readable")
 }
 
 /// JSON by the rules that hold everywhere: what cannot be kept is refused, and nothing has been written yet.
@@ -100,9 +107,20 @@ fn headers(call: &Call, headers: &HeaderMap) -> Value {
 }
 
 /// A name that comes several times is a list.
-fn pairs(bytes: &[u8]) -> Value {
+fn pairs(bytes: &[u8]) -> ApiResult<Value> {
     let mut read: Map<String, Value> = Map::new();
     for (name, value) in url::form_urlencoded::parse(bytes) {
+        if [&name, &value]
+            .iter()
+            .any(|text| text.contains(char::REPLACEMENT_CHARACTER))
+            && !says_replacement(bytes)
+        {
+            return Err(ApiError::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "INVALID_ENCODING",
+                "the form or the query is not UTF-8",
+            ));
+        }
         let value = Value::String(value.into_owned());
         match read.get_mut(&*name) {
             None => {
@@ -112,7 +130,14 @@ fn pairs(bytes: &[u8]) -> Value {
             Some(first) => *first = json!([first.take(), value]),
         }
     }
-    Value::Object(read)
+    Ok(Value::Object(read))
+}
+
+/// Did somebody really write U+FFFD, which otherwise stands for what could not be read?
+fn says_replacement(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes).to_ascii_uppercase();
+    text.contains("%EF%BF%BD")
+        || std::str::from_utf8(bytes).is_ok_and(|text| text.contains('\u{fffd}'))
 }
 
 #[cfg(test)]
@@ -155,6 +180,22 @@ mod tests {
             ("", b"x", json!({"base64": "eA==", "content_type": null})),
             ("application/json", b"", Value::Null),
             ("multipart/form-data; boundary=x", b"", Value::Null),
+            (
+                "multipart/form-data; boundary=x",
+                b"--x",
+                json!({"base64": "LS14", "content_type": "multipart/form-data; boundary=x"}),
+            ),
+            (
+                "text/plain; charset=latin1",
+                b"\xe4",
+                json!({"base64": "5A==", "content_type": "text/plain; charset=latin1"}),
+            ),
+            ("text/plain; charset=us-ascii", b"x", json!("x")),
+            (
+                "application/x-www-form-urlencoded",
+                b"a=%EF%BF%BD",
+                json!({"a": "\u{fffd}"}),
+            ),
         ] {
             assert_eq!(read(kind, bytes).unwrap(), expected, "{kind}");
         }
@@ -169,8 +210,8 @@ mod tests {
             ("application/json", b"{\"a\":1,\"a\":2}"),
             ("application/json", b"\xff"),
             ("text/plain", b"\xff"),
-            ("text/plain; charset=latin1", b"x"),
-            ("multipart/form-data; boundary=x", b"--x"),
+            ("application/json; charset=latin1", b"1"),
+            ("application/x-www-form-urlencoded", b"a=%ff"),
         ] {
             assert!(read(kind, bytes).is_err(), "{kind}");
         }

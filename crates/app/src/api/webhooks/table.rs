@@ -12,7 +12,7 @@ use axum::http::{HeaderValue, Method as HttpMethod, StatusCode, header};
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::webhook::path::requested;
 use pawl_kernel::webhook::router::{Found, Router, params};
-use pawl_kernel::webhook::{Method, Webhook};
+use pawl_kernel::webhook::{Auth, Method, Webhook};
 use serde_json::Value;
 
 use super::Call;
@@ -42,7 +42,7 @@ struct Table {
     revision: u64,
     webhooks: Vec<Arc<Webhook>>,
     router: Router,
-    /// The first webhook of each schema: its rules hold for the schema's entries too.
+    /// The webhook of each schema whose rules hold for the schema's entries too.
     of_schema: HashMap<SchemaId, usize>,
 }
 
@@ -131,7 +131,12 @@ impl Table {
     fn add(&mut self, webhook: Webhook) {
         let (place, trigger) = (self.webhooks.len(), &webhook.trigger);
         self.router.add(trigger.method, &trigger.path, place);
-        self.of_schema.entry(webhook.schema_id).or_insert(place);
+        // One that asks for a proof goes before one that does not: an open webhook opens no entries beside it.
+        let first = self.of_schema.entry(webhook.schema_id).or_insert(place);
+        let is_open = |webhook: &Webhook| webhook.trigger.auth == Auth::Open;
+        if self.webhooks.get(*first).is_some_and(|one| is_open(one)) && !is_open(&webhook) {
+            *first = place;
+        }
         self.webhooks.push(Arc::new(webhook));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::config::{Compiled, RenderError};
 use crate::expr::{Limits, Meter, Reference, Scope, Segment};
@@ -95,7 +96,7 @@ impl LateTexts {
             other => other,
         };
         let scope = Scope::new(&self.roots, self.now_micros, &self.execution_id, self.seq);
-        let mut meter = Meter::new(Limits::default());
+        let mut meter = Meter::new(Limits::default()).with_uuids_from(numbers(path, locals));
         let rendered = text.render(&scope.with_locals(locals), &mut meter);
         let above = |error: RenderError| {
             let path = path.iter().rev();
@@ -117,4 +118,24 @@ impl LateTexts {
     fn find(&self, path: &[&str]) -> Option<&Compiled> {
         self.config.as_ref()?.at(path)
     }
+}
+
+/// Where a text begins to number its `uuid()` calls: each place of the config, for each item of a list, far from all
+/// others, and the same when it is evaluated again.
+fn numbers(path: &[&str], locals: &Map<String, Value>) -> u64 {
+    let mut hash = Sha256::new().chain_update(b"pawl late text");
+    for token in path {
+        hash.update((token.len() as u64).to_be_bytes());
+        hash.update(token);
+    }
+    if let Some(index) = locals.get("index").and_then(Value::as_u64) {
+        hash.update(index.to_be_bytes());
+    }
+    let bytes = hash.finalize();
+    let start = bytes
+        .iter()
+        .take(8)
+        .fold(0, |number: u64, byte| number << 8 | u64::from(*byte));
+    // Those of the rest of the config are small.
+    start >> 1 | 1 << 62
 }

@@ -51,10 +51,7 @@ fn check(item: &Value, pointer: &str, findings: &mut Findings) -> Option<Trigger
 }
 
 fn check_alone(webhook: &Trigger, others: &[Trigger], pointer: &str, findings: &mut Findings) {
-    let shape = webhook.path.shape();
-    let is_same =
-        |other: &&Trigger| other.method.overlaps(webhook.method) && other.path.shape() == shape;
-    if let Some(other) = others.iter().find(is_same) {
+    if let Some(other) = others.iter().find(|other| webhook.clashes(other)) {
         let (path, method) = (&other.path, other.method.name());
         let message = format!("requests to this path go to the webhook `{method} {path}` above");
         findings.add(Finding::error(codes::DUPLICATE_PATH, pointer, message));

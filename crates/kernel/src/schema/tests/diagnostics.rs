@@ -256,7 +256,7 @@ fn document_and_fields() {
         ),
         (
             "triggers: [{type: webhook, respond: respond_node}]",
-            &["3:37 NO_RESPOND_NODE"],
+            &["w:3:37 NO_RESPOND_NODE"],
         ),
         ("edges: [5]", &["3:9 WRONG_TYPE"]),
         ("edges: [{source: s}]", &["3:9 MISSING_FIELD"]),
