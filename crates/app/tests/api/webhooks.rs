@@ -215,23 +215,37 @@ async fn bytes_and_texts_go_back_as_they_are() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_answers_where_nobody_else_does() {
     let server = Server::start().await;
-    let fail = |code: &str| {
-        node(
-            "fail_1",
-            "fail",
-            json!({"code": code, "message": "as planned"}),
-        )
-    };
     let last = json!({"respond": "last_node"});
-    server
-        .save(row("fails", hook("fails", last), vec![fail("LOCKED")]))
-        .await;
-    let failed = server.hook("fails", json!({})).await.expect(500);
-    assert_eq!(
-        (&failed["error"], &failed["message"]),
-        (&json!("LOCKED"), &json!("as planned"))
-    );
-    assert!(failed["execution_id"].is_string(), "{failed}");
+    // An error that names no status was not made for callers.
+    for (name, status, told) in [
+        (
+            "fails",
+            json!(423),
+            json!({"message": "as planned", "by": "ann"}),
+        ),
+        (
+            "breaks",
+            json!(null),
+            json!({"message": "the execution failed", "by": null}),
+        ),
+    ] {
+        let mut config =
+            json!({"code": "LOCKED", "message": "as planned", "details": {"by": "ann"}});
+        config["status"] = status.clone();
+        if status.is_null() {
+            config.as_object_mut().unwrap().remove("status");
+        }
+        let nodes = vec![node("fail_1", "fail", config)];
+        server
+            .save(row(name, hook(name, last.clone()), nodes))
+            .await;
+        let expected = status.as_u64().unwrap_or(500) as u16;
+        let failed = server.hook(name, json!({})).await.expect(expected);
+        assert_eq!(failed["error"], "LOCKED");
+        assert_eq!(failed["message"], told["message"], "{failed}");
+        assert_eq!(failed["by"], told["by"], "{failed}");
+        assert!(failed["execution_id"].is_string(), "{failed}");
+    }
     // A run that was to answer by a node and did not.
     let silent = json!({"respond": "respond_node"});
     let nodes = vec![node("end_1", "end", json!({"output": {"n": 1}}))];
@@ -607,6 +621,109 @@ async fn a_signature_is_good_once_and_for_its_body() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_signed_request_is_taken_at_one_entrance_only() {
+    const KEY: &str = "the-key-of-the-sender";
+    let server = Server::with_secrets(&[("sender", KEY)]).await;
+    let auth = json!({"respond": "last_node", "auth": {"type": "hmac", "secret": "sender"}});
+    let mut house = mirror("house", hook("front", auth.clone()));
+    // An open door beside it opens no entry.
+    let open = json!({"type": "webhook", "path": "open", "method": "GET", "name": "a"});
+    house["triggers"].as_array_mut().unwrap().push(open);
+    let side = json!({"id": "side", "type": "end", "entry": true, "config": {"output": 1}});
+    house["nodes"].as_array_mut().unwrap().push(side);
+    let id = server.save(house).await["id"].as_str().unwrap().to_owned();
+    server.save(mirror("other", hook("other", auth))).await;
+    let side = format!("{id}/side");
+    server
+        .hook(&side, json!({}))
+        .await
+        .refuses(401, "UNAUTHORIZED");
+    let stamp = now();
+    let call = |path: &str| server.call(signed(path, KEY, stamp, "{}"));
+    call("front").await.expect(200);
+    for path in ["front", &side, "other"] {
+        assert_eq!(call(path).await.status, 409, "{path}");
+    }
+    let fresh = signed(&side, KEY, stamp, "{\"n\":1}");
+    assert_eq!(server.call(fresh).await.expect(200), json!(1));
+    assert_eq!(
+        (server.count("house").await, server.count("other").await),
+        (2, 0)
+    );
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn standard_webhooks_may_be_sent_again_under_their_id() {
+    const KEY: &str = "the-key-of-the-sender";
+    let server = Server::with_secrets(&[("sender", KEY)]).await;
+    let auth = json!({"respond": "last_node", "auth": {"type": "hmac", "secret": "sender"}});
+    server
+        .save(mirror("standard", hook("standard", auth)))
+        .await;
+    let send = |id: &str, stamp: i64, body: &str| {
+        let hex = hmac_hex(KEY, &format!("{id}.{stamp}.{body}"));
+        let bytes: Vec<u8> = (0..hex.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+            .collect();
+        let signature = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes);
+        let request = Request::new("POST", "/webhook/standard")
+            .header("webhook-id", id)
+            .header("webhook-timestamp", &stamp.to_string())
+            .header("webhook-signature", &format!("v1,{signature}"));
+        server.call(request.body("application/json", body))
+    };
+    let stamp = now();
+    let first = send("msg_1", stamp, "{\"n\":1}").await;
+    let again = send("msg_1", stamp + 1, "{\"n\":1}").await;
+    assert_eq!(first.expect(200), again.expect(200));
+    send("msg_1", stamp, "{\"n\":1}")
+        .await
+        .refuses(409, "REPLAYED");
+    let other = send("msg_1", stamp, "{\"n\":2}").await;
+    other.refuses(422, "IDEMPOTENCY_MISMATCH");
+    assert_eq!(server.count("standard").await, 1);
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_other_sites_start_nothing() {
+    let server = Server::start().await;
+    let get = json!({"respond": "last_node", "method": "ANY"});
+    server.save(mirror("linked", hook("linked", get))).await;
+    let call = |method: &str, headers: &[(&str, &str)]| {
+        let request = Request::new(method, "/webhook/linked");
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(name, value)
+        });
+        server.call(request)
+    };
+    let elsewhere = ("Sec-Fetch-Site", "cross-site");
+    for method in ["GET", "HEAD", "POST"] {
+        let image = [
+            elsewhere,
+            ("Sec-Fetch-Mode", "no-cors"),
+            ("Sec-Fetch-Dest", "image"),
+        ];
+        assert_eq!(call(method, &image).await.status, 403, "{method}");
+        let origin = [("Origin", "https://evil.example")];
+        assert_eq!(call(method, &origin).await.status, 403, "{method}");
+    }
+    assert_eq!(server.count("linked").await, 0);
+    // A link in a message that a person follows.
+    let link = [
+        elsewhere,
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Dest", "document"),
+    ];
+    call("GET", &link).await.expect(200);
+    assert_eq!(call("POST", &link).await.status, 403);
+    assert_eq!(server.count("linked").await, 1);
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_gets_the_same_answer() {
     let server = Server::start().await;
     let nodes = vec![
@@ -759,9 +876,6 @@ async fn hostile_bodies_start_nothing() {
             .await
             .refuses(422, "INVALID_JSON");
     }
-    post("multipart/form-data; boundary=x", b"--x--".to_vec())
-        .await
-        .refuses(415, "UNSUPPORTED_MEDIA_TYPE");
     let zipped = Request::new("POST", "/webhook/hostile")
         .header("Content-Encoding", "gzip")
         .body("application/json", "{}");

@@ -214,6 +214,13 @@ impl Server {
         let path = format!("/webhook/{path}");
         async move { wire::send(address, "POST", &path, Some(&body), None).await }
     }
+
+    /// Calls a webhook with these lines in the head.
+    pub(crate) async fn webhook_with(&self, path: &str, headers: &str, body: &Value) -> Answer {
+        let path = format!("/webhook/{path}");
+        let answer = wire::send_with(self.address, "POST", &path, Some(body), headers).await;
+        answer.unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
 }
 
 /// Reads the banner, and then whatever else comes, so that the pipe never fills.

@@ -132,3 +132,62 @@ async fn an_answer_comes_although_the_worker_died() {
     site.sound().await;
     drop(next);
 }
+
+/// What the tests of the API show on SQLite, once more where the store is PostgreSQL and somebody else runs it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doors_keys_and_entries_hold_on_postgres() {
+    let site = Site::fresh("webhook_doors").await;
+    let door = async || {
+        let launch = site.launch(&["server", "--listen", "127.0.0.1:0"]);
+        launch.with("PAWL_SECRET_DOOR", "open-sesame").serve().await
+    };
+    let (server, other) = (door().await, door().await);
+    let worker = site.worker().await;
+    let mut flow = behind_webhook("doors", vec![respond("{{uuid()}}"), respond("again")]);
+    let nodes = flow["nodes"].as_array_mut().unwrap();
+    nodes[2]["id"] = json!("second");
+    nodes.push(json!({"id": "side", "type": "end", "entry": true, "config": {"output": 7}}));
+    let edges = flow["edges"].as_array_mut().unwrap();
+    edges.clear();
+    for (source, target) in [("start", "answer"), ("answer", "second"), ("second", "end")] {
+        edges.push(json!({"source": source, "target": target}));
+    }
+    flow["triggers"][0]["auth"] = json!({"type": "header", "secret": "door"});
+    let saved = server.post("/api/schemas", &flow).await;
+    assert_eq!(saved.status, 201, "{}", saved.body);
+    let token = "authorization: Bearer open-sesame\r\n";
+    let keyed = format!("{token}idempotency-key: one\r\n");
+    for at in [&server, &other] {
+        let stranger = at.webhook_with("doors/1", "", &json!({})).await;
+        assert_eq!(stranger.status, 401, "{}", stranger.body);
+    }
+    let first = server
+        .webhook_with("doors/1", &keyed, &json!({"n": 1}))
+        .await;
+    assert_eq!(first.status, 201, "{}", first.body);
+    let again = other
+        .webhook_with("doors/1", &keyed, &json!({"n": 1}))
+        .await;
+    assert_eq!((again.status, &again.body), (201, &first.body));
+    let changed = other
+        .webhook_with("doors/1", &keyed, &json!({"n": 2}))
+        .await;
+    assert_eq!(changed.status, 422, "{}", changed.body);
+    let side = format!("{}/side", saved.body["id"].as_str().unwrap());
+    assert_eq!(server.webhook_with(&side, "", &json!({})).await.status, 401);
+    let entered = server.webhook_with(&side, token, &json!({})).await;
+    assert_eq!((entered.status, &entered.body), (200, &json!(7)));
+    let mut rival = behind_webhook("rival", vec![respond("mine")]);
+    rival["triggers"][0]["path"] = json!("doors/:other");
+    assert_eq!(server.post("/api/schemas", &rival).await.status, 409);
+    assert_eq!(site.number("SELECT count(*) FROM executions").await, 2);
+    eventually("the second answer is a warning", async || {
+        let found = site
+            .rows("SELECT message FROM execution_logs WHERE node_id = 'second'")
+            .await;
+        (!found.is_empty()).then_some(())
+    })
+    .await;
+    site.sound().await;
+    drop(worker);
+}

@@ -25,12 +25,23 @@ pub(crate) async fn send(
     body: Option<&Value>,
     key: Option<&str>,
 ) -> io::Result<Answer> {
-    let body = body.map(Value::to_string).unwrap_or_default();
     let key = key.map_or(String::new(), |key| {
         format!("authorization: Bearer {key}\r\n")
     });
+    send_with(address, method, path, body, &key).await
+}
+
+/// With these lines in the head.
+pub(crate) async fn send_with(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+    headers: &str,
+) -> io::Result<Answer> {
+    let body = body.map(Value::to_string).unwrap_or_default();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{key}\
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{headers}\
          content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );

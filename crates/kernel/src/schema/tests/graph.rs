@@ -189,6 +189,25 @@ fn late_texts_wait_for_the_node() {
 }
 
 #[test]
+fn every_place_and_every_item_draws_ids_of_its_own() {
+    let text = LATE.replace("'{{input.n}}'", "'{{uuid()}}'");
+    let graph = compiled(&text.replace("{total: '{{results.a.n + input.n}}'}", "'{{uuid()}}'"));
+    let (node, roots) = (graph.node("q").unwrap(), Map::new());
+    let late = node.late(&Scope::new(&roots, 0, "e", 1));
+    let drawn = |index: u64| {
+        let locals = json!({"results": {"a": {"n": 5}}, "index": index});
+        let params = ["statements", "0", "params"];
+        let rendered = late.render(&params, locals.as_object().unwrap());
+        rendered.unwrap().unwrap()[0].clone()
+    };
+    assert_eq!(drawn(0), drawn(0), "the same when it is done again");
+    let output = late.render(&["output"], &Map::new()).unwrap().unwrap();
+    let all = [drawn(0), drawn(1), drawn(2), output].map(|id| id.to_string());
+    let distinct: std::collections::BTreeSet<_> = all.iter().collect();
+    assert_eq!(distinct.len(), all.len(), "{all:?}");
+}
+
+#[test]
 fn a_late_text_that_fails_says_where_it_stands() {
     let (_, late) = late_texts(json!({"input": {"n": 2}}));
     let failed = late.render(&["statements", "0", "params"], &Map::new());
