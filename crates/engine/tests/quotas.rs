@@ -1,12 +1,12 @@
 //! Three schedulers, three workers and impatient people on one store, in real time and on real threads. Afterwards the
-//! recorded steps tell how many executions were under way at each instant.
+//! nodes tell how many executions were under way at each instant.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use pawl_engine::control::{Control, StartRequest};
@@ -14,7 +14,6 @@ use pawl_engine::insight::doctor;
 use pawl_engine::scheduler::Scheduler;
 use pawl_engine::worker::Worker;
 use pawl_engine::{Options, Parts};
-use pawl_kernel::execution::Step;
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry};
 use pawl_kernel::ports::quotas::SetQuota;
@@ -55,8 +54,9 @@ impl NodeHandler for Plain {
         self.spec
     }
 
-    async fn run(&self, _call: NodeCall<'_>) -> Result<Outcome, NodeError> {
+    async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError> {
         if !self.takes.is_zero() {
+            let _seen = Seen::begin(call.execution_id);
             tokio::time::sleep(self.takes).await;
         }
         Ok(match self.ends {
@@ -67,6 +67,30 @@ impl NodeHandler for Plain {
             },
             false => Outcome::done(json!({})),
         })
+    }
+}
+
+/// From the beginning of the first effect of an execution to the end of its last. The times in steps will not do: a
+/// worker may note the time, lose the processor, and ask to be admitted only then.
+static SEEN: Mutex<BTreeMap<String, (Instant, Instant)>> = Mutex::new(BTreeMap::new());
+
+struct Seen(String);
+
+impl Seen {
+    fn begin(id: &str) -> Self {
+        let now = Instant::now();
+        let mut seen = SEEN.lock().unwrap();
+        seen.entry(id.to_owned()).or_insert((now, now));
+        Self(id.to_owned())
+    }
+}
+
+impl Drop for Seen {
+    /// Also where a stop has cut it off.
+    fn drop(&mut self) {
+        if let Some((_, last)) = SEEN.lock().unwrap().get_mut(&self.0) {
+            *last = Instant::now();
+        }
     }
 }
 
@@ -274,24 +298,18 @@ async fn all_ended(store: &Arc<dyn Store>, started: &[(ExecutionId, Limits)]) {
 }
 
 async fn judge(store: &Arc<dyn Store>, started: &[(ExecutionId, Limits)]) {
-    // Ends before starts at the same microsecond: the end was on disk before the next one was admitted.
-    let mut edges: BTreeMap<String, Vec<(Timestamp, i32)>> = BTreeMap::new();
+    // Ends before starts at the same moment: the end was on disk before the next one was admitted.
+    let mut edges: BTreeMap<String, Vec<(Instant, i32)>> = BTreeMap::new();
     let mut limits: BTreeMap<String, usize> = BTreeMap::new();
+    let seen = SEEN.lock().unwrap().clone();
     for (id, counted) in started {
-        let steps: Vec<Step> = store
-            .steps(*id, 0, 100)
-            .await
-            .unwrap()
-            .into_iter()
-            .map(|(step, _)| step)
-            .collect();
-        let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        let Some((first, last)) = seen.get(&id.to_string()) else {
             continue;
         };
         for (quota, limit) in counted {
             limits.insert(quota.clone(), *limit);
             let edges = edges.entry(quota.clone()).or_default();
-            edges.extend([(first.started_at, 1), (last.finished_at, -1)]);
+            edges.extend([(*first, 1), (*last, -1)]);
         }
     }
     assert_eq!(limits.len(), 7);
