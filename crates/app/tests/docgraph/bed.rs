@@ -208,6 +208,13 @@ impl Bed {
         self.get(&format!("atoms/{atom}/context")).await.expect(200)
     }
 
+    /// The schema is started by nothing any more, not by its clock either.
+    pub(crate) async fn deactivate(&self, schema: &str) {
+        let path = format!("/api/schemas/{schema}/deactivate");
+        let done = crate::wire::send(self.address, "POST", &path, None, None).await;
+        assert_eq!(done.unwrap().status, 200, "{path}");
+    }
+
     /// Every lock ran out long ago.
     pub(crate) async fn let_locks_expire(&self) {
         let sql = "UPDATE atoms SET locked_until = '2020-01-01T00:00:00.000Z' WHERE locked_until IS NOT NULL";

@@ -7,6 +7,21 @@ use xtask::services::{fresh_database, psql};
 
 use crate::site::blocking;
 
+const TABLES: [&str; 12] = [
+    "atoms",
+    "docs",
+    "sections",
+    "prompts",
+    "artifacts",
+    "baselines",
+    "structure_links",
+    "proposal_links",
+    "revision_links",
+    "semantic_links",
+    "created_with",
+    "baseline_items",
+];
+
 #[derive(Clone, Debug)]
 pub(crate) enum Database {
     Postgres(String),
@@ -68,6 +83,25 @@ impl Database {
     pub(crate) async fn number(&self, sql: &str) -> i64 {
         let asked = format!("SELECT CAST(({sql}) AS text)");
         self.column(&asked).await[0].parse().unwrap()
+    }
+
+    /// Every row of every table of the pack.
+    pub(crate) async fn rows(&self) -> Vec<String> {
+        let mut rows = Vec::new();
+        for table in TABLES {
+            let sql = match self {
+                Self::Postgres(_) => {
+                    format!("SELECT '{table} ' || CAST(t AS text) FROM {table} t ORDER BY 1")
+                }
+                Self::Sqlite(_) => {
+                    let names = format!("SELECT name FROM pragma_table_info('{table}')");
+                    let names = self.column(&names).await.join(", ");
+                    format!("SELECT '{table} ' || json_array({names}) FROM {table} ORDER BY 1")
+                }
+            };
+            rows.extend(self.column(&sql).await);
+        }
+        rows
     }
 
     /// The same database for somebody who can be told from others there.
