@@ -10,7 +10,7 @@ use crate::database::Database;
 
 const ANALYZE: &str = include_str!("../../../../packs/docgraph/schemas/analyze.yaml");
 
-async fn prompt(bed: &Bed, role: &str, model: &str) {
+pub(crate) async fn prompt(bed: &Bed, role: &str, model: &str) {
     prompt_of(bed, role, model, 1, true).await;
 }
 
@@ -39,7 +39,7 @@ async fn change(bed: &Bed, from: &str, to: &str) {
     );
 }
 
-fn ask(atom: &Value, role: &str) -> Value {
+pub(crate) fn ask(atom: &Value, role: &str) -> Value {
     json!({"target_atom_id": atom["id"], "agent_role_key": role})
 }
 

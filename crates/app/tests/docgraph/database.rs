@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tokio_postgres::NoTls;
 use xtask::services::{fresh_database, psql};
 
 use crate::site::blocking;
@@ -26,6 +27,21 @@ const TABLES: [&str; 12] = [
 pub(crate) enum Database {
     Postgres(String),
     Sqlite(PathBuf),
+}
+
+/// A transaction of the test.
+pub(crate) enum Open {
+    Postgres(tokio_postgres::Client),
+    Sqlite(rusqlite::Connection),
+}
+
+impl Open {
+    pub(crate) async fn commit(self) {
+        match self {
+            Self::Postgres(client) => client.batch_execute("COMMIT").await.unwrap(),
+            Self::Sqlite(file) => file.execute_batch("COMMIT").unwrap(),
+        }
+    }
 }
 
 impl Database {
@@ -58,6 +74,25 @@ impl Database {
                 .unwrap(),
         })
         .await;
+    }
+
+    /// Begins a transaction with these statements, and leaves it open.
+    pub(crate) async fn begin(&self, sql: &str) -> Open {
+        match self {
+            Self::Postgres(url) => {
+                let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+                tokio::spawn(connection);
+                let begin = format!("BEGIN; {sql}");
+                client.batch_execute(&begin).await.unwrap();
+                Open::Postgres(client)
+            }
+            Self::Sqlite(path) => {
+                let file = Self::file(path, Duration::from_secs(10));
+                let begin = format!("BEGIN IMMEDIATE; {sql}");
+                file.execute_batch(&begin).unwrap();
+                Open::Sqlite(file)
+            }
+        }
     }
 
     /// The rows of a question for one column of text.
