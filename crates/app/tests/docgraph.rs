@@ -36,6 +36,8 @@ mod races;
 mod rng;
 #[path = "docgraph/storm.rs"]
 mod storm;
+#[path = "docgraph/story.rs"]
+mod story;
 
 // The cluster of the other tests; each target uses its own part of it.
 #[allow(dead_code)]

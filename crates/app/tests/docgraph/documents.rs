@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::bed::{Bed, text};
 use crate::call::Call;
+use crate::database::Database;
 
 async fn everything_made_can_be_read(bed: Bed) {
     let (doc, section) = bed.section().await;
@@ -229,7 +230,22 @@ async fn a_baseline_goes_ten_levels_deep_and_forbids_atoms_on_documents(bed: Bed
     assert_eq!(bed.database.number(kept).await, 1);
 }
 
+/// As the README says.
+async fn a_document_too_large_for_an_answer_is_said(bed: Bed) {
+    let (doc, section) = bed.section().await;
+    bed.atom(&section, "short").await;
+    let long = match &bed.database {
+        Database::Postgres(_) => "repeat('x', 1200000)",
+        Database::Sqlite(_) => "hex(zeroblob(600000))",
+    };
+    let longer = format!("UPDATE atoms SET content = {long}");
+    bed.database.execute(&longer).await;
+    let path = format!("documents/{doc}/structure");
+    bed.get(&path).await.refuses(500, "LIMIT_EXCEEDED");
+}
+
 on_both! {
+    a_document_too_large_for_an_answer_is_said
     everything_made_can_be_read
     bad_input_is_422_and_leaves_nothing
     one_active_prompt_per_role_and_version
