@@ -382,6 +382,13 @@ async fn a_model_that_is_late_or_away(bed: Bed) {
     let away = bed.post("ai/analyze?wait=90s", ask(&atom, "slow")).await;
     let away = away.refuses(502, "NETWORK_ERROR");
     assert!(away["error_artifact_id"].is_string());
+    // Whoever waited as long as the trigger lets them is told where to look.
+    change(&bed, "wait: 90s", "wait: 1s").await;
+    let later = bed.post("ai/analyze?wait=90s", ask(&atom, "slow")).await;
+    let later = later.expect(202);
+    let place = format!("/api/executions/{}", text(&later, "execution_id"));
+    assert!(text(&later, "status_url").ends_with(&place), "{later}");
+    assert_eq!(bed.api("GET", &place, None).await["status"], "running");
 }
 
 on_both! {
