@@ -14,6 +14,8 @@ mod analyze;
 mod atoms;
 #[path = "docgraph/call.rs"]
 mod call;
+#[path = "docgraph/cluster.rs"]
+mod cluster;
 #[path = "docgraph/database.rs"]
 mod database;
 #[path = "docgraph/documents.rs"]
@@ -28,10 +30,14 @@ mod load;
 mod merge;
 #[path = "docgraph/model.rs"]
 mod model;
+#[path = "docgraph/races.rs"]
+mod races;
 #[path = "common/rng.rs"]
 mod rng;
 #[path = "docgraph/storm.rs"]
 mod storm;
+#[path = "docgraph/story.rs"]
+mod story;
 
 // The cluster of the other tests; each target uses its own part of it.
 #[allow(dead_code)]

@@ -139,14 +139,23 @@ fn list(json: bool) -> Done {
 }
 
 fn report(pack: &Pack, connection: &str, saved: Vec<Value>, json: bool) -> Done {
+    if saved.iter().flat_map(warnings).any(is_no_connection) {
+        terminal::complain(&format!(
+            "the running Pawl has no connection `{connection}`: add [connections.{connection}] to the pawl.toml it reads, in a \
+             cluster to that of every server and worker, and start it again"
+        ));
+    }
     if json {
-        let item = |schema: &Value| json!({"name": schema["name"], "version": schema["version"]});
+        let item = |schema: &Value| {
+            let warnings: Vec<&Value> = warnings(schema).collect();
+            json!({"name": schema["name"], "version": schema["version"], "warnings": warnings})
+        };
         let schemas: Vec<Value> = saved.iter().map(item).collect();
         let done = json!({"name": pack.name, "connection": connection, "schemas": schemas});
         return terminal::print_json(&done);
     }
     for schema in &saved {
-        for warning in schema["warnings"].as_array().into_iter().flatten() {
+        for warning in warnings(schema) {
             terminal::complain(&text::diagnostic_line(warning));
         }
         terminal::say(&format!(
@@ -156,6 +165,14 @@ fn report(pack: &Pack, connection: &str, saved: Vec<Value>, json: bool) -> Done 
         ))?;
     }
     terminal::say(&format!("`{}` is installed on `{connection}`", pack.name))
+}
+
+fn warnings(schema: &Value) -> impl Iterator<Item = &Value> {
+    schema["warnings"].as_array().into_iter().flatten()
+}
+
+fn is_no_connection(warning: &Value) -> bool {
+    warning["code"] == "NO_CONNECTION"
 }
 
 impl Pack {

@@ -51,6 +51,8 @@ async fn a_lock_is_taken_once_and_given_back_by_its_owner(bed: Bed) {
 }
 
 async fn a_lock_that_ran_out_is_free(bed: Bed) {
+    // It would write, and the revisions would be others.
+    bed.deactivate("docgraph-unlock-expired").await;
     let atom = bed.any_atom().await;
     let id = text(&atom, "id");
     let locked = bed.lock(&id, "ann", &atom["atom_rev"]).await.expect(200);
@@ -73,6 +75,7 @@ async fn a_revision_is_asked_for_and_read_from_header_or_body(bed: Bed) {
     let atom = bed.any_atom().await;
     let id = text(&atom, "id");
     let revision = text(&atom, "atom_rev");
+    let proposal = text(&bed.propose(&atom, "better").await, "proposal_id");
     let merge = json!({"user_id": "ann", "current_active_id": id, "structure_edge_id": atom["structure_edge_id"]});
     let routes = [
         (
@@ -95,13 +98,13 @@ async fn a_revision_is_asked_for_and_read_from_header_or_body(bed: Bed) {
         ),
         (
             "POST",
-            format!("proposals/{id}/reject"),
+            format!("proposals/{proposal}/reject"),
             "expected_proposal_rev",
             json!({}),
         ),
         (
             "POST",
-            format!("proposals/{id}/merge"),
+            format!("proposals/{proposal}/merge"),
             "expected_edge_rev",
             merge,
         ),
@@ -123,6 +126,15 @@ async fn a_revision_is_asked_for_and_read_from_header_or_body(bed: Bed) {
         ] {
             let answer = bed.call(bad.clone()).await;
             assert_eq!(answer.status, 422, "{bad:?}: {}", answer.body);
+            answer.refuses(422, "INVALID_INPUT");
+        }
+        for bad in [json!([]), json!("text"), json!(5), json!(true)] {
+            let bad = Call::new(method, path.clone())
+                .json(bad)
+                .header("if-match", "\"1\"");
+            let answer = bed.call(bad.clone()).await;
+            assert_eq!(answer.status, 422, "{bad:?}: {}", answer.body);
+            answer.refuses(422, "INVALID_INPUT");
         }
         for stale in [
             with(json!("none of ours")),
@@ -130,6 +142,7 @@ async fn a_revision_is_asked_for_and_read_from_header_or_body(bed: Bed) {
         ] {
             let answer = bed.call(stale).await;
             assert_eq!(answer.status, 409, "{path}: {}", answer.body);
+            answer.refuses(409, "REV_CONFLICT");
         }
     }
     // The same one in both is one; quotes, weakness and numbers do not matter.
@@ -166,7 +179,11 @@ async fn an_archived_atom_leaves_the_document(bed: Bed) {
         .refuses(409, "REV_CONFLICT");
     let locked = bed.lock(&id, "bob", &atom["atom_rev"]).await.expect(200);
     let refused = bed.call(archive("ann", &locked["atom_rev"])).await;
-    assert_eq!(refused.refuses(423, "LOCKED")["locked_by"], "bob");
+    let refused = refused.refuses(423, "LOCKED");
+    assert_eq!(
+        (&refused["locked_by"], &refused["locked_until"]),
+        (&json!("bob"), &locked["locked_until"])
+    );
     // Its owner may.
     let archived = bed.call(archive("bob", &locked["atom_rev"])).await;
     let archived = archived.expect(200);
@@ -177,9 +194,9 @@ async fn an_archived_atom_leaves_the_document(bed: Bed) {
     let structure = bed.get(&format!("documents/{doc}/structure")).await;
     assert_eq!(structure.expect(200)["items"], json!([]));
     bed.let_locks_expire().await;
-    bed.call(archive("bob", &archived["atom_rev"]))
-        .await
-        .refuses(409, "INVALID_STATUS");
+    let refused = bed.call(archive("bob", &archived["atom_rev"])).await;
+    let refused = refused.refuses(409, "INVALID_STATUS");
+    assert_eq!(refused["atom_status"], "archived");
     let nowhere = json!({"user_id": "a", "expected_rev": "1"});
     bed.call(Call::patch("atoms/nowhere/archive", nowhere))
         .await
@@ -229,7 +246,8 @@ async fn proposals_are_made_for_active_atoms_and_rejected_once(bed: Bed) {
     nowhere.refuses(404, "NOT_FOUND");
     let of_proposal = format!("atoms/{proposal_id}/proposals");
     let refused = bed.post(&of_proposal, body).await;
-    refused.refuses(409, "INVALID_STATUS");
+    let refused = refused.refuses(409, "INVALID_STATUS");
+    assert_eq!(refused["atom_status"], "proposal");
 
     let reject = |id: &str, revision: &Value| {
         Call::new("POST", format!("proposals/{id}/reject")).if_match(revision)
@@ -246,12 +264,68 @@ async fn proposals_are_made_for_active_atoms_and_rejected_once(bed: Bed) {
     let rejected = rejected.expect(200);
     assert_eq!(rejected["success"], true);
     assert_ne!(rejected["proposal_rev"], proposal["proposal_rev"]);
-    bed.call(reject(&proposal_id, &rejected["proposal_rev"]))
-        .await
-        .refuses(409, "INVALID_STATUS");
-    bed.call(reject(&id, &atom["atom_rev"]))
-        .await
-        .refuses(409, "INVALID_STATUS");
+    for (id, revision, status) in [
+        (&proposal_id, &rejected["proposal_rev"], "rejected"),
+        (&id, &atom["atom_rev"], "active"),
+    ] {
+        let refused = bed.call(reject(id, revision)).await;
+        let refused = refused.refuses(409, "INVALID_STATUS");
+        assert_eq!(refused["atom_status"], status);
+    }
+    // By the body as well.
+    let another = bed.propose(&atom, "worse").await;
+    let body = json!({"proposal_id": another["proposal_id"], "expected_proposal_rev": another["proposal_rev"]});
+    let path = format!("proposals/{}/reject", text(&another, "proposal_id"));
+    let rejected = bed.post(&path, body).await.expect(200);
+    assert_eq!(rejected["proposal_id"], another["proposal_id"]);
+}
+
+/// It stays a proposal for that atom, and can be taken no more.
+async fn a_proposal_can_be_archived(bed: Bed) {
+    let atom = bed.any_atom().await;
+    let proposal = bed.propose(&atom, "better").await;
+    let id = text(&proposal, "proposal_id");
+    let body = json!({"user_id": "ann", "expected_rev": proposal["proposal_rev"]});
+    let archived = bed.call(Call::patch(format!("atoms/{id}/archive"), body));
+    archived.await.expect(200);
+    assert_eq!(bed.context(&id).await["status"], "archived");
+    let context = bed.context(&text(&atom, "id")).await;
+    assert_eq!(
+        (&context["atom_rev"], &context["structure_edge_rev"]),
+        (&atom["atom_rev"], &atom["structure_edge_rev"])
+    );
+    let merge = json!({
+        "user_id": "ann", "current_active_id": atom["id"],
+        "structure_edge_id": atom["structure_edge_id"], "expected_edge_rev": atom["structure_edge_rev"],
+    });
+    let refused = bed.post(&format!("proposals/{id}/merge"), merge).await;
+    refused.refuses(409, "INVALID_STATUS");
+}
+
+async fn an_empty_text_that_may_be_left_out_is_left_out(bed: Bed) {
+    let (doc, section) = bed.section().await;
+    let atom = json!({"content": "a", "author": ""});
+    let atom = bed.post(&format!("sections/{section}/atoms"), atom).await;
+    let atom = atom.expect(201);
+    let id = text(&atom, "id");
+    let body = json!({"new_content": "b", "comment": "", "author": ""});
+    let proposed = bed.post(&format!("atoms/{id}/proposals"), body).await;
+    proposed.expect(200);
+    let context = bed.context(&id).await;
+    let shown = &context["proposals"][0];
+    for left_out in [&context["author"], &shown["comment"], &shown["author"]] {
+        assert_eq!(left_out, &Value::Null);
+    }
+    let body = json!({"user_id": "ann", "reason": "", "expected_rev": atom["atom_rev"]});
+    let archived = bed.call(Call::patch(format!("atoms/{id}/archive"), body));
+    archived.await.expect(200);
+    let reasons = "SELECT count(*) FROM atoms WHERE archive_reason IS NOT NULL";
+    assert_eq!(bed.database.number(reasons).await, 0);
+    let path = format!("documents/{doc}/baselines");
+    let body = json!({"version_tag": "v1", "title": ""});
+    bed.post(&path, body).await.expect(200);
+    let listed = bed.get(&path).await.expect(200);
+    assert_eq!(listed["baselines"][0]["title"], Value::Null);
 }
 
 async fn locks_that_ran_out_are_taken_away_every_minute(bed: Bed) {
@@ -300,5 +374,7 @@ on_both! {
     an_archived_atom_leaves_the_document
     a_baseline_protects_its_atoms
     proposals_are_made_for_active_atoms_and_rejected_once
+    a_proposal_can_be_archived
+    an_empty_text_that_may_be_left_out_is_left_out
     locks_that_ran_out_are_taken_away_every_minute
 }

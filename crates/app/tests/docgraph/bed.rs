@@ -1,5 +1,6 @@
 //! `pawl dev` with the pack installed, on a database of the test's own; and short words for what the tests call.
 
+use std::any::Any;
 use std::fs::OpenOptions;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,6 +14,8 @@ use tokio::process::{Child, ChildStdout, Command};
 use crate::call::{Answer, Call};
 use crate::database::Database;
 use crate::model::Model;
+use crate::process::KEY;
+use crate::site::Site;
 
 /// One test function, on SQLite and on PostgreSQL.
 macro_rules! on_both {
@@ -37,7 +40,10 @@ pub(crate) struct Bed {
     pub(crate) model: Model,
     pub(crate) address: SocketAddr,
     pub(crate) folder: TempDir,
-    _pawl: Dev,
+    /// What opens the API, if it is locked.
+    key: Option<&'static str>,
+    /// Runs as long as the bed is there.
+    _pawl: Box<dyn Any>,
 }
 
 /// The real binary; killed when it goes out of scope.
@@ -146,8 +152,42 @@ impl Bed {
             model,
             address,
             folder,
-            _pawl: pawl,
+            key: None,
+            _pawl: Box::new(pawl),
         }
+    }
+
+    /// A server, a worker that alone reaches the model, and PostgreSQL for what Pawl keeps as well.
+    pub(crate) async fn cluster(name: &'static str) -> Self {
+        let database = Database::postgres(name).await;
+        let model = Model::start().await;
+        let mut site = Site::fresh(name).await;
+        let settings = settings(&database);
+        site.settings = format!("[http]\nallow = [\"127.0.0.1/32\"]\n{settings}");
+        let server = site.server().await;
+        let worker = site
+            .launch(&["worker"])
+            .with("DOCGRAPH_AI_URL", &model.url())
+            .start()
+            .await
+            .0;
+        install(site.folder(), server.address, Some(KEY)).await;
+        Self {
+            database,
+            model,
+            address: server.address,
+            folder: tempfile::tempdir().unwrap(),
+            key: Some(KEY),
+            _pawl: Box::new((worker, server, site)),
+        }
+    }
+
+    /// The API of Pawl itself.
+    pub(crate) async fn api(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
+        let sent = crate::wire::send(self.address, method, path, body, self.key).await;
+        let answer = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        assert!(answer.status < 300, "{method} {path}: {answer:?}");
+        answer.body
     }
 
     pub(crate) async fn call(&self, call: Call) -> Answer {
@@ -206,6 +246,12 @@ impl Bed {
 
     pub(crate) async fn context(&self, atom: &str) -> Value {
         self.get(&format!("atoms/{atom}/context")).await.expect(200)
+    }
+
+    /// The schema is started by nothing any more, not by its clock either.
+    pub(crate) async fn deactivate(&self, schema: &str) {
+        let path = format!("/api/schemas/{schema}/deactivate");
+        self.api("POST", &path, None).await;
     }
 
     /// Every lock ran out long ago.

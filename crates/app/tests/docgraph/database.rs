@@ -3,14 +3,45 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tokio_postgres::NoTls;
 use xtask::services::{fresh_database, psql};
 
 use crate::site::blocking;
+
+const TABLES: [&str; 12] = [
+    "atoms",
+    "docs",
+    "sections",
+    "prompts",
+    "artifacts",
+    "baselines",
+    "structure_links",
+    "proposal_links",
+    "revision_links",
+    "semantic_links",
+    "created_with",
+    "baseline_items",
+];
 
 #[derive(Clone, Debug)]
 pub(crate) enum Database {
     Postgres(String),
     Sqlite(PathBuf),
+}
+
+/// A transaction of the test.
+pub(crate) enum Open {
+    Postgres(tokio_postgres::Client),
+    Sqlite(rusqlite::Connection),
+}
+
+impl Open {
+    pub(crate) async fn commit(self) {
+        match self {
+            Self::Postgres(client) => client.batch_execute("COMMIT").await.unwrap(),
+            Self::Sqlite(file) => file.execute_batch("COMMIT").unwrap(),
+        }
+    }
 }
 
 impl Database {
@@ -45,6 +76,25 @@ impl Database {
         .await;
     }
 
+    /// Begins a transaction with these statements, and leaves it open.
+    pub(crate) async fn begin(&self, sql: &str) -> Open {
+        match self {
+            Self::Postgres(url) => {
+                let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+                tokio::spawn(connection);
+                let begin = format!("BEGIN; {sql}");
+                client.batch_execute(&begin).await.unwrap();
+                Open::Postgres(client)
+            }
+            Self::Sqlite(path) => {
+                let file = Self::file(path, Duration::from_secs(10));
+                let begin = format!("BEGIN IMMEDIATE; {sql}");
+                file.execute_batch(&begin).unwrap();
+                Open::Sqlite(file)
+            }
+        }
+    }
+
     /// The rows of a question for one column of text.
     pub(crate) async fn column(&self, sql: &str) -> Vec<String> {
         let (this, sql) = (self.clone(), sql.to_owned());
@@ -68,6 +118,25 @@ impl Database {
     pub(crate) async fn number(&self, sql: &str) -> i64 {
         let asked = format!("SELECT CAST(({sql}) AS text)");
         self.column(&asked).await[0].parse().unwrap()
+    }
+
+    /// Every row of every table of the pack.
+    pub(crate) async fn rows(&self) -> Vec<String> {
+        let mut rows = Vec::new();
+        for table in TABLES {
+            let sql = match self {
+                Self::Postgres(_) => {
+                    format!("SELECT '{table} ' || CAST(t AS text) FROM {table} t ORDER BY 1")
+                }
+                Self::Sqlite(_) => {
+                    let names = format!("SELECT name FROM pragma_table_info('{table}')");
+                    let names = self.column(&names).await.join(", ");
+                    format!("SELECT '{table} ' || json_array({names}) FROM {table} ORDER BY 1")
+                }
+            };
+            rows.extend(self.column(&sql).await);
+        }
+        rows
     }
 
     /// The same database for somebody who can be told from others there.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::bed::{Bed, text};
 use crate::call::Call;
+use crate::database::Database;
 
 async fn everything_made_can_be_read(bed: Bed) {
     let (doc, section) = bed.section().await;
@@ -90,6 +91,8 @@ async fn bad_input_is_422_and_leaves_nothing(bed: Bed) {
         with("active", json!("yes")),
         with("model_config", json!({})),
         with("model_config", json!({"model": "m", "x": "a\u{0}"})),
+        with("model_config", json!({"model": "m", "x": "a\\\u{0}"})),
+        with("model_config", json!({"model": "m", "\u{0}": 1})),
     ] {
         let answer = bed.post(path, body.clone()).await;
         assert_eq!(answer.status, 422, "{path} {body}: {}", answer.body);
@@ -118,6 +121,12 @@ async fn bad_input_is_422_and_leaves_nothing(bed: Bed) {
         let sql = format!("SELECT count(*) FROM {table}");
         assert_eq!(bed.database.number(&sql).await, rows, "{table}");
     }
+    // What merely looks like a NUL is none.
+    let (path, prompt) = with(
+        "model_config",
+        json!({"model": "m", "x": "a\\u0000", "y": "\\\\u0000"}),
+    );
+    bed.post(path, prompt).await.expect(201);
 }
 
 async fn one_active_prompt_per_role_and_version(bed: Bed) {
@@ -152,6 +161,9 @@ async fn a_baseline_keeps_what_is_active(bed: Bed) {
     assert!(frozen_at.ends_with('Z') && frozen_at.contains('T'));
     bed.post(&path, body).await.refuses(409, "CONFLICT");
     let third = bed.atom(&section, "third").await;
+    let later = json!({"title": "Later"});
+    let later = bed.post(&format!("documents/{doc}/sections"), later).await;
+    later.expect(201);
     let baseline = text(&made, "baseline_id");
     let kept = format!("documents/{doc}/structure?baseline_id=baselines/{baseline}");
     let kept = bed.get(&kept).await.expect(200);
@@ -164,6 +176,14 @@ async fn a_baseline_keeps_what_is_active(bed: Bed) {
     assert_eq!(contents, ["first", "second"]);
     assert_eq!(kept["items"][1]["atom_rev"], second["atom_rev"]);
     assert_eq!(kept["tag"], "v1.0");
+    let titles: Vec<&Value> = kept["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["title"])
+        .collect();
+    assert_eq!(titles, ["One"], "not the one that came later");
+    assert_eq!(kept["sections"][0]["section_id"], json!(section));
     let again = json!({"version_tag": "v1.1"});
     let again = bed.post(&path, again).await.expect(200);
     assert_eq!(again["items_snapshotted"], 3);
@@ -210,7 +230,22 @@ async fn a_baseline_goes_ten_levels_deep_and_forbids_atoms_on_documents(bed: Bed
     assert_eq!(bed.database.number(kept).await, 1);
 }
 
+/// As the README says.
+async fn a_document_too_large_for_an_answer_is_said(bed: Bed) {
+    let (doc, section) = bed.section().await;
+    bed.atom(&section, "short").await;
+    let long = match &bed.database {
+        Database::Postgres(_) => "repeat('x', 1200000)",
+        Database::Sqlite(_) => "hex(zeroblob(600000))",
+    };
+    let longer = format!("UPDATE atoms SET content = {long}");
+    bed.database.execute(&longer).await;
+    let path = format!("documents/{doc}/structure");
+    bed.get(&path).await.refuses(500, "LIMIT_EXCEEDED");
+}
+
 on_both! {
+    a_document_too_large_for_an_answer_is_said
     everything_made_can_be_read
     bad_input_is_422_and_leaves_nothing
     one_active_prompt_per_role_and_version

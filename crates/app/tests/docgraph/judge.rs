@@ -7,7 +7,7 @@ use crate::database::Database;
 use crate::load::{Kind, Record};
 
 /// Rows that must not be there.
-const FORBIDDEN: [(&str, &str); 5] = [
+const FORBIDDEN: [(&str, &str); 6] = [
     (
         "active atoms that do not hang on exactly one edge",
         "SELECT count(*) FROM atoms a WHERE a.status = 'active' AND 1 <>
@@ -31,6 +31,11 @@ const FORBIDDEN: [(&str, &str); 5] = [
     (
         "merged proposals with a link",
         "SELECT count(*) FROM proposal_links p JOIN revision_links r ON r.newer_id = p.proposal_id",
+    ),
+    (
+        "open proposals for atoms that were replaced",
+        "SELECT count(*) FROM proposal_links p JOIN atoms a ON a.id = p.proposal_id AND a.status = 'proposal'
+         JOIN revision_links r ON r.older_id = p.target_id",
     ),
 ];
 
@@ -76,6 +81,33 @@ struct Expected {
     atoms: BTreeMap<String, (i64, &'static str)>,
     edges: BTreeMap<String, i64>,
     replaced: BTreeSet<String>,
+    /// Of proposals that were not merged.
+    links: BTreeMap<String, Link>,
+    /// The last revision at which a lock was taken or given back, and who has it since.
+    locks: BTreeMap<String, (i64, Option<String>)>,
+}
+
+#[derive(Default)]
+struct Link {
+    target: String,
+    rev: i64,
+    rebased_from: Option<String>,
+}
+
+impl Link {
+    /// Each merge that rebased it moved it on, in the order of the texts.
+    fn follow(&mut self, mut moves: BTreeMap<&str, &str>) {
+        while let Some(winner) = moves.remove(self.target.as_str()) {
+            let before = std::mem::replace(&mut self.target, winner.to_owned());
+            self.rebased_from = Some(before);
+        }
+    }
+
+    fn text(&self, proposal: &str) -> String {
+        let outdated = if self.rev > 1 { "outdated" } else { "fresh" };
+        let from = self.rebased_from.as_deref().unwrap_or("-");
+        format!("{proposal} {} {outdated} {} {from}", self.target, self.rev)
+    }
 }
 
 impl Expected {
@@ -116,7 +148,47 @@ impl Expected {
             }
         }
         expected.finish(records);
+        expected.link(records);
         expected
+    }
+
+    /// Proposals hang on the atom they were made for, or where merges say that they rebased them to.
+    fn link(&mut self, records: &[Record]) {
+        let accepted = |kind: Kind| {
+            let of_kind = records.iter().filter(move |record| record.kind == kind);
+            of_kind.filter(|record| record.answer.status == 200)
+        };
+        let mut rebased: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
+        for merge in accepted(Kind::Merge) {
+            let moved = merge.answer.body["rebased_proposals"].as_array();
+            for proposal in moved.into_iter().flatten() {
+                let moves = rebased.entry(proposal["id"].as_str().unwrap());
+                moves.or_default().insert(&merge.current, &merge.atom);
+            }
+        }
+        for made in accepted(Kind::Propose) {
+            let moves = rebased.remove(made.atom.as_str()).unwrap_or_default();
+            let mut link = Link {
+                target: made.current.clone(),
+                rev: 1 + i64::try_from(moves.len()).unwrap(),
+                rebased_from: None,
+            };
+            link.follow(moves);
+            self.links.insert(made.atom.clone(), link);
+        }
+        for merge in accepted(Kind::Merge) {
+            self.links.remove(&merge.atom);
+        }
+    }
+
+    fn lock(&mut self, record: &Record) {
+        let body = &record.answer.body;
+        let revision: i64 = body["atom_rev"].as_str().unwrap().parse().unwrap();
+        let owner = body["locked_by"].as_str().map(str::to_owned);
+        let last = self.locks.entry(record.atom.clone()).or_default();
+        if revision > last.0 {
+            *last = (revision, owner);
+        }
     }
 
     fn change(&mut self, atom: &str) {
@@ -127,6 +199,9 @@ impl Expected {
 
     fn apply(&mut self, record: &Record) {
         self.change(&record.atom);
+        if matches!(record.kind, Kind::Lock | Kind::Unlock) {
+            self.lock(record);
+        }
         if record.kind == Kind::Merge {
             self.change(&record.current);
             *self.edges.entry(record.edge.clone()).or_default() += 1;
@@ -177,6 +252,11 @@ impl Expected {
         let atoms = self.atoms.iter();
         let atoms = atoms.map(|(id, (rev, status))| format!("{id} {rev} {status}"));
         let edges = self.edges.iter().map(|(id, rev)| format!("{id} {rev}"));
+        let links = self.links.iter().map(|(id, link)| link.text(id));
+        let locks = self.locks.iter().filter_map(|(atom, (_, owner))| {
+            let owner = owner.as_ref()?;
+            Some(format!("{atom} {owner}"))
+        });
         for (what, expected, sql) in [
             (
                 "atom",
@@ -192,6 +272,17 @@ impl Expected {
                 "replacement",
                 self.replaced.clone(),
                 "SELECT newer_id || ' ' || older_id FROM revision_links",
+            ),
+            (
+                "link of a proposal",
+                links.collect(),
+                "SELECT proposal_id || ' ' || target_id || CASE WHEN outdated THEN ' outdated ' ELSE ' fresh ' END ||
+                 CAST(rev AS text) || ' ' || coalesce(rebased_from, '-') FROM proposal_links",
+            ),
+            (
+                "lock",
+                locks.collect(),
+                "SELECT id || ' ' || locked_by FROM atoms WHERE locked_by IS NOT NULL",
             ),
         ] {
             let rows = database.column(sql).await;

@@ -33,7 +33,7 @@ pub(crate) struct Record {
     pub(crate) kind: Kind,
     /// The atom it is about; of a merge the winner.
     pub(crate) atom: String,
-    /// Of a merge: the atom that was replaced, and the edge.
+    /// Of a proposal: the atom it is for. Of a merge: the atom that was replaced, and the edge.
     pub(crate) current: String,
     pub(crate) edge: String,
     pub(crate) answer: Answer,
@@ -202,10 +202,10 @@ impl Load {
             self.known().proposals.push(Proposal {
                 id: id.to_owned(),
                 rev: answer.body["proposal_rev"].clone(),
-                edge: place.edge,
+                edge: place.edge.clone(),
             });
         }
-        self.note(Kind::Propose, (id, "", ""), &answer)
+        self.note(Kind::Propose, (id, &place.atom, ""), &answer)
     }
 
     async fn lock(&self, key: &str, rng: &mut Rng) -> bool {

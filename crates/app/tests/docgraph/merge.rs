@@ -62,8 +62,15 @@ async fn a_merge_switches_the_edge_and_rebases_the_others(bed: Bed) {
     assert_eq!(new["replaces"][0]["atom_id"], atom["id"]);
     assert_eq!(new["proposals"][0]["proposal_id"], other["proposal_id"]);
     assert_eq!(new["proposals"][0]["rebased_from"], atom["id"]);
-    // It is no proposal any more.
-    bed.call(call).await.refuses(409, "INVALID_STATUS");
+    // It is no proposal any more, and the other no active atom.
+    let refused = bed.call(call).await.refuses(409, "INVALID_STATUS");
+    assert_eq!(refused["atom_status"], "archived");
+    let itself = json!({"current_active_id": winner["proposal_id"]});
+    let refused = bed.call(merge(&winner, &atom, itself)).await;
+    assert_eq!(
+        refused.refuses(409, "INVALID_STATUS")["atom_status"],
+        "active"
+    );
 
     // The other one was made for the old text.
     let active = json!({"id": winner["proposal_id"], "structure_edge_id": atom["structure_edge_id"],
@@ -89,6 +96,8 @@ async fn every_check_of_a_merge_refuses_and_changes_nothing(bed: Bed) {
     let winner = bed.propose(&atom, "better").await;
     let stranger = bed.propose(&neighbour, "for another").await;
     let edge = |of: &Value| json!({"structure_edge_id": of["structure_edge_id"]});
+    let before = bed.database.rows().await;
+    assert_eq!(before.len(), 11, "{before:?}");
     for (call, status, code) in [
         (
             merge(&winner, &atom, json!({"current_active_id": "nowhere"})),
@@ -166,14 +175,17 @@ async fn every_check_of_a_merge_refuses_and_changes_nothing(bed: Bed) {
             answer.body
         );
     }
+    assert_eq!(bed.database.rows().await, before);
     let locked = bed.lock(&text(&atom, "id"), "bob", &atom["atom_rev"]).await;
-    locked.expect(200);
+    let locked = locked.expect(200);
+    let before = bed.database.rows().await;
     let refused = bed.call(merge(&winner, &atom, json!({}))).await;
-    assert_eq!(refused.refuses(423, "LOCKED")["locked_by"], "bob");
-    let changed = "SELECT count(*) FROM structure_links WHERE rev <> 1";
-    assert_eq!(bed.database.number(changed).await, 0);
-    let links = "SELECT count(*) FROM revision_links";
-    assert_eq!(bed.database.number(links).await, 0);
+    let refused = refused.refuses(423, "LOCKED");
+    assert_eq!(
+        (&refused["locked_by"], &refused["locked_until"]),
+        (&json!("bob"), &locked["locked_until"])
+    );
+    assert_eq!(bed.database.rows().await, before);
     // The owner of the lock may, by `If-Match` as well.
     let mut call = merge(&winner, &atom, json!({"user_id": "bob"}));
     call.body
