@@ -85,7 +85,11 @@ pub(super) async fn measure(folder: &Path, quick: bool) -> Result<Vec<Row>, Benc
         return Err(BenchError::Failed(message));
     }
     let (calls, bare) = (median(&mut own), median(&mut bare));
-    Ok(vec![
+    Ok(rows(calls, bare, &mut latencies))
+}
+
+fn rows(calls: f64, bare: f64, latencies: &mut [f64]) -> Vec<Row> {
+    vec![
         Row::plain("plain_insert_64_clients", bare, "calls/s", "printed"),
         Row::against(
             "respond_node_64_clients",
@@ -96,17 +100,17 @@ pub(super) async fn measure(folder: &Path, quick: bool) -> Result<Vec<Row>, Benc
         ),
         Row::plain(
             "respond_node_p50",
-            percentile(&mut latencies, 0.5),
+            percentile(latencies, 0.5),
             "ms",
             "printed",
         ),
         Row::plain(
             "respond_node_p99",
-            percentile(&mut latencies, 0.99),
+            percentile(latencies, 0.99),
             "ms",
             "printed",
         ),
-    ])
+    ]
 }
 
 /// start → a sum → the answer → end.

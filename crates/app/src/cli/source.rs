@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use pawl_kernel::schema::render_diagnostics;
 use pawl_kernel::schema::source::Source;
@@ -12,6 +12,7 @@ use super::failure::Failure;
 
 /// The limit on a schema's bytes; the loader checks it too, but must not be handed a disk image.
 const SCHEMA_BYTES_MAX: u64 = 4 << 20;
+const CODE_BYTES_MAX: u64 = 1 << 20;
 const INPUT_BYTES_MAX: u64 = 16 << 20;
 
 /// The text of a schema file, or a sentence why not.
@@ -30,7 +31,45 @@ pub(super) fn schema_text(path: &Path) -> Result<String, String> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         return Err(format!("{shown} is empty"));
     }
-    Ok(text)
+    inline_sources(path, text)
+}
+
+/// `source: {file: …}` of a `code` node becomes the text of that file: a server reads no files for anybody. Whatever else is
+/// wrong with the schema is for its loader to say.
+fn inline_sources(schema: &Path, text: String) -> Result<String, String> {
+    if !text.contains("file") {
+        return Ok(text);
+    }
+    let Ok(source) = Source::parse(None, &text) else {
+        return Ok(text);
+    };
+    let mut value = source.value().clone();
+    let nodes = value["nodes"].as_array_mut();
+    let mut any = false;
+    for node in nodes.into_iter().flatten() {
+        if node["type"] == "code"
+            && let Some(file) = node["config"]["source"]["file"].as_str()
+        {
+            node["config"]["source"] = Value::String(code_text(schema, file)?);
+            any = true;
+        }
+    }
+    Ok(if any { value.to_string() } else { text })
+}
+
+/// Beside the schema or below it: one that somebody else wrote must not get at other files.
+fn code_text(schema: &Path, file: &str) -> Result<String, String> {
+    let shown = schema.display();
+    let relative = Path::new(file);
+    let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !relative.components().all(inside) {
+        return Err(format!(
+            "{shown}: source `{file}` must be a path below the folder of the schema, without `..`"
+        ));
+    }
+    let path = schema.parent().unwrap_or(Path::new("")).join(relative);
+    let bytes = read_limited(&path, CODE_BYTES_MAX)?;
+    String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", path.display()))
 }
 
 /// A document in JSON or YAML, from a file or from stdin (`-`).
@@ -135,6 +174,26 @@ mod tests {
         assert_eq!(variable("a = {\"b\": \"x=y\"}").unwrap().1["b"], "x=y");
         for bad in ["a", "=1", "a=", "a=text", "1a=1", "a b=1", "a={"] {
             assert!(variable(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn code_may_stand_in_a_file_beside_the_schema() {
+        let folder = tempfile::tempdir().unwrap();
+        let schema = folder.path().join("s.yaml");
+        std::fs::write(folder.path().join("sum.js"), "return 1 // {{x}}").unwrap();
+        let with = |file: &str| {
+            let text = format!(
+                "name: s\nnodes:\n- {{id: a, type: code, config: {{source: {{file: {file}}}}}}}\n- {{id: b, type: log, config: {{source: {{file: x}}}}}}"
+            );
+            std::fs::write(&schema, text).unwrap();
+            schema_text(&schema)
+        };
+        let read: Value = serde_json::from_str(&with("./sum.js").unwrap()).unwrap();
+        assert_eq!(read["nodes"][0]["config"]["source"], "return 1 // {{x}}");
+        assert_eq!(read["nodes"][1]["config"]["source"]["file"], "x");
+        for bad in ["../sum.js", "/etc/passwd", "a/../../sum.js", "missing.js"] {
+            assert!(with(bad).is_err(), "{bad}");
         }
     }
 
