@@ -168,6 +168,9 @@ pub struct NodeError {
     /// The other side asked to come back no sooner than this.
     #[serde(skip)]
     pub retry_after: Option<Duration>,
+    /// What the node wrote before it failed, for the log of the execution.
+    #[serde(skip)]
+    pub logs: Vec<LogLine>,
 }
 
 impl NodeError {
@@ -178,6 +181,7 @@ impl NodeError {
             retryable: false,
             details: Value::Null,
             retry_after: None,
+            logs: Vec::new(),
         }
     }
 
@@ -188,6 +192,11 @@ impl NodeError {
 
     pub fn details(mut self, details: Value) -> Self {
         self.details = details;
+        self
+    }
+
+    pub fn logs(mut self, logs: Vec<LogLine>) -> Self {
+        self.logs = logs;
         self
     }
 

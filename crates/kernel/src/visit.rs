@@ -26,7 +26,7 @@ pub enum Move<'g> {
     Leave(Finished, &'g Node),
     /// The visit is over and so is the execution.
     End(Finished, Ending),
-    /// The try failed; another one is allowed after the delay.
+    /// The try failed; another one is allowed after the delay. What it logged is with the error.
     Retry(NodeError, Duration),
     Sleep(Timestamp),
     Await {
@@ -113,7 +113,7 @@ pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<
         output: Value::Null,
         error: error.to_value(),
         changes: Map::new(),
-        logs: Vec::new(),
+        logs: error.logs.clone(),
     };
     if let Some(next) = graph.target(node, HANDLE_ERROR) {
         return Move::Leave(finished, next);
