@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
-use crate::data::{self, Data};
+use crate::data;
 use crate::nursery::Nursery;
 use crate::pool::Job;
-use crate::wire::{self, ConsoleBudget, Failed, Frame, Hello, Room, Run};
+use crate::wire::{self, ConsoleBudget, Failed, Frame, Hello, Room};
 use crate::{Limits, LogLevel, LogLine};
 
 /// Starting takes milliseconds; on a machine in trouble it takes longer.
@@ -35,8 +35,6 @@ pub(crate) struct Process {
 pub(crate) enum End {
     /// The script failed; the child is well.
     Failed(Failed),
-    /// The child was dead before it said a word about this run.
-    WasDead,
     /// The child died, or did what no child of ours does.
     Broken(String),
 }
@@ -115,19 +113,27 @@ impl Process {
             .is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// One run, to its end. Not bounded in time, and not to be resumed: whoever stops waiting drops the process.
-    pub(crate) async fn exchange(
+    /// Hands a job over. An error says that nothing of it was run.
+    pub(crate) async fn begin(&mut self, job: &[u8]) -> io::Result<()> {
+        self.runs += 1;
+        self.send(job).await?;
+        match self.receive().await?.kind {
+            wire::TAKEN => Ok(()),
+            _ => Err(io::Error::other("it does not take jobs")),
+        }
+    }
+
+    /// The run that was begun, to its end. Not bounded in time, and not to be resumed: whoever stops waiting drops the
+    /// process.
+    pub(crate) async fn attend(
         &mut self,
-        kind: u8,
-        run: &Run<'_>,
-        job: &Job,
+        job: &Job<'_>,
         limits: &Limits,
         logs: &mut Vec<LogLine>,
     ) -> Result<Value, End> {
-        self.runs += 1;
-        let mut frame = self.begin(&wire::message(kind, run)?).await?;
         let mut console = ConsoleBudget::default();
         loop {
+            let frame = self.receive().await?;
             match frame.kind {
                 wire::NEED => self.provide(&frame, job).await?,
                 wire::LOG => keep(&frame, &mut console, limits, logs)?,
@@ -140,37 +146,22 @@ impl Process {
                     )));
                 }
             }
-            frame = self.receive().await?;
         }
     }
 
-    /// Sends a job and waits for the first word about it.
-    async fn begin(&mut self, job: &[u8]) -> Result<Frame, End> {
-        let began = match self.send(job).await {
-            Ok(()) => self.receive().await,
-            Err(error) => Err(error),
-        };
-        match began {
-            Err(error) if self.runs > 1 && is_end(&error) => Err(End::WasDead),
-            other => Ok(other?),
-        }
-    }
-
-    async fn provide(&mut self, frame: &Frame, job: &Job) -> Result<(), End> {
+    async fn provide(&mut self, frame: &Frame, job: &Job<'_>) -> Result<(), End> {
         let path: Vec<String> = serde_json::from_slice(&frame.body)?;
         if path.len() > PATH_STEPS_MAX {
             return Err(End::Broken(
                 "the child process asked for nonsense".to_owned(),
             ));
         }
-        let reply = if data::is_small(job.data.as_ref(), &path) {
-            data::reply(job.data.as_ref(), &path)?
-        } else {
-            let data: std::sync::Arc<dyn Data> = job.data.clone();
-            // Megabytes of text are not made on a thread that others wait for.
-            tokio::task::spawn_blocking(move || data::reply(data.as_ref(), &path))
-                .await
-                .map_err(|error| End::Broken(error.to_string()))??
+        let reply = {
+            let found = data::find(job.data.as_ref(), &path);
+            match found.as_deref() {
+                Some(value) if !data::is_small(value) => aside(|| data::reply(Some(value)))?,
+                found => data::reply(found)?,
+            }
         };
         let kind = match reply.exact {
             true => wire::EXACT_VALUE,
@@ -218,6 +209,14 @@ impl Drop for Process {
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move { child.wait().await });
         }
+    }
+}
+
+/// Megabytes of text are not made while others wait for the thread, where there are others to take them over.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 

@@ -29,7 +29,7 @@ async fn check(time: Duration, sources: &[&str], codes: &[&str]) {
     let pool = Pool::new(options).unwrap();
     for source in sources {
         // So that starting a process is not part of what is timed.
-        pool.check("").await.unwrap();
+        pool.run(bare("")).await.unwrap();
         let error = fail(&pool, source, time).await;
         assert!(codes.contains(&error.code.name()), "{source}: {error}");
         let after = pool.run(bare("return 1 + 1")).await;
@@ -207,6 +207,27 @@ async fn a_flood_of_console_output_is_cut_with_a_note() {
         assert!(
             bytes < (64 << 10) + 300 && answer.logs.len() <= 1001,
             "{source}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn lines_within_lines_are_counted_like_others() {
+    let pool = pool();
+    for source in [
+        "const n = {toJSON() { for (let i = 0; i < 2000; i++) console.log('inner ' + i); return 1 }}; console.log(n); return 1",
+        "console.log({toJSON() { console.log('x'.repeat(1e6)); return 'outer' }}); console.log('more'); return 1",
+        "console.log('a', {toJSON() { console.log('y'.repeat(65530)); return 'z'.repeat(100) }}); console.log(1); return 1",
+        "let deep = 0; const n = {toJSON() { if (deep++ < 50) console.log(n, 'x'.repeat(5000)); return deep }}; \
+         console.log(n); console.log('more'); return 1",
+    ] {
+        let answer = pool.run(bare(source)).await.unwrap();
+        assert_eq!(answer.value, json!(1), "{source}");
+        let last = answer.logs.last().unwrap();
+        assert!(
+            last.message.contains("left out"),
+            "{source}: {:?}",
+            last.message.len()
         );
     }
 }

@@ -61,7 +61,7 @@ async fn making_functions_out_of_text_leads_nowhere() {
 #[tokio::test]
 async fn the_child_gave_its_rights_away() {
     let pool = pool();
-    pool.check("").await.unwrap();
+    pool.run(bare("")).await.unwrap();
     let child = pool.idle_children()[0];
     let status = std::fs::read_to_string(format!("/proc/{child}/status")).unwrap();
     let field = |name: &str| {
