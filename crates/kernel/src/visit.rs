@@ -178,3 +178,78 @@ fn retry_delay(node: &Node, error: &NodeError, failures: u32, jitter: f64) -> Op
     let delay = policy.delay_after(failures + 1, jitter);
     Some(error.retry_after.map_or(delay, |asked| asked.max(delay)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::node::{LogLevel, NodeCall, NodeHandler, NodeSpec, Registry};
+
+    const fn spec(node_type: &'static str) -> NodeSpec {
+        NodeSpec {
+            node_type,
+            title: "",
+            category: "",
+            doc: "",
+            pure: false,
+            handles: &[],
+            fields: &[],
+            output: "",
+            example: "",
+        }
+    }
+
+    static TYPES: [NodeSpec; 3] = [spec("start"), spec("work"), spec("end")];
+
+    struct Type(&'static NodeSpec);
+
+    #[async_trait]
+    impl NodeHandler for Type {
+        fn spec(&self) -> &'static NodeSpec {
+            self.0
+        }
+
+        async fn run(&self, _: NodeCall<'_>) -> Result<Outcome, NodeError> {
+            Ok(Outcome::done(Value::Null))
+        }
+    }
+
+    fn graph() -> Graph {
+        let types = TYPES
+            .iter()
+            .map(|spec| Arc::new(Type(spec)) as Arc<dyn NodeHandler>);
+        let registry = Registry::new(types.collect());
+        let text = "name: t\nnodes:\n  - {id: a, type: start}\n  \
+                    - {id: b, type: work, retry: {max_attempts: 2, delay: 1s}}\n  - {id: c, type: end}\n\
+                    edges:\n  - {source: a, target: b}\n  - {source: b, target: c}\n";
+        let loaded = crate::schema::load(Some("t.yaml"), text, &registry);
+        let definition = loaded
+            .definition
+            .unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));
+        Graph::compile(definition, &registry).unwrap()
+    }
+
+    /// Whether it is tried again or not.
+    #[test]
+    fn what_a_failed_try_logged_goes_on() {
+        let lines = vec![LogLine {
+            level: LogLevel::Warn,
+            message: "before it failed".into(),
+        }];
+        let graph = graph();
+        let node = graph.node("b").unwrap();
+        let error = NodeError::new("SHAKY", "not yet").logs(lines.clone());
+        match settle(&graph, node, Err(error.clone().retryable()), 0, 0.0) {
+            Move::Retry(error, _) => assert_eq!(error.logs, lines),
+            _ => panic!("not retried"),
+        }
+        match settle(&graph, node, Err(error.clone()), 0, 0.0) {
+            Move::End(finished, _) => assert_eq!(finished.logs, lines),
+            _ => panic!("not ended"),
+        }
+        assert!(!error.to_value().to_string().contains("before it failed"));
+    }
+}
