@@ -167,8 +167,16 @@ impl Pool {
                 return Ok(Answer { value, logs });
             }
             Ok(Ok((process, Err(End::Failed(failed))))) => {
-                self.give_back(process, true);
-                described(failed)
+                let error = match failed.maybe_memory && process.was_full(self.limits.memory_bytes)
+                {
+                    true => ScriptError::memory(self.limits.memory_bytes),
+                    false => described(failed),
+                };
+                // One that was full stays large, and would be taken for full after the next run too.
+                if error.code != Code::Memory {
+                    self.give_back(process, true);
+                }
+                error
             }
             Ok(Ok((_, Err(End::Broken(why))))) => ScriptError::new(Code::Crashed, crashed(&why)),
             Ok(Err(error)) => error,
@@ -208,7 +216,7 @@ impl Pool {
             return Ok(());
         }
         let message = format!(
-            "the code has {} bytes, at most {} are allowed; move data out of it",
+            "the code has {} bytes, at most {} are allowed; move data out of it, or raise code.source",
             source.len(),
             self.limits.source_bytes
         );

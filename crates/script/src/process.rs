@@ -16,8 +16,10 @@ use crate::{Limits, LogLevel, LogLine};
 
 /// Starting takes milliseconds; on a machine in trouble it takes longer.
 const START_TIME_MAX: Duration = Duration::from_secs(10);
-/// Beside the result itself: the frame of an error, a line of the console.
+/// Beside results and lines of the console: the frame of an error.
 const FRAME_BYTES_EXTRA: usize = 256 << 10;
+/// What one byte of text can become in JSON.
+const ESCAPED_BYTES_MAX: usize = 6;
 /// A path has as many steps as data are deep, and names of sane length.
 const PATH_STEPS_MAX: usize = 256;
 
@@ -29,6 +31,8 @@ pub(crate) struct Process {
     frame_bytes_max: usize,
     pub(crate) runs: u32,
     pub(crate) resident_bytes_first: Option<u64>,
+    /// When it was ready, before its first job.
+    resident_bytes_start: u64,
 }
 
 /// How an exchange ended, other than with a result.
@@ -76,9 +80,12 @@ impl Process {
             child: Some(child),
             input,
             output: BufReader::new(output),
-            frame_bytes_max: limits.output_bytes + FRAME_BYTES_EXTRA,
+            frame_bytes_max: limits.output_bytes
+                + limits.console_bytes * ESCAPED_BYTES_MAX
+                + FRAME_BYTES_EXTRA,
             runs: 0,
             resident_bytes_first: None,
+            resident_bytes_start: 0,
         };
         let hello = Hello {
             limits: limits.clone(),
@@ -92,6 +99,7 @@ impl Process {
             wire::READY => {
                 let given_up = String::from_utf8_lossy(&ready.body);
                 tracing::debug!(id = process.id(), %given_up, "a script child is ready");
+                process.resident_bytes_start = process.resident_bytes().unwrap_or(0);
                 Ok(process)
             }
             wire::FAILED => {
@@ -181,6 +189,20 @@ impl Process {
         let mut body = vec![0; length];
         self.output.read_exact(&mut body).await?;
         Ok(Frame { kind, body })
+    }
+
+    /// Whether it has ever held as much memory as one run may have. A child does not live on after a run that did.
+    pub(crate) fn was_full(&self, memory_bytes: usize) -> bool {
+        let peak = self.peak_bytes().unwrap_or(0);
+        let used = peak.saturating_sub(self.resident_bytes_start);
+        used >= memory_bytes as u64 / 10 * 9
+    }
+
+    fn peak_bytes(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.id()?)).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+        Some(kibibytes << 10)
     }
 
     /// Memory that the process really holds; `None` where the system does not tell.

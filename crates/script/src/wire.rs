@@ -89,6 +89,8 @@ pub(crate) struct Failed {
     pub(crate) line: Option<u32>,
     pub(crate) column: Option<u32>,
     pub(crate) stack: Vec<String>,
+    /// Thrown by the code, or by an engine without memory for an error: who sees the memory of the process knows.
+    pub(crate) maybe_memory: bool,
 }
 
 /// The bytes of a frame around a body that is JSON already.
