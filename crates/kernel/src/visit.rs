@@ -113,7 +113,7 @@ pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<
         output: Value::Null,
         error: error.to_value(),
         changes: Map::new(),
-        logs: error.logs.clone(),
+        logs: error.logs().to_vec(),
     };
     if let Some(next) = graph.target(node, HANDLE_ERROR) {
         return Move::Leave(finished, next);
@@ -241,9 +241,9 @@ mod tests {
         }];
         let graph = graph();
         let node = graph.node("b").unwrap();
-        let error = NodeError::new("SHAKY", "not yet").logs(lines.clone());
+        let error = NodeError::new("SHAKY", "not yet").with_logs(lines.clone());
         match settle(&graph, node, Err(error.clone().retryable()), 0, 0.0) {
-            Move::Retry(error, _) => assert_eq!(error.logs, lines),
+            Move::Retry(error, _) => assert_eq!(error.logs(), lines),
             _ => panic!("not retried"),
         }
         match settle(&graph, node, Err(error.clone()), 0, 0.0) {

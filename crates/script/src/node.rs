@@ -24,7 +24,7 @@ static SPEC: NodeSpec = NodeSpec {
           memory and output. The source is the body of a function, never interpolated: it returns `{json: …}`, a list \
           of such items, or a plain value, and may `await`.\n\nIt sees the names of n8n, `$json` and \
           `$input.item.json` (the output of the step before), `$('id or name').item.json`, `$('Webhook').item.json` \
-          (the payload, with headers, query and params), `$execution.id`, `$now`, and Pawl's own `webhook`, `input`, \
+          (the payload, also as body, with headers, query, params, method and path), `$execution.id`, `$now`, and Pawl's own `webhook`, `input`, \
           `steps`, `variables`, `env`, `user` and `execution`. Never secrets. `console.log` goes to the execution's log. \
           Repeated after a crash it does the same: the time is that of the entry, `Math.random` is seeded.",
     pure: false,
@@ -132,7 +132,7 @@ fn failed(error: ScriptError) -> NodeError {
     };
     let failed = NodeError::new(error.code.name(), format!("{}{place}", error.message))
         .details(details)
-        .logs(error.logs.into_iter().map(line).collect());
+        .with_logs(error.logs.into_iter().map(line).collect());
     match error.code.retryable() {
         true => failed.retryable(),
         false => failed,

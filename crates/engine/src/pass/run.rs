@@ -50,11 +50,11 @@ impl Pass {
         self.note_attempt(node, started, result.as_ref().err());
         self.answering = matches!(result, Ok(Outcome::Respond { .. }));
         let jitter = self.draw();
-        let mut settled = visit::settle(graph, node, result, self.position.attempt, jitter);
-        if let Move::Retry(error, _) = &mut settled {
+        let settled = visit::settle(graph, node, result, self.position.attempt, jitter);
+        if let Move::Retry(error, _) = &settled {
             // This try leaves no step that could carry them.
             let (seq, at) = (self.seq() + 1, self.parts.now());
-            self.note_logs(node, std::mem::take(&mut error.logs), seq, at);
+            self.note_logs(node, error.logs().to_vec(), seq, at);
         }
         Ok(settled)
     }

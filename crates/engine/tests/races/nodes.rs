@@ -175,13 +175,17 @@ impl Effect {
         });
         let logs: Vec<LogLine> = line.into_iter().collect();
         if u64::from(call.attempt) <= config["fails"].as_u64().unwrap_or(0) {
-            return Err(NodeError::new("SHAKY", "not yet").retryable().logs(logs));
+            return Err(NodeError::new("SHAKY", "not yet")
+                .retryable()
+                .with_logs(logs));
         }
         if let Some(text) = config["breaks"].as_str()
             && !self.0.healed.load(Ordering::SeqCst)
         {
             let details = json!({"echo": config["value"]});
-            return Err(NodeError::new("BROKEN", text).details(details).logs(logs));
+            return Err(NodeError::new("BROKEN", text)
+                .details(details)
+                .with_logs(logs));
         }
         Ok(Outcome::Done {
             handle: "success".into(),

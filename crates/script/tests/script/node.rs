@@ -121,7 +121,7 @@ async fn the_console_of_a_failed_run_reaches_the_log() {
         .await
         .unwrap_err();
     let expected = lines(&[(LogLevel::Info, "one"), (LogLevel::Warn, "two")]);
-    assert_eq!(error.logs, expected);
+    assert_eq!(error.logs(), expected);
     let done = visit.run("console.error('four'); return 1").await.unwrap();
     let Outcome::Done { logs, .. } = done else {
         panic!("{done:?}")
