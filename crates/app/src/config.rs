@@ -337,18 +337,62 @@ pub struct CodeSection {
     pub memory: Option<usize>,
     /// Runs after which a process is replaced; 1 gives each run a process of its own.
     pub runs_per_child: Option<u32>,
+    /// Bytes of a result as JSON.
+    pub output: Option<usize>,
+    /// Bytes of what one run writes to its console.
+    pub console: Option<usize>,
+    /// Bytes of the code itself.
+    pub source: Option<usize>,
 }
 
 impl CodeSection {
+    /// What no code could run with, or no machine could bear.
+    fn rules(&self) -> [(&'static str, bool); 7] {
+        let within = |value: Option<usize>, range: RangeInclusive<usize>| {
+            value.is_none_or(|value| range.contains(&value))
+        };
+        let time = self.time.map_or(Duration::from_secs(1), |text| text.0);
+        [
+            (
+                "code.children must be between 1 and 1024: each is a process",
+                within(self.children, 1..=1_024),
+            ),
+            (
+                "code.time must be between 10ms and 1h",
+                (Duration::from_millis(10)..=Duration::from_secs(3_600)).contains(&time),
+            ),
+            (
+                "code.memory is in bytes and must be between 4194304 (4 MiB) and 4294967296 (4 GiB)",
+                within(self.memory, 4 << 20..=4 << 30),
+            ),
+            (
+                "code.runs_per_child must be 1 or more",
+                self.runs_per_child != Some(0),
+            ),
+            (
+                "code.output is in bytes and must be between 1024 and 16777216 (16 MiB)",
+                within(self.output, 1 << 10..=16 << 20),
+            ),
+            (
+                "code.console is in bytes and must be between 1024 and 1048576 (1 MiB)",
+                within(self.console, 1 << 10..=1 << 20),
+            ),
+            (
+                "code.source is in bytes and must be between 1024 and 8388608 (8 MiB)",
+                within(self.source, 1 << 10..=8 << 20),
+            ),
+        ]
+    }
+
     pub fn apply(&self, options: &mut pawl_script::Options) {
-        options.children = self.children.unwrap_or(options.children).max(1);
-        options.runs_per_child = self.runs_per_child.unwrap_or(options.runs_per_child).max(1);
-        if let Some(time) = self.time {
-            options.limits.time = time.0;
-        }
-        if let Some(memory) = self.memory {
-            options.limits.memory_bytes = memory;
-        }
+        options.children = self.children.unwrap_or(options.children);
+        options.runs_per_child = self.runs_per_child.unwrap_or(options.runs_per_child);
+        let limits = &mut options.limits;
+        limits.time = self.time.map_or(limits.time, |text| text.0);
+        limits.memory_bytes = self.memory.unwrap_or(limits.memory_bytes);
+        limits.output_bytes = self.output.unwrap_or(limits.output_bytes);
+        limits.console_bytes = self.console.unwrap_or(limits.console_bytes);
+        limits.source_bytes = self.source.unwrap_or(limits.source_bytes);
     }
 }
 
@@ -421,8 +465,9 @@ impl Config {
                 seconds(engine.sweep_after).is_none_or(|after| after >= 1.0),
             ),
         ];
-        let timers = self.timers.rules();
-        match rules.iter().chain(&timers).find(|(_, holds)| !holds) {
+        let (timers, code) = (self.timers.rules(), self.code.rules());
+        let mut all = rules.iter().chain(&timers).chain(&code);
+        match all.find(|(_, holds)| !holds) {
             Some((rule, _)) => Err((*rule).to_owned()),
             None => self.quotas.all().map(drop),
         }
@@ -523,6 +568,46 @@ mod tests {
             let config: Config = toml::from_str(&format!("[engine]\n{text}")).unwrap();
             assert!(config.check().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn limits_of_code_that_cannot_work_are_refused() {
+        let read = |text: &str| toml::from_str::<Config>(&format!("[code]\n{text}")).unwrap();
+        for wrong in [
+            "children = 0",
+            "children = 100000",
+            "time = \"0s\"",
+            "time = \"2h\"",
+            "memory = 0",
+            "memory = 65536",
+            "memory = 99999999999",
+            "runs_per_child = 0",
+            "output = 0",
+            "console = 0",
+            "source = 0",
+            "source = 99999999999",
+        ] {
+            let name = format!("code.{} ", wrong.split(' ').next().unwrap());
+            let reason = read(wrong).check().unwrap_err();
+            assert!(reason.starts_with(&name), "{wrong}: {reason}");
+        }
+        let set = read(
+            "children = 3\ntime = \"2s\"\nmemory = 8388608\nruns_per_child = 1\noutput = 2048\nconsole = 4096\n\
+             source = 8192",
+        );
+        set.check().unwrap();
+        let mut options = pawl_script::Options::new("pawl");
+        set.code.apply(&mut options);
+        assert_eq!((options.children, options.runs_per_child), (3, 1));
+        let limits = options.limits;
+        assert_eq!(limits.time, Duration::from_secs(2));
+        assert_eq!(limits.memory_bytes, 8 << 20);
+        let rest = [
+            limits.output_bytes,
+            limits.console_bytes,
+            limits.source_bytes,
+        ];
+        assert_eq!(rest, [2_048, 4_096, 8_192]);
     }
 
     #[test]

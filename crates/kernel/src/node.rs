@@ -168,7 +168,13 @@ pub struct NodeError {
     /// The other side asked to come back no sooner than this.
     #[serde(skip)]
     pub retry_after: Option<Duration>,
+    #[serde(skip)]
+    written: Option<Box<Written>>,
 }
+
+/// What a node wrote before it failed. Behind a pointer: errors are part of every result, and few have any.
+#[derive(Clone, Debug, PartialEq)]
+struct Written(Vec<LogLine>);
 
 impl NodeError {
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
@@ -178,6 +184,7 @@ impl NodeError {
             retryable: false,
             details: Value::Null,
             retry_after: None,
+            written: None,
         }
     }
 
@@ -189,6 +196,16 @@ impl NodeError {
     pub fn details(mut self, details: Value) -> Self {
         self.details = details;
         self
+    }
+
+    /// With what the node wrote before it failed, for the log of the execution.
+    pub fn with_logs(mut self, lines: Vec<LogLine>) -> Self {
+        self.written = (!lines.is_empty()).then(|| Box::new(Written(lines)));
+        self
+    }
+
+    pub fn logs(&self) -> &[LogLine] {
+        self.written.as_ref().map_or(&[], |written| &written.0)
     }
 
     pub fn to_value(&self) -> Value {

@@ -26,7 +26,7 @@ pub enum Move<'g> {
     Leave(Finished, &'g Node),
     /// The visit is over and so is the execution.
     End(Finished, Ending),
-    /// The try failed; another one is allowed after the delay.
+    /// The try failed; another one is allowed after the delay. What it logged is with the error.
     Retry(NodeError, Duration),
     Sleep(Timestamp),
     Await {
@@ -113,7 +113,7 @@ pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<
         output: Value::Null,
         error: error.to_value(),
         changes: Map::new(),
-        logs: Vec::new(),
+        logs: error.logs().to_vec(),
     };
     if let Some(next) = graph.target(node, HANDLE_ERROR) {
         return Move::Leave(finished, next);
@@ -177,4 +177,79 @@ fn retry_delay(node: &Node, error: &NodeError, failures: u32, jitter: f64) -> Op
     }
     let delay = policy.delay_after(failures + 1, jitter);
     Some(error.retry_after.map_or(delay, |asked| asked.max(delay)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::node::{LogLevel, NodeCall, NodeHandler, NodeSpec, Registry};
+
+    const fn spec(node_type: &'static str) -> NodeSpec {
+        NodeSpec {
+            node_type,
+            title: "",
+            category: "",
+            doc: "",
+            pure: false,
+            handles: &[],
+            fields: &[],
+            output: "",
+            example: "",
+        }
+    }
+
+    static TYPES: [NodeSpec; 3] = [spec("start"), spec("work"), spec("end")];
+
+    struct Type(&'static NodeSpec);
+
+    #[async_trait]
+    impl NodeHandler for Type {
+        fn spec(&self) -> &'static NodeSpec {
+            self.0
+        }
+
+        async fn run(&self, _: NodeCall<'_>) -> Result<Outcome, NodeError> {
+            Ok(Outcome::done(Value::Null))
+        }
+    }
+
+    fn graph() -> Graph {
+        let types = TYPES
+            .iter()
+            .map(|spec| Arc::new(Type(spec)) as Arc<dyn NodeHandler>);
+        let registry = Registry::new(types.collect());
+        let text = "name: t\nnodes:\n  - {id: a, type: start}\n  \
+                    - {id: b, type: work, retry: {max_attempts: 2, delay: 1s}}\n  - {id: c, type: end}\n\
+                    edges:\n  - {source: a, target: b}\n  - {source: b, target: c}\n";
+        let loaded = crate::schema::load(Some("t.yaml"), text, &registry);
+        let definition = loaded
+            .definition
+            .unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));
+        Graph::compile(definition, &registry).unwrap()
+    }
+
+    /// Whether it is tried again or not.
+    #[test]
+    fn what_a_failed_try_logged_goes_on() {
+        let lines = vec![LogLine {
+            level: LogLevel::Warn,
+            message: "before it failed".into(),
+        }];
+        let graph = graph();
+        let node = graph.node("b").unwrap();
+        let error = NodeError::new("SHAKY", "not yet").with_logs(lines.clone());
+        match settle(&graph, node, Err(error.clone().retryable()), 0, 0.0) {
+            Move::Retry(error, _) => assert_eq!(error.logs(), lines),
+            _ => panic!("not retried"),
+        }
+        match settle(&graph, node, Err(error.clone()), 0, 0.0) {
+            Move::End(finished, _) => assert_eq!(finished.logs, lines),
+            _ => panic!("not ended"),
+        }
+        assert!(!error.to_value().to_string().contains("before it failed"));
+    }
 }

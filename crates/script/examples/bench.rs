@@ -4,6 +4,7 @@
 //! `cargo run --release -p pawl-script --example bench`; the child is built by
 //! `cargo build --release -p pawl-script` and found beside the example.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -90,13 +91,16 @@ async fn pooled(
     let pool = Arc::new(Pool::new(options)?);
     let job = Job {
         source: SOURCE.into(),
-        data: Arc::new(Document {
-            context: [("input".to_owned(), input())].into_iter().collect(),
-            ..Document::default()
-        }),
+        data: Arc::new(Document::new(
+            Cow::Owned([("input".to_owned(), input())].into_iter().collect()),
+            None,
+            Cow::default(),
+        )),
         entered_at_ms: 0,
         seed: 0,
         time: None,
+        until: None,
+        owner: None,
     };
     pool.run(job.clone()).await?;
     let (start, busy) = (Instant::now(), cpu_seconds());
@@ -121,7 +125,7 @@ async fn pooled(
 
 async fn call(
     pool: Arc<Pool>,
-    job: Job,
+    job: Job<'static>,
     start: Instant,
 ) -> Result<Vec<Duration>, pawl_script::ScriptError> {
     let mut times = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
@@ -46,45 +47,72 @@ pub trait Data: Send + Sync {
     fn part(&self, part: Part<'_>) -> Option<Cow<'_, Value>>;
 }
 
-/// The data of a run as a context like that of expressions.
+/// What the server itself says about a call of a webhook. A caller who sends fields of these names does not change it.
+const CALL_FIELDS: [&str; 5] = ["headers", "query", "params", "method", "path"];
+/// The name under which n8n knows what came in.
+const WEBHOOK: &str = "Webhook";
+
+/// The data of a run as a context like that of expressions. Borrowed from whoever has it: contexts are large, and what
+/// code touches of them is small.
 #[derive(Clone, Debug, Default)]
-pub struct Document {
+pub struct Document<'a> {
     /// `webhook`, `input`, `steps` and so on.
-    pub context: Map<String, Value>,
+    pub context: Cow<'a, Map<String, Value>>,
     /// The step whose output is `$json`. Without one it is the payload of the webhook, or `input`.
-    pub previous: Option<String>,
+    pub previous: Option<Cow<'a, str>>,
     /// Ids of nodes by their names, for `$('a name')`.
-    pub names: BTreeMap<String, String>,
+    pub names: Cow<'a, BTreeMap<String, String>>,
+    /// `$('Webhook').item.json`, made when it is asked for: the one part that is not there already.
+    webhook: OnceLock<Option<Value>>,
 }
 
-impl Document {
+impl<'a> Document<'a> {
+    pub fn new(
+        context: Cow<'a, Map<String, Value>>,
+        previous: Option<Cow<'a, str>>,
+        names: Cow<'a, BTreeMap<String, String>>,
+    ) -> Self {
+        Self {
+            context,
+            previous,
+            names,
+            webhook: OnceLock::new(),
+        }
+    }
+
     fn output(&self, node_id: &str) -> Option<&Value> {
         self.context.get("steps")?.get(node_id)?.get("output")
     }
 
-    fn input(&self) -> Option<Cow<'_, Value>> {
+    fn input(&self) -> Option<&Value> {
         if let Some(previous) = &self.previous {
-            return self.output(previous).map(Cow::Borrowed);
+            return self.output(previous);
         }
-        let payload = self
-            .context
-            .get("webhook")
-            .and_then(|hook| hook.get("payload"));
-        payload
-            .or_else(|| self.context.get("input"))
-            .map(Cow::Borrowed)
+        let hook = self.context.get("webhook");
+        let payload = hook.and_then(|hook| hook.get("payload"));
+        payload.or_else(|| self.context.get("input"))
     }
 
-    /// The payload, and beside its fields those of the call that n8n has there.
-    fn webhook(&self) -> Option<Value> {
+    fn node(&self, name: &str) -> Option<&Value> {
+        let by_name = || self.names.get(name).and_then(|id| self.output(id));
+        let output = self.output(name).or_else(by_name);
+        // People call their start node so; it leaves an empty object behind.
+        let is_bare = output.is_none_or(|output| output.as_object().is_some_and(Map::is_empty));
+        let webhook = || self.webhook.get_or_init(|| self.make_webhook()).as_ref();
+        match name == WEBHOOK && is_bare {
+            true => webhook().or(output),
+            false => output,
+        }
+    }
+
+    /// The fields of the payload, the payload itself as n8n has it, and what the server says about the call.
+    fn make_webhook(&self) -> Option<Value> {
         let hook = self.context.get("webhook")?.as_object()?;
-        let mut item = match hook.get("payload") {
-            Some(Value::Object(fields)) => fields.clone(),
-            Some(other) => Map::from_iter([("body".to_owned(), other.clone())]),
-            None => return None,
-        };
-        for name in ["headers", "query", "params", "method"] {
-            if let (false, Some(value)) = (item.contains_key(name), hook.get(name)) {
+        let payload = hook.get("payload")?;
+        let mut item = payload.as_object().cloned().unwrap_or_default();
+        item.insert("body".to_owned(), payload.clone());
+        for name in CALL_FIELDS {
+            if let Some(value) = hook.get(name) {
                 item.insert(name.to_owned(), value.clone());
             }
         }
@@ -92,22 +120,14 @@ impl Document {
     }
 }
 
-impl Data for Document {
+impl Data for Document<'_> {
     fn part(&self, part: Part<'_>) -> Option<Cow<'_, Value>> {
-        match part {
-            Part::Context(name) => self.context.get(name).map(Cow::Borrowed),
+        let found = match part {
+            Part::Context(name) => self.context.get(name),
             Part::Input => self.input(),
-            Part::Node(name) => {
-                let by_name = || self.names.get(name).and_then(|id| self.output(id));
-                if let Some(output) = self.output(name).or_else(by_name) {
-                    return Some(Cow::Borrowed(output));
-                }
-                (name == "Webhook")
-                    .then(|| self.webhook())
-                    .flatten()
-                    .map(Cow::Owned)
-            }
-        }
+            Part::Node(name) => self.node(name),
+        };
+        found.map(Cow::Borrowed)
     }
 }
 
@@ -117,13 +137,13 @@ pub(crate) struct Reply {
     pub(crate) exact: bool,
 }
 
-/// Whether finding this costs so little that it can be done between two awaits.
-pub(crate) fn is_small(data: &dyn Data, path: &[String]) -> bool {
-    find(data, path).is_none_or(|value| size_up_to(&value, WHOLE_BYTES_MAX).is_some())
+/// Whether an answer with this costs so little that it can be made between two awaits.
+pub(crate) fn is_small(value: &Value) -> bool {
+    size_up_to(value, WHOLE_BYTES_MAX).is_some()
 }
 
-pub(crate) fn reply(data: &dyn Data, path: &[String]) -> Result<Reply, serde_json::Error> {
-    let Some(value) = find(data, path) else {
+pub(crate) fn reply(found: Option<&Value>) -> Result<Reply, serde_json::Error> {
+    let Some(value) = found else {
         return Ok(Reply {
             body: b"[0]".to_vec(),
             exact: false,
@@ -131,8 +151,8 @@ pub(crate) fn reply(data: &dyn Data, path: &[String]) -> Result<Reply, serde_jso
     };
     let mut body = Vec::new();
     let mut exact = false;
-    match value.as_ref() {
-        Value::Object(fields) if size_up_to(&value, WHOLE_BYTES_MAX).is_none() => {
+    match value {
+        Value::Object(fields) if !is_small(value) => {
             body.extend_from_slice(b"[2,[");
             write_members(fields, &mut body, &mut exact)?;
             body.extend_from_slice(b"]]");
@@ -155,9 +175,9 @@ pub(crate) fn given(data: &dyn Data, source: &str) -> Result<Vec<Given>, serde_j
             continue;
         }
         let steps: Vec<String> = path.iter().map(|&step| step.to_owned()).collect();
-        let small =
-            find(data, &steps).is_some_and(|value| size_up_to(&value, GIVEN_BYTES_MAX).is_some());
-        let reply = small.then(|| reply(data, &steps)).transpose()?;
+        let found = find(data, &steps);
+        let small = found.filter(|value| size_up_to(value, GIVEN_BYTES_MAX).is_some());
+        let reply = small.map(|value| reply(Some(&value))).transpose()?;
         if let Some(reply) = reply.filter(|reply| !reply.exact) {
             given.push(Given {
                 path: serde_json::to_string(&steps)?,
@@ -199,7 +219,7 @@ fn write_value(
     serde_json::to_writer(body, value)
 }
 
-fn find<'a>(data: &'a dyn Data, path: &[String]) -> Option<Cow<'a, Value>> {
+pub(crate) fn find<'a>(data: &'a dyn Data, path: &[String]) -> Option<Cow<'a, Value>> {
     let (part, rest) = match path {
         [kind, name, rest @ ..] if kind == "context" && ROOTS.contains(&name.as_str()) => {
             (Part::Context(name), rest)
@@ -258,20 +278,25 @@ mod tests {
 
     use super::*;
 
-    fn document(context: Value) -> Document {
+    fn document(context: Value) -> Document<'static> {
         let Value::Object(context) = context else {
             panic!("an object");
         };
-        Document {
-            context,
-            previous: Some("before".into()),
-            names: BTreeMap::from([("Load order".into(), "load_1".into())]),
-        }
+        let names = BTreeMap::from([("Load order".into(), "load_1".into())]);
+        Document::new(
+            Cow::Owned(context),
+            Some("before".into()),
+            Cow::Owned(names),
+        )
     }
 
-    fn ask(data: &Document, path: &[&str]) -> String {
+    fn answer(data: &Document<'_>, path: &[&str]) -> Reply {
         let path: Vec<String> = path.iter().map(|&step| step.to_owned()).collect();
-        String::from_utf8(reply(data, &path).unwrap().body).unwrap()
+        reply(find(data, &path).as_deref()).unwrap()
+    }
+
+    fn ask(data: &Document<'_>, path: &[&str]) -> String {
+        String::from_utf8(answer(data, path).body).unwrap()
     }
 
     #[test]
@@ -311,15 +336,52 @@ mod tests {
 
     #[test]
     fn nodes_are_found_by_id_then_by_name() {
-        let data = document(json!({
-            "webhook": {"payload": {"id": 7, "query": "mine"}, "query": {"q": 1}, "headers": {"h": "x"}},
-            "steps": {"load_1": {"output": 3}},
-        }));
+        let data = document(json!({"steps": {"load_1": {"output": 3}}}));
         assert_eq!(ask(&data, &["node", "load_1"]), "[1,3]");
         assert_eq!(ask(&data, &["node", "Load order"]), "[1,3]");
+    }
+
+    #[test]
+    fn a_caller_cannot_forge_what_the_server_says_about_the_call() {
+        let own = json!({"id": 7, "query": "forged", "headers": 1, "params": 2, "method": 3, "path": 4, "body": 5});
+        let data = document(json!({"webhook": {
+            "payload": own, "query": {"q": 1}, "headers": {"h": "x"}, "params": {}, "method": "POST", "path": "orders",
+        }}));
+        let read = |name: &str| ask(&data, &["node", "Webhook", name]);
+        assert_eq!(read("id"), "[1,7]");
+        assert_eq!(read("query"), r#"[1,{"q":1}]"#);
+        assert_eq!(read("headers"), r#"[1,{"h":"x"}]"#);
+        assert_eq!(read("params"), "[1,{}]");
+        assert_eq!(read("method"), r#"[1,"POST"]"#);
+        assert_eq!(read("path"), r#"[1,"orders"]"#);
+        assert_eq!(read("body"), format!("[1,{own}]"));
+        let text = document(json!({"webhook": {"payload": "text", "method": "PUT"}}));
         assert_eq!(
-            ask(&data, &["node", "Webhook"]),
-            r#"[1,{"id":7,"query":"mine","headers":{"h":"x"}}]"#
+            ask(&text, &["node", "Webhook"]),
+            r#"[1,{"body":"text","method":"PUT"}]"#
+        );
+    }
+
+    #[test]
+    fn a_start_node_called_webhook_hides_nothing() {
+        for (id, name) in [("Webhook", "Begin"), ("start_1", "Webhook")] {
+            let steps = json!({id: {"output": {}}});
+            let mut data = document(json!({"webhook": {"payload": {"id": 7}}, "steps": steps}));
+            data.names.to_mut().insert(name.into(), id.into());
+            assert_eq!(
+                ask(&data, &["node", "Webhook"]),
+                r#"[1,{"id":7,"body":{"id":7}}]"#
+            );
+            let mut by_hand = document(json!({"webhook": {}, "steps": steps}));
+            by_hand.names.to_mut().insert(name.into(), id.into());
+            assert_eq!(ask(&by_hand, &["node", "Webhook"]), "[1,{}]");
+        }
+        let other = document(json!({
+            "webhook": {"payload": {"id": 7}}, "steps": {"Webhook": {"output": {"status_code": 200}}},
+        }));
+        assert_eq!(
+            ask(&other, &["node", "Webhook"]),
+            r#"[1,{"status_code":200}]"#
         );
     }
 
@@ -328,8 +390,8 @@ mod tests {
         let mut data = document(json!({"input": {"n": 1}}));
         data.previous = None;
         assert_eq!(ask(&data, &["input"]), r#"[1,{"n":1}]"#);
-        data.context
-            .insert("webhook".into(), json!({"payload": [1, 2]}));
+        let context = data.context.to_mut();
+        context.insert("webhook".into(), json!({"payload": [1, 2]}));
         assert_eq!(ask(&data, &["input"]), "[1,[1,2]]");
     }
 
@@ -342,8 +404,7 @@ mod tests {
             (json!(1e300), false),
         ] {
             let data = document(json!({"input": value}));
-            let path = ["context".to_owned(), "input".to_owned()];
-            assert_eq!(reply(&data, &path).unwrap().exact, exact, "{value}");
+            assert_eq!(answer(&data, &["context", "input"]).exact, exact, "{value}");
         }
     }
 }

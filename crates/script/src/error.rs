@@ -74,8 +74,17 @@ impl ScriptError {
         Self::new(
             Code::Timeout,
             format!(
-                "the code ran longer than {} ms; look for a loop that does not end, or raise the time limit of code",
+                "the code ran longer than {} ms; look for a loop that does not end, or raise code.time",
                 time.as_millis()
+            ),
+        )
+    }
+
+    pub(crate) fn memory(memory_bytes: usize) -> Self {
+        Self::new(
+            Code::Memory,
+            format!(
+                "the code needed more than {memory_bytes} bytes of memory; work on less at a time, or raise code.memory"
             ),
         )
     }

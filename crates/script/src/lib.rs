@@ -20,6 +20,8 @@
 //!         entered_at_ms: 0,
 //!         seed: 0,
 //!         time: None,
+//!         until: None,
+//!         owner: None,
 //!     })
 //!     .await?;
 //! # Ok(()) }
@@ -65,6 +67,7 @@ mod limits;
 mod logs;
 mod node;
 mod nursery;
+mod places;
 mod pool;
 mod process;
 mod wire;

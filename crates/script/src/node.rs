@@ -1,6 +1,6 @@
 //! `code`: JavaScript that shapes data.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +9,9 @@ use pawl_kernel::node::FieldKind::Text;
 use pawl_kernel::node::FieldMode::Raw;
 use pawl_kernel::node::{self, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
-use crate::{Answer, Document, Job, LogLevel, LogLine, Pool, ROOTS, ScriptError};
+use crate::{Answer, Document, Job, LogLevel, LogLine, Pool, ScriptError};
 
 /// What a failed run wrote last, shown with its error.
 const LOGS_SHOWN: usize = 20;
@@ -23,7 +24,7 @@ static SPEC: NodeSpec = NodeSpec {
           memory and output. The source is the body of a function, never interpolated: it returns `{json: …}`, a list \
           of such items, or a plain value, and may `await`.\n\nIt sees the names of n8n, `$json` and \
           `$input.item.json` (the output of the step before), `$('id or name').item.json`, `$('Webhook').item.json` \
-          (the payload, with headers, query and params), `$execution.id`, `$now`, and Pawl's own `webhook`, `input`, \
+          (the payload, also as body, with headers, query, params, method and path), `$execution.id`, `$now`, and Pawl's own `webhook`, `input`, \
           `steps`, `variables`, `env`, `user` and `execution`. Never secrets. `console.log` goes to the execution's log. \
           Repeated after a crash it does the same: the time is that of the entry, `Math.random` is seeded.",
     pure: false,
@@ -57,17 +58,19 @@ impl NodeHandler for CodeNode {
     }
 
     async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError> {
-        let source = call.config["source"].as_str().unwrap_or_default();
+        let margin = MARGIN.min(call.timeout / 2);
         let job = Job {
-            source: source.into(),
-            data: Arc::new(document(&call, source)),
+            source: call.config["source"].as_str().unwrap_or_default().into(),
+            data: Arc::new(Document::new(
+                Cow::Borrowed(call.context),
+                call.previous.map(Cow::Borrowed),
+                Cow::Borrowed(call.names),
+            )),
             entered_at_ms: call.entered_at.as_micros() / 1_000,
             seed: seed(&call),
-            time: Some(
-                self.pool
-                    .time_limit()
-                    .min(call.timeout.saturating_sub(MARGIN)),
-            ),
+            time: None,
+            until: Instant::now().checked_add(call.timeout - margin),
+            owner: owner(&call),
         };
         match self.pool.run(job).await {
             Ok(Answer { value, logs }) => Ok(Outcome::Done {
@@ -81,7 +84,7 @@ impl NodeHandler for CodeNode {
     }
 }
 
-/// So that the code's own limit speaks before the node's.
+/// So that the code's own limit speaks before the node's; of a short time it is half.
 const MARGIN: Duration = Duration::from_millis(400);
 
 /// The same for every try of this visit.
@@ -92,59 +95,10 @@ fn seed(call: &NodeCall<'_>) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-/// The part of the context that the source can ask for: contexts are large, and what code touches is small.
-fn document(call: &NodeCall<'_>, source: &str) -> Document {
-    let previous = call
-        .previous
-        .filter(|_| source.contains("$json") || source.contains("$input"));
-    let mut context = Map::new();
-    for root in ROOTS.iter().filter(|root| **root != "steps") {
-        let wanted = source.contains(root) || matches!(*root, "webhook" | "input" | "execution");
-        if let Some(value) = call.context.get(*root).filter(|_| wanted) {
-            context.insert((*root).to_owned(), value.clone());
-        }
-    }
-    if let Some(Value::Object(steps)) = call.context.get("steps") {
-        let all = source.contains("steps") || has_computed_names(source);
-        let named = |id: &str| {
-            let by_name = call
-                .names
-                .iter()
-                .any(|(name, known)| known == id && source.contains(name.as_str()));
-            source.contains(id) || by_name
-        };
-        let wanted = steps
-            .iter()
-            .filter(|(id, _)| all || previous == Some(id.as_str()) || named(id));
-        let steps: Map<String, Value> = wanted
-            .map(|(id, step)| (id.clone(), step.clone()))
-            .collect();
-        context.insert("steps".into(), Value::Object(steps));
-    }
-    Document {
-        context,
-        previous: call.previous.map(str::to_owned),
-        names: call
-            .names
-            .iter()
-            .map(|(name, id)| (name.clone(), id.clone()))
-            .collect::<BTreeMap<_, _>>(),
-    }
-}
-
-/// A name that is put together does not stand in the source.
-fn has_computed_names(source: &str) -> bool {
-    let computed = |call: &str| {
-        let after = source
-            .match_indices(call)
-            .map(|(at, _)| source[at + call.len()..].trim_start());
-        after.into_iter().any(|rest| !rest.starts_with(['\'', '"']))
-    };
-    computed("$(")
-        || computed("$node[")
-        || source.contains("$node.")
-        || source.contains("eval")
-        || source.contains('\\')
+/// Who the run is of, for the sharing of children.
+fn owner(call: &NodeCall<'_>) -> Option<Arc<str>> {
+    let schema = call.context.get("execution")?.get("schema")?;
+    Some(schema.as_str()?.into())
 }
 
 fn line(line: LogLine) -> node::LogLine {
@@ -176,8 +130,9 @@ fn failed(error: ScriptError) -> NodeError {
         (Some(line), Some(column)) => format!(" (line {line}, column {column})"),
         _ => String::new(),
     };
-    let failed =
-        NodeError::new(error.code.name(), format!("{}{place}", error.message)).details(details);
+    let failed = NodeError::new(error.code.name(), format!("{}{place}", error.message))
+        .details(details)
+        .with_logs(error.logs.into_iter().map(line).collect());
     match error.code.retryable() {
         true => failed.retryable(),
         false => failed,

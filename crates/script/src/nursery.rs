@@ -59,6 +59,9 @@ fn spawn(program: &PathBuf, args: &[OsString]) -> io::Result<Child> {
         .env_clear()
         // Local time in scripts is UTC everywhere; in this form no file is read for it.
         .env("TZ", "UTC0")
+        // What the allocator takes in advance counts as used, and its usual gigabyte would be a gigabyte more that code
+        // which broke out of the engine could have.
+        .env("MIMALLOC_ARENA_RESERVE", "16MiB")
         .current_dir("/")
         .process_group(0)
         .stdin(Stdio::piped())

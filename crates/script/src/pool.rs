@@ -3,20 +3,19 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::data::{self, Data};
 use crate::error::{Code, ScriptError};
 use crate::nursery::Nursery;
+use crate::places::{Place, Places};
 use crate::process::{End, Process};
 use crate::wire::{self, Failed, Run};
-use crate::{Document, Limits, LogLine};
+use crate::{Limits, LogLine};
 
 /// How long after its time a child may take to say that the time is over, before it is killed.
 const GRACE: Duration = Duration::from_millis(300);
@@ -55,15 +54,19 @@ impl Options {
 
 /// One run of one source.
 #[derive(Clone)]
-pub struct Job {
+pub struct Job<'a> {
     pub source: Arc<str>,
-    pub data: Arc<dyn Data>,
+    pub data: Arc<dyn Data + 'a>,
     /// `$now`, `Date.now()` and `new Date()`: when the position was entered, so that a repeated run does the same.
     pub entered_at_ms: i64,
     /// Of `Math.random()`, for the same reason.
     pub seed: u64,
     /// Instead of the limit of the pool.
     pub time: Option<Duration>,
+    /// When nobody waits for it any more, including the waiting for a child.
+    pub until: Option<Instant>,
+    /// Who it is for: nobody gets all children at once.
+    pub owner: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -76,10 +79,8 @@ pub struct Answer {
 pub struct Pool {
     nursery: Nursery,
     limits: Limits,
-    queue_max: usize,
     runs_per_child: u32,
-    waiting: AtomicUsize,
-    permits: Arc<Semaphore>,
+    places: Arc<Places>,
     idle: Mutex<Vec<Process>>,
     health: Mutex<Health>,
 }
@@ -98,35 +99,11 @@ impl Pool {
         Ok(Self {
             nursery: Nursery::open(options.program, options.args)?,
             limits: options.limits,
-            queue_max: options.queue_max,
             runs_per_child: options.runs_per_child,
-            waiting: AtomicUsize::new(0),
-            permits: Arc::new(Semaphore::new(options.children.max(1))),
+            places: Places::new(options.children, options.queue_max),
             idle: Mutex::default(),
             health: Mutex::default(),
         })
-    }
-
-    /// How long a run may take unless it says otherwise.
-    pub fn time_limit(&self) -> Duration {
-        self.limits.time
-    }
-
-    /// Runs the source as the body of an async function. Dropping the future kills the child that works on it.
-    pub async fn run(&self, job: Job) -> Result<Answer, ScriptError> {
-        self.exchange(wire::RUN, &job).await
-    }
-
-    /// Whether the source can be parsed; an error has line and column. Nothing of it is run.
-    pub async fn check(&self, source: &str) -> Result<(), ScriptError> {
-        let job = Job {
-            source: source.into(),
-            data: Arc::new(Document::default()),
-            entered_at_ms: 0,
-            seed: 0,
-            time: None,
-        };
-        self.exchange(wire::CHECK, &job).await.map(|_| ())
     }
 
     /// Process ids of the children that wait for work.
@@ -134,11 +111,88 @@ impl Pool {
         lock(&self.idle).iter().filter_map(Process::id).collect()
     }
 
-    async fn exchange(&self, kind: u8, job: &Job) -> Result<Answer, ScriptError> {
+    /// Runs the source as the body of an async function. Dropping the future kills the child that works on it.
+    pub async fn run(&self, job: Job<'_>) -> Result<Answer, ScriptError> {
         self.check_size(&job.source)?;
-        // Held to the end: a child in use or on its way back counts.
-        let _permit = self.permit().await?;
-        let time = job.time.unwrap_or(self.limits.time);
+        let asked_at = Instant::now();
+        // The place is held to the end: a child in use or on its way back counts.
+        let (_place, process) = self.child(&job).await?;
+        let waited = asked_at.elapsed();
+        let wanted = job.time.unwrap_or(self.limits.time);
+        let time = job.until.map_or(wanted, |until| {
+            wanted.min(until.saturating_duration_since(Instant::now()))
+        });
+        let result = self.exchange(process, &job, time).await;
+        match result {
+            // Not the fault of the code.
+            Err(error) if error.code == Code::Timeout && time < wanted => Err(ScriptError {
+                logs: error.logs,
+                ..cut_short(time, waited)
+            }),
+            result => result,
+        }
+    }
+
+    /// A place, and a child for it.
+    async fn child(&self, job: &Job<'_>) -> Result<(Place, Process), ScriptError> {
+        let child = async {
+            let place = self.places.take(job.owner.clone()).await?;
+            Ok((place, self.process().await?))
+        };
+        match job.until {
+            Some(until) => tokio::time::timeout_at(until, child)
+                .await
+                .unwrap_or_else(|_| Err(none_free())),
+            None => child.await,
+        }
+    }
+
+    /// One run in a child, within one deadline whatever happens.
+    async fn exchange(
+        &self,
+        process: Process,
+        job: &Job<'_>,
+        time: Duration,
+    ) -> Result<Answer, ScriptError> {
+        let mut logs = Vec::new();
+        let exchange = async {
+            let mut process = self.begin(process, job, time).await?;
+            let end = process.attend(job, &self.limits, &mut logs).await;
+            Ok((process, end))
+        };
+        // Killed after its time: the engine does not look at the clock inside of some built-ins.
+        let error = match tokio::time::timeout(time.saturating_add(GRACE), exchange).await {
+            Ok(Ok((process, Ok(value)))) => {
+                self.give_back(process, false);
+                return Ok(Answer { value, logs });
+            }
+            Ok(Ok((process, Err(End::Failed(failed))))) => {
+                let error = match failed.maybe_memory && process.was_full(self.limits.memory_bytes)
+                {
+                    true => ScriptError::memory(self.limits.memory_bytes),
+                    false => described(failed),
+                };
+                // One that was full stays large, and would be taken for full after the next run too.
+                if error.code != Code::Memory {
+                    self.give_back(process, true);
+                }
+                error
+            }
+            Ok(Ok((_, Err(End::Broken(why))))) => ScriptError::new(Code::Crashed, crashed(&why)),
+            Ok(Err(error)) => error,
+            Err(_) => ScriptError::timeout(time),
+        };
+        Err(ScriptError { logs, ..error })
+    }
+
+    /// Hands the job over. A child that died while it waited takes none, and then a new one gets it. Once a child has
+    /// taken the job there is no second: code that ends its child must not be run again.
+    async fn begin(
+        &self,
+        mut process: Process,
+        job: &Job<'_>,
+        time: Duration,
+    ) -> Result<Process, ScriptError> {
         let run = Run {
             source: job.source.as_ref().into(),
             now_ms: job.entered_at_ms,
@@ -147,27 +201,14 @@ impl Pool {
             // Only a shortcut.
             given: data::given(job.data.as_ref(), &job.source).unwrap_or_default(),
         };
-        loop {
-            let mut process = self.process().await?;
-            let mut logs = Vec::new();
-            let exchange = process.exchange(kind, &run, job, &self.limits, &mut logs);
-            // Killed after its time: the engine does not look at the clock inside of some built-ins.
-            let error = match tokio::time::timeout(time.saturating_add(GRACE), exchange).await {
-                Ok(Ok(value)) => {
-                    self.give_back(process, false);
-                    return Ok(Answer { value, logs });
-                }
-                // It may have died while it waited; a new child cannot say that again.
-                Ok(Err(End::WasDead)) => continue,
-                Ok(Err(End::Failed(failed))) => {
-                    self.give_back(process, true);
-                    described(failed)
-                }
-                Ok(Err(End::Broken(why))) => ScriptError::new(Code::Crashed, crashed(&why)),
-                Err(_) => ScriptError::timeout(time),
-            };
-            return Err(ScriptError { logs, ..error });
+        let broken =
+            |error: io::Error| ScriptError::new(Code::Crashed, crashed(&error.to_string()));
+        let message = wire::message(wire::RUN, &run).map_err(broken)?;
+        if process.begin(&message).await.is_err() {
+            process = self.new_process().await?;
+            process.begin(&message).await.map_err(broken)?;
         }
+        Ok(process)
     }
 
     fn check_size(&self, source: &str) -> Result<(), ScriptError> {
@@ -175,23 +216,11 @@ impl Pool {
             return Ok(());
         }
         let message = format!(
-            "the code has {} bytes, at most {} are allowed; move data out of it",
+            "the code has {} bytes, at most {} are allowed; move data out of it, or raise code.source",
             source.len(),
             self.limits.source_bytes
         );
         Err(ScriptError::new(Code::Syntax, message).at(1, 1))
-    }
-
-    /// First come, first served.
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, ScriptError> {
-        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            return Ok(permit);
-        }
-        let _waiting = Waiting::enter(&self.waiting, self.queue_max)?;
-        Arc::clone(&self.permits)
-            .acquire_owned()
-            .await
-            .map_err(|_| ScriptError::new(Code::Crashed, "the script pool is closed"))
     }
 
     async fn process(&self) -> Result<Process, ScriptError> {
@@ -200,6 +229,10 @@ impl Pool {
                 return Ok(process);
             }
         }
+        self.new_process().await
+    }
+
+    async fn new_process(&self) -> Result<Process, ScriptError> {
         self.check_health()?;
         match Process::start(&self.nursery, &self.limits).await {
             Ok(process) => {
@@ -252,31 +285,7 @@ impl Pool {
     }
 }
 
-/// A place in the queue, left on drop.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize, queue_max: usize) -> Result<Self, ScriptError> {
-        let place = Self(count);
-        if count.fetch_add(1, Ordering::Relaxed) < queue_max {
-            return Ok(place);
-        }
-        Err(ScriptError::new(
-            Code::Busy,
-            format!(
-                "{queue_max} runs of code are waiting already; try again later, or allow more children"
-            ),
-        ))
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -287,6 +296,21 @@ fn unavailable(why: &str) -> ScriptError {
             "no process for code could be started: {why}; the machine may be out of memory or processes"
         ),
     )
+}
+
+fn none_free() -> ScriptError {
+    let message = "no process for code was free in the time of the node; try again later, or raise code.children";
+    ScriptError::new(Code::Busy, message)
+}
+
+fn cut_short(time: Duration, waited: Duration) -> ScriptError {
+    let message = format!(
+        "after {} ms of waiting for a free process the code had {} ms left, which was not enough; try again later, \
+         raise code.children, or give the node a longer timeout",
+        waited.as_millis(),
+        time.as_millis(),
+    );
+    ScriptError::new(Code::Busy, message)
 }
 
 fn crashed(why: &str) -> String {

@@ -6,18 +6,20 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
-use crate::data::{self, Data};
+use crate::data;
 use crate::nursery::Nursery;
 use crate::pool::Job;
-use crate::wire::{self, ConsoleBudget, Failed, Frame, Hello, Room, Run};
+use crate::wire::{self, ConsoleBudget, Failed, Frame, Hello, Room};
 use crate::{Limits, LogLevel, LogLine};
 
 /// Starting takes milliseconds; on a machine in trouble it takes longer.
 const START_TIME_MAX: Duration = Duration::from_secs(10);
-/// Beside the result itself: the frame of an error, a line of the console.
+/// Beside results and lines of the console: the frame of an error.
 const FRAME_BYTES_EXTRA: usize = 256 << 10;
+/// What one byte of text can become in JSON.
+const ESCAPED_BYTES_MAX: usize = 6;
 /// A path has as many steps as data are deep, and names of sane length.
 const PATH_STEPS_MAX: usize = 256;
 
@@ -29,14 +31,14 @@ pub(crate) struct Process {
     frame_bytes_max: usize,
     pub(crate) runs: u32,
     pub(crate) resident_bytes_first: Option<u64>,
+    /// When it was ready, before its first job.
+    resident_bytes_start: u64,
 }
 
 /// How an exchange ended, other than with a result.
 pub(crate) enum End {
     /// The script failed; the child is well.
     Failed(Failed),
-    /// The child was dead before it said a word about this run.
-    WasDead,
     /// The child died, or did what no child of ours does.
     Broken(String),
 }
@@ -78,9 +80,12 @@ impl Process {
             child: Some(child),
             input,
             output: BufReader::new(output),
-            frame_bytes_max: limits.output_bytes + FRAME_BYTES_EXTRA,
+            frame_bytes_max: limits.output_bytes
+                + limits.console_bytes * ESCAPED_BYTES_MAX
+                + FRAME_BYTES_EXTRA,
             runs: 0,
             resident_bytes_first: None,
+            resident_bytes_start: 0,
         };
         let hello = Hello {
             limits: limits.clone(),
@@ -94,6 +99,7 @@ impl Process {
             wire::READY => {
                 let given_up = String::from_utf8_lossy(&ready.body);
                 tracing::debug!(id = process.id(), %given_up, "a script child is ready");
+                process.resident_bytes_start = process.resident_bytes().unwrap_or(0);
                 Ok(process)
             }
             wire::FAILED => {
@@ -115,19 +121,27 @@ impl Process {
             .is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// One run, to its end. Not bounded in time, and not to be resumed: whoever stops waiting drops the process.
-    pub(crate) async fn exchange(
+    /// Hands a job over. An error says that nothing of it was run.
+    pub(crate) async fn begin(&mut self, job: &[u8]) -> io::Result<()> {
+        self.runs += 1;
+        self.send(job).await?;
+        match self.receive().await?.kind {
+            wire::TAKEN => Ok(()),
+            _ => Err(io::Error::other("it does not take jobs")),
+        }
+    }
+
+    /// The run that was begun, to its end. Not bounded in time, and not to be resumed: whoever stops waiting drops the
+    /// process.
+    pub(crate) async fn attend(
         &mut self,
-        kind: u8,
-        run: &Run<'_>,
-        job: &Job,
+        job: &Job<'_>,
         limits: &Limits,
         logs: &mut Vec<LogLine>,
     ) -> Result<Value, End> {
-        self.runs += 1;
-        let mut frame = self.begin(&wire::message(kind, run)?).await?;
         let mut console = ConsoleBudget::default();
         loop {
+            let frame = self.receive().await?;
             match frame.kind {
                 wire::NEED => self.provide(&frame, job).await?,
                 wire::LOG => keep(&frame, &mut console, limits, logs)?,
@@ -140,37 +154,22 @@ impl Process {
                     )));
                 }
             }
-            frame = self.receive().await?;
         }
     }
 
-    /// Sends a job and waits for the first word about it.
-    async fn begin(&mut self, job: &[u8]) -> Result<Frame, End> {
-        let began = match self.send(job).await {
-            Ok(()) => self.receive().await,
-            Err(error) => Err(error),
-        };
-        match began {
-            Err(error) if self.runs > 1 && is_end(&error) => Err(End::WasDead),
-            other => Ok(other?),
-        }
-    }
-
-    async fn provide(&mut self, frame: &Frame, job: &Job) -> Result<(), End> {
+    async fn provide(&mut self, frame: &Frame, job: &Job<'_>) -> Result<(), End> {
         let path: Vec<String> = serde_json::from_slice(&frame.body)?;
         if path.len() > PATH_STEPS_MAX {
             return Err(End::Broken(
                 "the child process asked for nonsense".to_owned(),
             ));
         }
-        let reply = if data::is_small(job.data.as_ref(), &path) {
-            data::reply(job.data.as_ref(), &path)?
-        } else {
-            let data: std::sync::Arc<dyn Data> = job.data.clone();
-            // Megabytes of text are not made on a thread that others wait for.
-            tokio::task::spawn_blocking(move || data::reply(data.as_ref(), &path))
-                .await
-                .map_err(|error| End::Broken(error.to_string()))??
+        let reply = {
+            let found = data::find(job.data.as_ref(), &path);
+            match found.as_deref() {
+                Some(value) if !data::is_small(value) => aside(|| data::reply(Some(value)))?,
+                found => data::reply(found)?,
+            }
         };
         let kind = match reply.exact {
             true => wire::EXACT_VALUE,
@@ -190,6 +189,20 @@ impl Process {
         let mut body = vec![0; length];
         self.output.read_exact(&mut body).await?;
         Ok(Frame { kind, body })
+    }
+
+    /// Whether it has ever held as much memory as one run may have. A child does not live on after a run that did.
+    pub(crate) fn was_full(&self, memory_bytes: usize) -> bool {
+        let peak = self.peak_bytes().unwrap_or(0);
+        let used = peak.saturating_sub(self.resident_bytes_start);
+        used >= memory_bytes as u64 / 10 * 9
+    }
+
+    fn peak_bytes(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.id()?)).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+        Some(kibibytes << 10)
     }
 
     /// Memory that the process really holds; `None` where the system does not tell.
@@ -218,6 +231,14 @@ impl Drop for Process {
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move { child.wait().await });
         }
+    }
+}
+
+/// Megabytes of text are not made while others wait for the thread, where there are others to take them over.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 

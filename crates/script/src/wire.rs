@@ -8,12 +8,11 @@
 //!   h  hello {limits}           →
 //!                               ←         R  ready, confined: a list of what it gave up
 //!   r  run {source, now, …}     →
+//!                               ←         t  taken: from here on the code may have run
 //!                               ←         n  need ["context","steps","a"]      any number of times
 //!   v  a value                  →
 //!                               ←         l  log {level, message}              any number of times
 //!                               ←         d  done: the result      or  f  failed {code, message, …}
-//!   c  check {source}           →
-//!                               ←         d  done: null            or  f  failed
 //! ```
 //!
 //! A value is `[0]` if there is none, `[1, value]`, or, for an object too large to send unasked,
@@ -33,7 +32,7 @@ use crate::{Limits, LogLine};
 pub(crate) const HELLO: u8 = b'h';
 pub(crate) const READY: u8 = b'R';
 pub(crate) const RUN: u8 = b'r';
-pub(crate) const CHECK: u8 = b'c';
+pub(crate) const TAKEN: u8 = b't';
 pub(crate) const NEED: u8 = b'n';
 pub(crate) const VALUE: u8 = b'v';
 pub(crate) const EXACT_VALUE: u8 = b'V';
@@ -90,6 +89,8 @@ pub(crate) struct Failed {
     pub(crate) line: Option<u32>,
     pub(crate) column: Option<u32>,
     pub(crate) stack: Vec<String>,
+    /// Thrown by the code, or by an engine without memory for an error: who sees the memory of the process knows.
+    pub(crate) maybe_memory: bool,
 }
 
 /// The bytes of a frame around a body that is JSON already.
@@ -137,6 +138,11 @@ pub(crate) enum Room {
 }
 
 impl ConsoleBudget {
+    /// Bytes that a line could have now; `None` if there is nothing more to say, not even the last word.
+    pub(crate) fn left(&self, bytes_max: usize) -> Option<usize> {
+        (!self.cut).then(|| bytes_max.saturating_sub(self.bytes))
+    }
+
     pub(crate) fn room(&mut self, bytes_max: usize) -> Room {
         if self.cut {
             return Room::None;

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use pawl_script::{Document, Job, Options, Pool};
 
-fn job(source: &str) -> Job {
+fn job(source: &str) -> Job<'static> {
     Job {
         source: source.into(),
         data: Arc::new(Document::default()),
         entered_at_ms: 0,
         seed: 0,
         time: Some(Duration::from_millis(100)),
+        until: None,
+        owner: None,
     }
 }
 

@@ -31,6 +31,8 @@ fn pool(section: &CodeSection) -> Result<Pool, WiringError> {
     let unusable = |error| WiringError::Config(format!("code cannot be run here: {error}"));
     let program = match std::env::var_os(PROGRAM) {
         Some(program) => PathBuf::from(program),
+        // This very program, also after an update has put another file in its place.
+        None if cfg!(target_os = "linux") => PathBuf::from("/proc/self/exe"),
         None => std::env::current_exe().map_err(unusable)?,
     };
     let mut options = pawl_script::Options::new(program);

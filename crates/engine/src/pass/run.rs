@@ -50,13 +50,13 @@ impl Pass {
         self.note_attempt(node, started, result.as_ref().err());
         self.answering = matches!(result, Ok(Outcome::Respond { .. }));
         let jitter = self.draw();
-        Ok(visit::settle(
-            graph,
-            node,
-            result,
-            self.position.attempt,
-            jitter,
-        ))
+        let settled = visit::settle(graph, node, result, self.position.attempt, jitter);
+        if let Move::Retry(error, _) = &settled {
+            // This try leaves no step that could carry them.
+            let (seq, at) = (self.seq() + 1, self.parts.now());
+            self.note_logs(node, error.logs().to_vec(), seq, at);
+        }
+        Ok(settled)
     }
 
     /// Commits everything the effect depends on, with its position and key, before it may start.
@@ -99,6 +99,10 @@ impl Pass {
         let (id, seq) = (self.id_text.clone(), self.seq() + 1);
         let timeout = self.time_for(node, now);
         let effect_key = self.position.effect_key.clone();
+        // What came to the start is the input of the execution, not the output of a step.
+        let start = &*self.graph.start().id;
+        let previous = self.position.prev_node_id.as_deref();
+        let previous = previous.filter(|id| *id != start);
         let call = NodeCall {
             node_id: &node.id,
             config,
@@ -112,7 +116,7 @@ impl Pass {
             timeout,
             limits: parts.options.payload,
             context: self.context.roots(),
-            previous: self.position.prev_node_id.as_deref(),
+            previous,
             names: self.graph.names(),
             late,
         };

@@ -1,7 +1,7 @@
 //! Recording what a visit did: payload limits, redaction, the step row, and the fold into the context.
 
 use pawl_kernel::execution::{Attempt, LogRecord, Position, Step, StepStatus};
-use pawl_kernel::node::{LogLevel, NodeError};
+use pawl_kernel::node::{LogLevel, LogLine, NodeError};
 use pawl_kernel::schema::graph::Node;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::visit::Finished;
@@ -37,25 +37,16 @@ impl Pass {
         self.parts.redactor.value(&mut finished.error);
         self.parts.redactor.object(&mut finished.changes);
         let step = self.make_step(node, &finished, next);
+        let now = step.finished_at;
+        // Also of a visit whose output cannot be kept.
+        let logs = std::mem::take(&mut finished.logs);
+        self.note_logs(node, logs, step.seq, now);
         if let Err(error) = self.check_limits(node, &finished, &step) {
             (self.input, self.position.attempts) = (step.input, step.attempts);
             return Err(error);
         }
-        let now = step.finished_at;
         if is_answer {
             self.answer(&step);
-        }
-        for line in finished.logs {
-            let mut message = line.message;
-            self.parts.redactor.text(&mut message);
-            let level = level_name(line.level);
-            self.ledger.logs.push(LogRecord {
-                seq: step.seq,
-                node_id: node.id.clone(),
-                level,
-                message,
-                at: now,
-            });
         }
         self.context.apply(
             &node.id,
@@ -66,6 +57,20 @@ impl Pass {
         );
         self.ledger.add(step);
         Ok(())
+    }
+
+    pub(super) fn note_logs(&mut self, node: &Node, lines: Vec<LogLine>, seq: u64, at: Timestamp) {
+        for line in lines {
+            let mut message = line.message;
+            self.parts.redactor.text(&mut message);
+            self.ledger.logs.push(LogRecord {
+                seq,
+                node_id: node.id.clone(),
+                level: level_name(line.level),
+                message,
+                at,
+            });
+        }
     }
 
     /// The first answer goes to whoever waits; a later one has nobody to go to.

@@ -74,6 +74,33 @@ both! {
         assert_eq!(tries(world, id, 2).await, ["SHAKY", "SHAKY", "SHAKY"]);
     }
 
+    async fn what_failed_tries_say_is_in_the_log(world: &World) {
+        let crew = world.worker().await;
+        let policy = json!({"retry": {"max_attempts": 2, "delay": "1m", "jitter": false}});
+        let shaky = with(effect("shaky", json!({"fails": 9, "says": "hm"})), policy);
+        let id = world.start(&crew.control, chain(&[shaky])).await;
+        world.until(id, |view| view.state.wait.is_some()).await;
+        let said = async || -> Vec<(u64, String)> {
+            let logs = world.store.logs(id, 0, 10).await.unwrap();
+            let line = |(_, line): (u64, pawl_kernel::execution::LogRecord)| (line.seq, line.message);
+            logs.into_iter().map(line).collect()
+        };
+        assert_eq!(said().await, [(2, "hm".to_owned())]);
+        world.advance(60);
+        world.until_status(id, Status::Failed).await;
+        assert_eq!(said().await, [(2, "hm".to_owned()), (2, "hm".to_owned())]);
+    }
+
+    async fn the_node_after_the_start_has_no_step_before(world: &World) {
+        let crew = world.worker().await;
+        let flow = chain(&[effect("one", json!({})), effect("two", json!({}))]);
+        let id = world.start(&crew.control, flow).await;
+        world.until_status(id, Status::Completed).await;
+        let calls = world.outside.calls().into_iter();
+        let previous: Vec<_> = calls.map(|call| call.previous).collect();
+        assert_eq!(previous, [None, Some("one".to_owned())]);
+    }
+
     async fn what_cannot_be_retried_is_not(world: &World) {
         let crew = world.worker().await;
         let retried = with(broken(), json!({"retry": {"max_attempts": 5, "delay": "1s"}}));

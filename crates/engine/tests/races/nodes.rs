@@ -33,6 +33,7 @@ pub(crate) struct Call {
     pub(crate) attempt: u32,
     pub(crate) seq: u64,
     pub(crate) at: Timestamp,
+    pub(crate) previous: Option<String>,
 }
 
 impl Outside {
@@ -168,23 +169,29 @@ impl Effect {
     fn answer(&self, call: &NodeCall<'_>) -> Result<Outcome, NodeError> {
         let config = &call.config;
         assert!(config["panics"] != true, "a test node panics");
-        if u64::from(call.attempt) <= config["fails"].as_u64().unwrap_or(0) {
-            return Err(NodeError::new("SHAKY", "not yet").retryable());
-        }
-        if let Some(text) = config["breaks"].as_str()
-            && !self.0.healed.load(Ordering::SeqCst)
-        {
-            return Err(NodeError::new("BROKEN", text).details(json!({"echo": config["value"]})));
-        }
         let line = config["says"].as_str().map(|text| LogLine {
             level: LogLevel::Info,
             message: text.to_owned(),
         });
+        let logs: Vec<LogLine> = line.into_iter().collect();
+        if u64::from(call.attempt) <= config["fails"].as_u64().unwrap_or(0) {
+            return Err(NodeError::new("SHAKY", "not yet")
+                .retryable()
+                .with_logs(logs));
+        }
+        if let Some(text) = config["breaks"].as_str()
+            && !self.0.healed.load(Ordering::SeqCst)
+        {
+            let details = json!({"echo": config["value"]});
+            return Err(NodeError::new("BROKEN", text)
+                .details(details)
+                .with_logs(logs));
+        }
         Ok(Outcome::Done {
             handle: "success".into(),
             output: json!({"value": config["value"]}),
             changes: Map::new(),
-            logs: line.into_iter().collect(),
+            logs,
         })
     }
 }
@@ -223,6 +230,7 @@ impl<'a> Unanswered<'a> {
             attempt: call.attempt,
             seq: call.seq,
             at: call.now,
+            previous: call.previous.map(str::to_owned),
         });
         outside.bell.ring();
         Self(Some(outside))

@@ -131,18 +131,15 @@ mod linux {
             let not_executable = SeccompCmpOp::MaskedEq(executable);
             rules.insert(call, vec![argument(2, not_executable, 0)?]);
         }
-        // To set the limit of the next run; `abort` signals itself.
-        for call in [
-            libc::SYS_prlimit64,
-            libc::SYS_getrlimit,
-            libc::SYS_setrlimit,
-        ] {
-            let place = u8::from(call == libc::SYS_prlimit64);
-            rules.insert(
-                call,
-                vec![argument(place, SeccompCmpOp::Eq, processor_time)?],
-            );
+        // To set the limit of the next run, of itself and nobody else; `abort` signals itself.
+        for call in [libc::SYS_getrlimit, libc::SYS_setrlimit] {
+            rules.insert(call, vec![argument(0, SeccompCmpOp::Eq, processor_time)?]);
         }
+        let limits = [
+            is(0, SeccompCmpOp::Eq, 0)?,
+            is(1, SeccompCmpOp::Eq, processor_time)?,
+        ];
+        rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(limits.into())?]);
         rules.insert(libc::SYS_tgkill, vec![argument(0, SeccompCmpOp::Eq, own)?]);
         let denied = u32::try_from(libc::EPERM)?;
         let filter = SeccompFilter::new(
@@ -159,8 +156,15 @@ mod linux {
         operator: SeccompCmpOp,
         value: u64,
     ) -> Result<SeccompRule, seccompiler::BackendError> {
-        let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)?;
-        SeccompRule::new(vec![condition])
+        SeccompRule::new(vec![is(index, operator, value)?])
+    }
+
+    fn is(
+        index: u8,
+        operator: SeccompCmpOp,
+        value: u64,
+    ) -> Result<SeccompCondition, seccompiler::BackendError> {
+        SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)
     }
 }
 
@@ -174,7 +178,11 @@ mod tests {
     const CONFINED: &str = "PAWL_SCRIPT_TEST_CONFINED";
 
     /// What a process that has confined itself is still able to do.
-    fn abilities() -> Vec<&'static str> {
+    fn abilities(parent: Option<rustix::process::Pid>) -> Vec<&'static str> {
+        let unlimited = Rlimit {
+            current: None,
+            maximum: None,
+        };
         let reserve = |bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
         let error_output = rustix::io::write(std::io::stderr().as_fd(), b"x");
         let tries = [
@@ -198,6 +206,10 @@ mod tests {
                 "signal others",
                 rustix::process::test_kill_process(rustix::process::Pid::INIT).is_ok(),
             ),
+            (
+                "limit others",
+                rustix::process::prlimit(parent, Resource::Cpu, unlimited).is_ok(),
+            ),
             ("raise its limits", lower(Resource::Nofile, 100).is_ok()),
             ("take a gigabyte", reserve(1 << 30)),
             ("take a megabyte", reserve(1 << 20)),
@@ -209,8 +221,10 @@ mod tests {
     #[test]
     fn a_confined_process_can_compute_and_nothing_else() {
         if std::env::var_os(CONFINED).is_some() {
+            let parent = rustix::process::getppid();
+            assert!(parent.is_some());
             confine(&Limits::default()).unwrap();
-            let text = format!("able: {:?};", abilities());
+            let text = format!("able: {:?};", abilities(parent));
             rustix::io::write(rustix::stdio::stdout(), text.as_bytes()).unwrap();
             std::process::exit(0);
         }

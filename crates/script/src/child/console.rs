@@ -33,6 +33,11 @@ impl Console {
         level: LogLevel,
         values: &Object<'js>,
     ) -> rquickjs::Result<()> {
+        let Some(left) = self.budget.borrow().left(self.bytes_max) else {
+            return Ok(());
+        };
+        // This may run code that writes lines of its own, which are sent before this one.
+        let message = line(ctx, values, left)?;
         let room = self.budget.borrow_mut().room(self.bytes_max);
         let line = match room {
             Room::None => return Ok(()),
@@ -42,7 +47,7 @@ impl Console {
             },
             Room::Some(bytes) => LogLine {
                 level,
-                message: line(ctx, values, bytes)?,
+                message: cut(message, bytes),
             },
         };
         self.budget.borrow_mut().took(&line);

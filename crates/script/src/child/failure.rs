@@ -20,6 +20,7 @@ pub(super) fn plain(code: Code, message: impl Into<String>) -> Failed {
         line: None,
         column: None,
         stack: Vec::new(),
+        maybe_memory: false,
     }
 }
 
@@ -29,12 +30,8 @@ pub(super) fn timeout(time_ms: u64) -> Failed {
 }
 
 pub(super) fn memory(memory_bytes: usize) -> Failed {
-    plain(
-        Code::Memory,
-        format!(
-            "the code needed more than {memory_bytes} bytes of memory; work on less at a time, or raise the memory limit of code"
-        ),
-    )
+    let error = crate::ScriptError::memory(memory_bytes);
+    plain(error.code, error.message)
 }
 
 pub(super) fn syntax(message: String, line: u32, column: u32) -> Failed {
@@ -100,14 +97,16 @@ fn not_an_error<'js>(
 ) -> Failed {
     // Without memory for an error object the engine throws null; code needs a word for that.
     let can_throw = ["throw", "reject"].iter().any(|word| source.contains(word));
-    if value.type_of() == Type::Uninitialized || (value.is_null() && !can_throw) {
+    let is_null = value.is_null();
+    if value.type_of() == Type::Uninitialized || (is_null && !can_throw) {
         return memory(memory_bytes);
     }
     let shown = console::show(ctx, value, MESSAGE_BYTES_MAX);
-    plain(
-        Code::Error,
-        format!("{shown} was thrown; throw an Error to see where it comes from"),
-    )
+    let message = format!("{shown} was thrown; throw an Error to see where it comes from");
+    Failed {
+        maybe_memory: is_null,
+        ..plain(Code::Error, message)
+    }
 }
 
 /// The error of a source that does not parse, at its place in what the user wrote.

@@ -149,9 +149,13 @@ fn script<'js, V: rquickjs::FromJs<'js>>(
             kept.set("write", writer(ctx, job)?)?;
             CONSOLE
         }
-        other => {
-            kept.set("now", job.now_ms.get())?;
-            if other == "date" { DATE } else { NOW }
+        "date" => {
+            kept.set("entered", job.now_ms.get())?;
+            DATE
+        }
+        _ => {
+            script::<Value<'js>>(ctx, job, kept, "date")?;
+            NOW
         }
     };
     let made: Value<'js> = evaluate(ctx, source)?.call((kept.clone(),))?;

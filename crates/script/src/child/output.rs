@@ -167,7 +167,7 @@ impl<'js> Output<'js> {
     fn room_for(&self, bytes: usize) -> Result<(), Fault> {
         if self.text.len() + bytes > self.bytes_max {
             return Err(Fault::Refused(format!(
-                "more than {} bytes of JSON; return less, or keep large data in a database and return its key",
+                "more than {} bytes of JSON; return less (code.output), or keep large data in a database and return its key",
                 self.bytes_max
             )));
         }

@@ -109,30 +109,6 @@ impl Realm {
         }
     }
 
-    /// Reads the source and runs none of it, not even if it closes the function around it. As a part of an
-    /// expression and as a declaration: what closes the one is an error in the other.
-    pub(super) fn check(&self, run: &Run<'_>) -> Result<(), Failed> {
-        self.start_timer(run);
-        refuse_nul(&run.source)?;
-        for (before, after) in [
-            ("throw 0; (async function () {", "})"),
-            ("throw 0; async function f() {", "}"),
-        ] {
-            let wrapped = format!("{before}\n{}\n{after}", run.source);
-            self.context.with(|ctx| {
-                // Always fails, if only with the 0.
-                let read = ctx.eval_with_options::<Value<'_>, _>(wrapped, options(failure::FILE));
-                match read.is_err().then(|| ctx.catch()) {
-                    Some(thrown) if thrown.as_int() != Some(0) => {
-                        Err(self.unreadable(&ctx, thrown, run))
-                    }
-                    _ => Ok(()),
-                }
-            })?;
-        }
-        Ok(())
-    }
-
     fn start_timer(&self, run: &Run<'_>) {
         let time = Duration::from_millis(run.time_ms);
         self.timer.deadline.set(Instant::now().checked_add(time));

@@ -29,7 +29,7 @@ async fn check(time: Duration, sources: &[&str], codes: &[&str]) {
     let pool = Pool::new(options).unwrap();
     for source in sources {
         // So that starting a process is not part of what is timed.
-        pool.check("").await.unwrap();
+        pool.run(bare("")).await.unwrap();
         let error = fail(&pool, source, time).await;
         assert!(codes.contains(&error.code.name()), "{source}: {error}");
         let after = pool.run(bare("return 1 + 1")).await;
@@ -100,6 +100,10 @@ async fn hunger_for_memory() {
             "'x'.repeat(2 ** 29)",
             "'x'.padStart(2 ** 29)",
             "const a = []; for (;;) { const s = 'x'.repeat(1e6) + a.length; a.push(s + 1) }",
+            // The engine has no memory for an error either; the word does not mean that the code threw.
+            "const m = new Map(); for (let i = 0; ; i++) { m.set(i, {}); if (i < 0) throw new Error('never') }",
+            "function f() { const a = []; for (;;) a.push({a}) } try { f() } finally { Promise.reject }",
+            "let l = null; for (;;) { l = {l}; if (l === null) throw null }",
         ],
         &["CODE_MEMORY"],
     )
@@ -135,6 +139,8 @@ async fn numbers_without_end() {
         &[
             "return String(2n ** (2n ** 24n))",
             "let x = 3n; for (;;) x = x * x",
+            "return String(2n ** (2n ** 30n))",
+            "return 2n ** (2n ** 30n)",
         ],
         &["CODE_TIMEOUT", "CODE_MEMORY", "CODE_ERROR", "CODE_OUTPUT"],
     )
@@ -187,6 +193,75 @@ async fn results_made_to_hurt() {
 }
 
 #[tokio::test]
+async fn a_million_keys() {
+    check_code(
+        &[
+            "const o = {}; for (let i = 0; i < 1e6; i++) o['k' + i] = i; return o",
+            "return Object.fromEntries(Array.from({length: 1e6}, (_, i) => ['k' + i, i]))",
+            "return JSON.parse('{' + Array.from({length: 1e6}, (_, i) => `\"k${i}\":1`).join() + '}')",
+        ],
+        &["CODE_MEMORY", "CODE_OUTPUT"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn sources_that_are_no_code() {
+    let long = format!("return 1; // {}", "x".repeat(10_000_000));
+    check_code(
+        &["#!/usr/bin/env node\nreturn 1", "#!", "@", long.as_str()],
+        &["CODE_SYNTAX"],
+    )
+    .await;
+}
+
+/// A loop over nothing, which some engines never leave.
+#[tokio::test]
+async fn patterns_of_nothing_end() {
+    let pool = pool();
+    for source in [
+        "return /()*?a/.exec(',')",
+        "return /(?:)*?b/.exec('a')",
+        "return /(a*)*?$b/.exec('aaa')",
+    ] {
+        let mut job = bare(source);
+        job.time = Some(Duration::from_millis(500));
+        let start = Instant::now();
+        match pool.run(job).await {
+            Ok(answer) => assert_eq!(answer.value, json!(null), "{source}"),
+            Err(error) => assert_eq!(error.code.name(), "CODE_TIMEOUT", "{source}: {error}"),
+        }
+        assert!(
+            start.elapsed() < Duration::from_millis(500) + SLACK,
+            "{source}"
+        );
+    }
+    assert_eq!(pool.run(bare("return 1")).await.unwrap().value, json!(1));
+}
+
+/// Not only with the short times and small heaps of the other tests.
+#[tokio::test]
+async fn at_the_default_limits() {
+    let time = pawl_script::Limits::default().time;
+    let pool = Pool::new(options(1)).unwrap();
+    for (source, code) in [
+        ("while (true) {}", "CODE_TIMEOUT"),
+        ("new Array(2e8) + ''", "CODE_TIMEOUT"),
+        ("const a = []; for (;;) a.push({})", "CODE_MEMORY"),
+        (
+            "const a = []; for (;;) a.push(new Uint8Array(1e6))",
+            "CODE_MEMORY",
+        ),
+        ("function f() { return f() + 1 } f()", "CODE_STACK"),
+        ("return 'x'.repeat(5e6)", "CODE_OUTPUT"),
+    ] {
+        pool.run(bare("")).await.unwrap();
+        let error = fail(&pool, source, time).await;
+        assert_eq!(error.code.name(), code, "{source}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_flood_of_console_output_is_cut_with_a_note() {
     let pool = pool();
     for source in [
@@ -207,6 +282,27 @@ async fn a_flood_of_console_output_is_cut_with_a_note() {
         assert!(
             bytes < (64 << 10) + 300 && answer.logs.len() <= 1001,
             "{source}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn lines_within_lines_are_counted_like_others() {
+    let pool = pool();
+    for source in [
+        "const n = {toJSON() { for (let i = 0; i < 2000; i++) console.log('inner ' + i); return 1 }}; console.log(n); return 1",
+        "console.log({toJSON() { console.log('x'.repeat(1e6)); return 'outer' }}); console.log('more'); return 1",
+        "console.log('a', {toJSON() { console.log('y'.repeat(65530)); return 'z'.repeat(100) }}); console.log(1); return 1",
+        "let deep = 0; const n = {toJSON() { if (deep++ < 50) console.log(n, 'x'.repeat(5000)); return deep }}; \
+         console.log(n); console.log('more'); return 1",
+    ] {
+        let answer = pool.run(bare(source)).await.unwrap();
+        assert_eq!(answer.value, json!(1), "{source}");
+        let last = answer.logs.last().unwrap();
+        assert!(
+            last.message.contains("left out"),
+            "{source}: {:?}",
+            last.message.len()
         );
     }
 }

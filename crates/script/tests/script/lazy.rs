@@ -10,7 +10,7 @@ use super::{assert_value, document, job, options, pool};
 
 /// Remembers what was asked for.
 struct Watched {
-    inner: super::Document,
+    inner: super::Document<'static>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -21,11 +21,11 @@ impl Data for Watched {
     }
 }
 
-fn large() -> super::Document {
+fn large() -> super::Document<'static> {
     let mut data = document();
     let row = json!({"id": 1, "text": "x".repeat(100)});
     let rows = vec![row; 40_000];
-    data.context["steps"]["big"] =
+    data.context.to_mut()["steps"]["big"] =
         json!({"output": {"rows": rows, "count": 40_000}, "status": "success"});
     data
 }

@@ -5,10 +5,12 @@ mod errors;
 mod hostile;
 mod lazy;
 mod names;
+mod node;
 mod pool;
 mod results;
 mod sandbox;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use pawl_script::{Answer, Data, Document, Job, Options, Pool, ScriptError};
@@ -27,22 +29,24 @@ fn pool() -> Pool {
     Pool::new(options(1)).unwrap()
 }
 
-fn job(source: &str, data: impl Data + 'static) -> Job {
+fn job(source: &str, data: impl Data + 'static) -> Job<'static> {
     Job {
         source: source.into(),
         data: Arc::new(data),
         entered_at_ms: NOW_MS,
         seed: 7,
         time: None,
+        until: None,
+        owner: None,
     }
 }
 
-fn bare(source: &str) -> Job {
+fn bare(source: &str) -> Job<'static> {
     job(source, Document::default())
 }
 
 /// A context after a webhook and two steps, the last of them `load_1`, named "Load order".
-fn document() -> Document {
+fn document() -> Document<'static> {
     let Value::Object(context) = json!({
         "webhook": {
             "payload": {"target_atom_id": "atom_1"},
@@ -61,11 +65,12 @@ fn document() -> Document {
     }) else {
         unreachable!()
     };
-    Document {
-        context,
-        previous: Some("load_1".into()),
-        names: [("Load order".to_owned(), "load_1".to_owned())].into(),
-    }
+    let names = [("Load order".to_owned(), "load_1".to_owned())].into();
+    Document::new(
+        Cow::Owned(context),
+        Some("load_1".into()),
+        Cow::Owned(names),
+    )
 }
 
 async fn run(source: &str) -> Result<Answer, ScriptError> {

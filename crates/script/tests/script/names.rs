@@ -42,7 +42,7 @@ return {
 
 async fn run_seed(loaded: Value) -> Value {
     let mut data = document();
-    data.context["steps"]["load_1"]["output"] = loaded;
+    data.context.to_mut()["steps"]["load_1"]["output"] = loaded;
     pool().run(job(SEED, data)).await.unwrap().value
 }
 
@@ -155,6 +155,24 @@ async fn an_unknown_node_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
+async fn an_impossible_name_is_no_name_of_a_node() {
+    for source in [
+        "$('\\ud800')",
+        "$('x'.repeat(2e6))",
+        "$node['a\\udc00b']",
+        "$('😀'.repeat(50) + '\\ud83d' + 'x'.repeat(1000))",
+    ] {
+        let error = run(&format!("return {source}")).await.unwrap_err();
+        assert_eq!(error.code.name(), "CODE_ERROR", "{source}: {error}");
+        assert!(
+            error.message.contains("no output of a node"),
+            "{source}: {error}"
+        );
+        assert!(error.message.len() < 1_000, "{source}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn now_is_the_time_of_entry_in_every_form() {
     let source = "return [$now.toISO(), $now.toISOString(), `${$now}`, $now.toMillis(), +$now, $now.toISODate(),
         $now.plus({minutes: 5}).toISO(), $now.minus({ days: 1, hour: 1 }).toISO(), $now.plus({months: 3}).minus({months: 1}).toISO(),
@@ -177,6 +195,29 @@ async fn now_is_the_time_of_entry_in_every_form() {
             iso,
         ]),
     );
+}
+
+#[tokio::test]
+async fn no_way_leads_to_the_real_clock() {
+    for source in [
+        "$now.constructor.now()",
+        "+new $now.constructor()",
+        "Object.getPrototypeOf($now.constructor).now()",
+        "+new (Object.getPrototypeOf($now.constructor))()",
+        "$now.toJSDate().constructor.now()",
+        "$now.plus({days: 0}).constructor.now()",
+        "Object.getPrototypeOf(Object.getPrototypeOf($now)).constructor.now()",
+        "Date.prototype.constructor.now()",
+        "(() => { const date = new Date(); return $now.toMillis() })()",
+        "(() => { Date.prototype.constructor = null; return +new $now.constructor() })()",
+        "Reflect.construct(Object, [], $now.constructor) && $now.constructor.now()",
+    ] {
+        assert_eq!(
+            run(&format!("return {source}")).await.unwrap().value,
+            json!(NOW_MS),
+            "{source}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ async fn assert_gone(child: u32) {
     );
 }
 
-fn hasty(source: &str) -> pawl_script::Job {
+fn hasty(source: &str) -> pawl_script::Job<'static> {
     let mut job = bare(source);
     job.time = Some(Duration::from_millis(100));
     job
@@ -55,7 +55,7 @@ async fn a_child_is_used_again() {
 #[tokio::test]
 async fn a_child_that_does_not_answer_is_killed_and_replaced() {
     let pool = pool();
-    pool.check("").await.unwrap();
+    pool.run(bare("")).await.unwrap();
     let stuck = pool.idle_children()[0];
     let error = pool.run(hasty("new Array(2e8) + ''")).await.unwrap_err();
     assert_eq!(error.code.name(), "CODE_TIMEOUT");
@@ -68,7 +68,7 @@ async fn a_child_that_does_not_answer_is_killed_and_replaced() {
 #[tokio::test]
 async fn a_run_whose_caller_went_away_frees_its_child() {
     let pool = pool();
-    pool.check("").await.unwrap();
+    pool.run(bare("")).await.unwrap();
     let child = pool.idle_children()[0];
     let abandoned =
         tokio::time::timeout(Duration::from_millis(50), pool.run(bare("while (true) {}"))).await;
@@ -80,7 +80,7 @@ async fn a_run_whose_caller_went_away_frees_its_child() {
 #[tokio::test]
 async fn a_child_that_died_idle_is_not_used() {
     let pool = pool();
-    pool.check("").await.unwrap();
+    pool.run(bare("")).await.unwrap();
     let child = pool.idle_children()[0];
     kill(child);
     assert_eq!(pool.run(bare("return 4")).await.unwrap().value, json!(4));
@@ -101,7 +101,7 @@ impl Data for Begun {
 #[tokio::test]
 async fn a_child_that_dies_at_work_is_an_error_of_that_run_only() {
     let pool = Arc::new(pool());
-    pool.check("").await.unwrap();
+    pool.run(bare("")).await.unwrap();
     let child = pool.idle_children()[0];
     let begun = Begun::default();
     let running = {
@@ -116,10 +116,91 @@ async fn a_child_that_dies_at_work_is_an_error_of_that_run_only() {
     assert_eq!(pool.run(bare("return 5")).await.unwrap().value, json!(5));
 }
 
+/// Every idle child would be next.
+#[tokio::test]
+async fn code_that_ends_its_child_is_not_run_again() {
+    let pool = Arc::new(Pool::new(options(2)).unwrap());
+    let (one, two) = tokio::join!(pool.run(bare("")), pool.run(bare("")));
+    one.unwrap();
+    two.unwrap();
+    let children = pool.idle_children();
+    assert_eq!(children.len(), 2);
+    let running = {
+        let (pool, mut job) = (pool.clone(), bare("while (true) {}"));
+        job.time = Some(Duration::from_secs(3));
+        tokio::spawn(async move { pool.run(job).await })
+    };
+    let busy = loop {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        if let [idle] = pool.idle_children()[..] {
+            break children
+                .iter()
+                .copied()
+                .find(|child| *child != idle)
+                .unwrap();
+        }
+    };
+    // Until it has surely read its job; it has sent nothing by then.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    kill(busy);
+    let error = running.await.unwrap().unwrap_err();
+    assert_eq!(error.code.name(), "CODE_CRASHED", "{error}");
+    assert_eq!(pool.idle_children().len(), 1);
+}
+
+#[tokio::test]
+async fn waiting_too_long_for_a_child_is_not_the_fault_of_the_code() {
+    let pool = Arc::new(pool());
+    pool.run(bare("")).await.unwrap();
+    let busy = |millis| {
+        let mut job = bare("while (true) {}");
+        job.time = Some(Duration::from_millis(millis));
+        let pool = pool.clone();
+        tokio::spawn(async move { pool.run(job).await })
+    };
+    let until = |millis| Some(tokio::time::Instant::now() + Duration::from_millis(millis));
+    let first = busy(600);
+    tokio::task::yield_now().await;
+    let mut late = bare("return 1");
+    late.until = until(200);
+    let error = pool.run(late).await.unwrap_err();
+    assert_eq!(error.code.name(), "CODE_BUSY", "{error}");
+    assert!(error.code.retryable());
+    let mut cut = bare("console.log('began'); while (true) {}");
+    cut.until = until(800);
+    let error = pool.run(cut).await.unwrap_err();
+    assert_eq!(error.code.name(), "CODE_BUSY", "{error}");
+    assert_eq!(error.logs[0].message, "began");
+    assert!(first.await.unwrap().is_err());
+}
+
+#[tokio::test]
+async fn endless_code_of_one_schema_leaves_a_child_to_others() {
+    let pool = Arc::new(Pool::new(options(2)).unwrap());
+    let hog: Vec<_> = (0..4)
+        .map(|_| {
+            let mut job = bare("while (true) {}");
+            (job.time, job.owner) = (Some(Duration::from_secs(60)), Some("hog".into()));
+            let pool = pool.clone();
+            tokio::spawn(async move { pool.run(job).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    for _ in 0..3 {
+        let mut job = bare("return 1");
+        job.owner = Some("other".into());
+        let answer = tokio::time::timeout(Duration::from_secs(20), pool.run(job)).await;
+        assert_eq!(answer.unwrap().unwrap().value, json!(1));
+    }
+    for run in hog {
+        run.abort();
+    }
+}
+
 #[tokio::test]
 async fn children_end_with_their_pool() {
     let pool = Pool::new(options(2)).unwrap();
-    let (one, two) = tokio::join!(pool.check("1"), pool.check("2"));
+    let (one, two) = tokio::join!(pool.run(bare("1")), pool.run(bare("2")));
     one.unwrap();
     two.unwrap();
     let children = pool.idle_children();
@@ -216,10 +297,10 @@ async fn children_that_do_not_start_give_errors_and_are_not_tried_again_at_once(
     assert!(starts < 20, "started {starts} times");
 }
 
-/// Answers the greeting as a child does, and the first job with `answer`.
+/// Answers the greeting as a child does, takes the first job, and answers it with `answer`.
 async fn with_hostile_child(answer: &str) -> pawl_script::ScriptError {
     let mut options = Options::new("/bin/sh");
-    let ready = r"printf '\003\000\000\000R[]'";
+    let ready = r"printf '\003\000\000\000R[]\001\000\000\000t'";
     options.args = vec![
         "-c".into(),
         format!("{ready}; {answer}; cat > /dev/null").into(),
@@ -257,7 +338,7 @@ async fn a_child_that_was_taken_over_cannot_hurt_the_parent() {
 async fn children_die_with_their_parent() {
     if std::env::var_os("PAWL_SCRIPT_TEST_PARENT").is_some() {
         let pool = pool();
-        pool.check("").await.unwrap();
+        pool.run(bare("")).await.unwrap();
         println!("child {}", pool.idle_children()[0]);
         // A run that hears nothing of the end of its pipe.
         let mut deaf = bare("while (true) {}");

@@ -1,5 +1,7 @@
 //! From what code returns to JSON, and from JSON to what code sees.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::{Document, assert_value, bare, job, pool, run};
@@ -64,11 +66,9 @@ async fn values_become_json_as_stringify_does_it() {
     );
 }
 
-fn with_input(input: Value) -> Document {
-    Document {
-        context: [("input".to_owned(), input)].into_iter().collect(),
-        ..Document::default()
-    }
+fn with_input(input: Value) -> Document<'static> {
+    let context = [("input".to_owned(), input)].into_iter().collect();
+    Document::new(Cow::Owned(context), None, Cow::default())
 }
 
 #[tokio::test]

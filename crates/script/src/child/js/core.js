@@ -6,6 +6,7 @@
   const kept = {
     __proto__: null, define, freeze: Object.freeze, apply: Reflect.apply, construct: Reflect.construct,
     keys: Reflect.ownKeys, isArray: Array.isArray, quote: JSON.stringify, Date, Proxy,
+    slice: String.prototype.slice, isUnicode: String.prototype.isWellFormed, toUnicode: String.prototype.toWellFormed,
     // An assignment without `let` to one of our names makes an ordinary variable of it.
     once(target, name) {
       let value, made = false;

@@ -1,7 +1,8 @@
 // `$now`: a Date with those names of luxon that people write, in UTC.
 (function (kept) {
   'use strict';
-  const { Date: Plain, apply, keys, now } = kept;
+  // Not the engine's own Date: that one knows the time.
+  const { date: Plain, apply, keys, entered } = kept;
   const iso = Plain.prototype.toISOString;
   const MILLIS = {
     __proto__: null, weeks: 604800000, days: 86400000, hours: 3600000, minutes: 60000, seconds: 1000, milliseconds: 1,
@@ -49,5 +50,5 @@
     get millisecond() { return this.getUTCMilliseconds(); }
     get weekday() { return this.getUTCDay() || 7; }
   }
-  return new DateTime(now);
+  return new DateTime(entered);
 })
