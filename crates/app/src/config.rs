@@ -343,6 +343,9 @@ pub struct CodeSection {
     pub console: Option<usize>,
     /// Bytes of the code itself.
     pub source: Option<usize>,
+    /// Whose children run code, if not this very program's: for tests, which are programs of their own.
+    #[serde(skip)]
+    pub program: Option<PathBuf>,
 }
 
 impl CodeSection {

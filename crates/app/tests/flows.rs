@@ -27,9 +27,11 @@ use pawl_kernel::node::Registry;
 use pawl_kernel::ports::store::{ExecutionView, SaveMode, SaveSchema};
 use pawl_kernel::schema;
 use pawl_kernel::time::Timestamp;
+use pawl_sql::{Connections, Settings};
 use pawl_testkit::model::ModelStore;
 use pawl_testkit::model_queue::ModelQueue;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use xtask::services::{fresh_database, fresh_vhost};
 
@@ -42,6 +44,9 @@ struct Flow {
 }
 
 struct Scene {
+    /// Of the database that flows work on.
+    #[allow(dead_code)]
+    folder: TempDir,
     registry: Arc<Registry>,
     options: Options,
     echo: Echo,
@@ -177,12 +182,27 @@ fn check(flow: &Flow, traces: &[(String, String)]) {
     );
 }
 
+/// With a database for `sql`, and with the real program for `code`.
+async fn config(folder: &Path) -> Config {
+    let shop = format!("sqlite:{}", folder.join("shop.db").display());
+    let text = format!("[connections.shop]\nurl = {shop:?}");
+    let mut config: Config = toml::from_str(&text).unwrap();
+    config.code.program = Some(env!("CARGO_BIN_EXE_pawl").into());
+    let settings = [("shop".to_owned(), Settings::new(shop))];
+    let shop = Connections::new(settings).unwrap();
+    shop.prepare("shop").await.unwrap();
+    config
+}
+
 impl Scene {
     async fn new() -> Self {
         let echo = Echo::start(0).await.unwrap();
         let env = [(pawl::echo::VARIABLE.to_owned(), json!(echo.url()))];
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(folder.path()).await;
         Self {
-            registry: Arc::new(wiring::registry(&Config::default(), true).unwrap()),
+            folder,
+            registry: Arc::new(wiring::registry(&config, true).unwrap()),
             options: Options {
                 exclusive: true,
                 env: env.into_iter().collect(),

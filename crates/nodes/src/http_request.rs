@@ -253,9 +253,10 @@ fn failed(error: HttpError) -> NodeError {
         Value::Null,
         |status| json!({"status_code": status.as_u16()}),
     );
-    NodeError {
-        retryable,
-        ..NodeError::new(error.kind.code(), error.message).details(details)
+    let failed = NodeError::new(error.kind.code(), error.message).details(details);
+    match retryable {
+        true => failed.retryable(),
+        false => failed,
     }
 }
 

@@ -15,8 +15,6 @@ use crate::config::{CodeSection, Config};
 
 /// What makes the binary run code instead of a command.
 pub const SCRIPT_CHILD: &str = "script-child";
-/// Whose children run code, if not this very program's: for tests, which are programs of their own.
-const PROGRAM: &str = "PAWL_SCRIPT_PROGRAM";
 
 pub(super) fn handlers(config: &Config) -> Result<Vec<Arc<dyn NodeHandler>>, WiringError> {
     let pool = Arc::new(pool(&config.code)?);
@@ -29,8 +27,8 @@ pub(super) fn handlers(config: &Config) -> Result<Vec<Arc<dyn NodeHandler>>, Wir
 
 fn pool(section: &CodeSection) -> Result<Pool, WiringError> {
     let unusable = |error| WiringError::Config(format!("code cannot be run here: {error}"));
-    let program = match std::env::var_os(PROGRAM) {
-        Some(program) => PathBuf::from(program),
+    let program = match &section.program {
+        Some(program) => program.clone(),
         // This very program, also after an update has put another file in its place.
         None if cfg!(target_os = "linux") => PathBuf::from("/proc/self/exe"),
         None => std::env::current_exe().map_err(unusable)?,

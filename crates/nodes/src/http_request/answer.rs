@@ -44,11 +44,10 @@ fn status_error(asked: &Asked, response: &Response) -> NodeError {
     let body = body(asked, response).unwrap_or_else(|_| plain(&response.body));
     let place = &response.url[..Position::AfterPath];
     let message = format!("{} {place} answered {}", asked.method, response.status);
-    NodeError {
-        retryable: is_retryable(response.status),
-        retry_after: retry_after::read(&response.headers, asked.now),
-        ..NodeError::new("HTTP_STATUS", message).details(shape(response, body))
-    }
+    let mut error = NodeError::new("HTTP_STATUS", message).details(shape(response, body));
+    error.retryable = is_retryable(response.status);
+    error.retry_after = retry_after::read(&response.headers, asked.now);
+    error
 }
 
 fn body(asked: &Asked, response: &Response) -> Result<Value, NodeError> {
