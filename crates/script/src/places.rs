@@ -59,7 +59,7 @@ impl Places {
                 return Ok(self.place(owner));
             }
             state.waiting.retain(|waiting| !waiting.hand.is_closed());
-            if state.waiting.len() >= self.queue_max {
+            if !self.has_queue(&state, &owner) {
                 return Err(self.too_many());
             }
             let (hand, place) = oneshot::channel();
@@ -83,6 +83,13 @@ impl Places {
         let of_owner = |owner| state.taken_by.get(owner).copied().unwrap_or(0);
         let own = owner.as_ref().map_or(0, of_owner);
         state.taken < self.max && own < (self.max - 1).max(1)
+    }
+
+    /// One owner fills at most half of the queue, so that others are not refused for it.
+    fn has_queue(&self, state: &State, owner: &Owner) -> bool {
+        let of_owner = state.waiting.iter().filter(|one| one.owner == *owner);
+        let own = owner.as_ref().map_or(0, |_| of_owner.count());
+        state.waiting.len() < self.queue_max && own < self.queue_max.div_ceil(2)
     }
 
     fn leave(self: &Arc<Self>, owner: Owner) {
@@ -109,7 +116,8 @@ impl Places {
 
     fn too_many(&self) -> ScriptError {
         let message = format!(
-            "{} runs of code are waiting already; try again later, or raise code.children",
+            "too many runs of code are waiting already, of {} at most, half of them of one schema; try again later, or \
+             raise code.children",
             self.queue_max
         );
         ScriptError::new(Code::Busy, message)
@@ -203,6 +211,24 @@ mod tests {
         drop(own);
         drop(behind.await.unwrap());
         drop(third);
+    }
+
+    #[tokio::test]
+    async fn one_owner_never_fills_the_queue() {
+        let places = Places::new(1, 4);
+        let _held = gets(&places, "a").await.unwrap();
+        let waiting = ["a", "a"].map(|owner| {
+            let places = places.clone();
+            tokio::spawn(async move { places.take(Some(owner.into())).await })
+        });
+        tokio::task::yield_now().await;
+        let refused = places.take(Some("a".into())).await.err().unwrap();
+        assert_eq!(refused.code, Code::Busy);
+        assert!(gets(&places, "b").await.is_none(), "refused or not waiting");
+        for one in waiting {
+            assert!(!one.is_finished());
+            one.abort();
+        }
     }
 
     #[tokio::test]

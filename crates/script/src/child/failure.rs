@@ -48,6 +48,15 @@ pub(super) fn unbalanced() -> Failed {
     syntax("a `}` closes more than was opened".to_owned(), 1, 1)
 }
 
+/// Nothing is left to do, and the result is not there. A job that had no memory left ends like that too.
+pub(super) fn unsettled() -> Failed {
+    let message = "the code waits for a promise that nothing will settle; there are no timers and no network here";
+    Failed {
+        maybe_memory: true,
+        ..plain(Code::Error, message)
+    }
+}
+
 /// Describes a thrown value. Reading it may run user code again, within the same limits.
 pub(super) fn thrown<'js>(
     ctx: &Ctx<'js>,

@@ -155,10 +155,7 @@ impl Realm {
                 return Err(failure::timeout(run.time_ms));
             }
             if !ctx.execute_pending_job() && promise.state() == PromiseState::Pending {
-                return Err(failure::plain(
-                    Code::Error,
-                    "the code waits for a promise that nothing will settle; there are no timers and no network here",
-                ));
+                return Err(failure::unsettled());
             }
         }
         match promise.result::<Value<'js>>() {

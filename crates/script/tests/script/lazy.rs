@@ -77,6 +77,19 @@ async fn a_large_object_is_loaded_a_level_at_a_time() {
     assert_eq!(error.code.name(), "CODE_MEMORY", "{error}");
 }
 
+/// As in the product, where large answers are made beside other work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_data_travel_from_a_runtime_of_many_threads() {
+    let mut options = options(1);
+    options.limits.memory_bytes = 256 << 20;
+    let pool = pawl_script::Pool::new(options).unwrap();
+    let run = tokio::spawn(async move {
+        let source = "return [steps.big.output.rows.length, $('big').item.json.rows[39999].id]";
+        pool.run(job(source, large())).await
+    });
+    assert_value(run.await.unwrap(), json!([40_000, 1]));
+}
+
 #[tokio::test]
 async fn large_data_behave_like_any_other_object() {
     let source = "
