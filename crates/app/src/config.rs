@@ -298,6 +298,9 @@ pub struct ConnectionSection {
     pub url: String,
     /// Of a database: connections at once.
     pub pool_size: Option<usize>,
+    /// Waiting for one of them.
+    pub pool_timeout: Option<DurationText>,
+    pub connect_timeout: Option<DurationText>,
     pub statement_timeout: Option<DurationText>,
     pub lock_timeout: Option<DurationText>,
     /// Rows, and bytes, that one transaction may give back.
@@ -315,6 +318,8 @@ impl ConnectionSection {
         let time = |text: Option<DurationText>, usual| text.map_or(usual, |text| text.0);
         pawl_sql::Settings {
             pool_size: self.pool_size.unwrap_or(usual.pool_size),
+            pool_timeout: time(self.pool_timeout, usual.pool_timeout),
+            connect_timeout: time(self.connect_timeout, usual.connect_timeout),
             statement_timeout: time(self.statement_timeout, usual.statement_timeout),
             lock_timeout: time(self.lock_timeout, usual.lock_timeout),
             max_rows: self.max_rows.unwrap_or(usual.max_rows),

@@ -77,6 +77,19 @@ pub(crate) fn late(limit: Duration) -> NodeError {
     .retryable()
 }
 
+/// The next try finds out: it runs into the row that this one has left, or has not.
+pub(crate) fn in_doubt(waited: Duration) -> NodeError {
+    NodeError::new(
+        "NODE_TIMEOUT",
+        format!(
+            "the time was over while the transaction was being committed, and there was no answer within {} more: it is \
+             not known whether it was; run again, the step finds out and does nothing twice",
+            format_duration(waited)
+        ),
+    )
+    .retryable()
+}
+
 pub(crate) fn cancelled() -> NodeError {
     NodeError::new("CANCELLED", "the transaction was cancelled and rolled back").retryable()
 }

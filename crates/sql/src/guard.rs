@@ -96,7 +96,8 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Functions that do what a refused statement does, each with its reason.
+/// Functions that do what a refused statement does, each with its reason. Their names are refused wherever they stand:
+/// PostgreSQL calls `f(x)` for `(x).f` too.
 const REFUSED_FUNCTIONS: &[(&str, &str)] = &[
     ("set_config", SETTINGS),
     (
@@ -116,28 +117,53 @@ const REFUSED_FUNCTIONS: &[(&str, &str)] = &[
         "it outlives the transaction; write pg_try_advisory_xact_lock_shared",
     ),
     ("dblink", OUTSIDE),
-    ("dblink_exec", OUTSIDE),
-    ("dblink_connect", OUTSIDE),
-    ("dblink_connect_u", OUTSIDE),
-    ("dblink_send_query", OUTSIDE),
     ("pg_terminate_backend", OUTSIDE),
     ("pg_cancel_backend", OUTSIDE),
     ("pg_reload_conf", OUTSIDE),
-    ("pg_rotate_logfile", OUTSIDE),
-    ("pg_read_file", FILES),
-    ("pg_read_binary_file", FILES),
-    ("pg_ls_dir", FILES),
+    ("pg_promote", OUTSIDE),
+    ("pg_switch_wal", OUTSIDE),
     ("pg_stat_file", FILES),
-    ("pg_file_write", FILES),
-    ("lo_import", FILES),
-    ("lo_export", FILES),
+    ("pg_current_logfile", FILES),
     ("load_extension", FILES),
     ("readfile", FILES),
     ("writefile", FILES),
-    ("query_to_xml", HIDDEN),
-    ("query_to_xml_and_xmlschema", HIDDEN),
-    ("database_to_xml", HIDDEN),
+    ("ts_stat", HIDDEN),
+    ("ts_rewrite", HIDDEN),
+    ("connectby", HIDDEN),
+    ("xpath_table", HIDDEN),
 ];
+
+/// Beginnings of names of such functions.
+const REFUSED_FAMILIES: &[(&str, &str)] = &[
+    ("dblink_", OUTSIDE),
+    ("pg_rotate_logfile", OUTSIDE),
+    ("pg_replication_origin_", OUTSIDE),
+    ("pg_replication_slot_", OUTSIDE),
+    ("pg_create_", OUTSIDE),
+    ("pg_drop_replication_slot", OUTSIDE),
+    ("pg_logical_emit_message", OUTSIDE),
+    ("pg_logical_slot_", OUTSIDE),
+    ("pg_backup_", OUTSIDE),
+    ("pg_wal_replay_", OUTSIDE),
+    ("pg_stat_reset", OUTSIDE),
+    ("pg_read_", FILES),
+    ("pg_ls_", FILES),
+    ("pg_file_write", FILES),
+    ("pg_file_read", FILES),
+    ("pg_file_rename", FILES),
+    ("pg_file_unlink", FILES),
+    ("lo_import", FILES),
+    ("lo_export", FILES),
+    ("query_to_xml", HIDDEN),
+    ("table_to_xml", HIDDEN),
+    ("schema_to_xml", HIDDEN),
+    ("database_to_xml", HIDDEN),
+    ("cursor_to_xml", HIDDEN),
+    ("crosstab", HIDDEN),
+];
+
+/// Functions, and what looks like one, in a statement for SQLite.
+const CALLS_MAX: usize = 300;
 
 const READS: &[&str] = &["SELECT", "VALUES", "TABLE"];
 const WRITES: &[&str] = &["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"];
@@ -195,6 +221,10 @@ pub(crate) fn one_statement(text: &str, dialect: Dialect) -> Result<Vec<Token<'_
 /// What the statement does, if that is allowed.
 pub(crate) fn verb(tokens: &[Token<'_>], dialect: Dialect) -> Result<Verb, Problem> {
     refuse_names(tokens, dialect)?;
+    match dialect {
+        Dialect::Postgres => refuse_catalogs(tokens)?,
+        Dialect::Sqlite => refuse_crowds(tokens)?,
+    }
     let first = tokens.iter().position(|token| token.kind != Kind::Open);
     let Some(first) = first.map(|index| &tokens[index..]) else {
         return Err(unknown("("));
@@ -261,6 +291,7 @@ fn definition(tokens: &[Token<'_>]) -> Result<Verb, Problem> {
     {
         return Ok(Verb::Define);
     }
+    refuse_within(tokens)?;
     let what = tokens[1..]
         .iter()
         .find(|token| !QUALIFIERS.iter().any(|known| token.is(known)));
@@ -278,23 +309,58 @@ fn definition(tokens: &[Token<'_>]) -> Result<Verb, Problem> {
     }
 }
 
+/// SQLite computes all that is in one row without looking at the clock, and keeps it.
+fn refuse_crowds(tokens: &[Token<'_>]) -> Result<(), Problem> {
+    let pairs = tokens.windows(2);
+    let makes = |pair: &&[Token<'_>]| {
+        let [before, token] = pair else { return false };
+        let calls = before.name().is_some() && token.kind == Kind::Open;
+        let joins = before.text == "|" && token.text == "|" && before.end() == token.start;
+        calls || joins
+    };
+    let count = pairs.filter(makes).count();
+    if count <= CALLS_MAX {
+        return Ok(());
+    }
+    Err(Problem::new(
+        format!("there are {count} calls of functions and `||` in the statement"),
+        format!("{CALLS_MAX} is the most; use several statements, or `for_each` for many rows"),
+    ))
+}
+
+/// `CREATE TABLE … AS EXECUTE …` and `CREATE SCHEMA … GRANT …` hold other statements.
+fn refuse_within(tokens: &[Token<'_>]) -> Result<(), Problem> {
+    for pair in tokens.windows(2) {
+        let [before, token] = pair else { continue };
+        let refused = (before.is("AS") && token.is("EXECUTE"))
+            || token.is("GRANT")
+            || (before.is("CREATE") && ["TRIGGER", "CONSTRAINT"].iter().any(|word| token.is(word)));
+        if refused {
+            return Err(Problem::new(
+                format!("{} is refused in a statement", token.text.to_uppercase()),
+                HIDDEN,
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn refuse_names(tokens: &[Token<'_>], dialect: Dialect) -> Result<(), Problem> {
     for (index, token) in tokens.iter().enumerate() {
         let Some(name) = token.name() else { continue };
-        let called = tokens
-            .get(index + 1)
-            .is_some_and(|next| next.kind == Kind::Open);
         if name.eq_ignore_ascii_case(APPLIED) {
             return Err(Problem::new(
                 format!("the statement mentions `{APPLIED}`"),
                 "that table is how Pawl knows what was done; statements leave it alone",
             ));
         }
-        let refused = REFUSED_FUNCTIONS.iter().find(|(known, _)| *known == name);
-        if let Some((known, reason)) = refused.filter(|_| called) {
+        if let Some(reason) = refused_function(&name) {
             return Err(Problem::new(
-                format!("the function {known} is refused in a statement"),
-                *reason,
+                format!(
+                    "the function {} is refused in a statement",
+                    name.escape_debug()
+                ),
+                reason,
             ));
         }
         if dialect == Dialect::Postgres && is_coded_name(tokens, index) {
@@ -305,6 +371,48 @@ fn refuse_names(tokens: &[Token<'_>], dialect: Dialect) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+fn refused_function(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let functions = REFUSED_FUNCTIONS.iter().find(|(known, _)| *known == name);
+    let mut families = REFUSED_FAMILIES.iter();
+    let refused = functions.or_else(|| families.find(|(beginning, _)| name.starts_with(beginning)));
+    refused.map(|(_, reason)| *reason)
+}
+
+/// `UPDATE pg_settings` sets what SET sets, and whoever writes to a catalog changes what everything means.
+fn refuse_catalogs(tokens: &[Token<'_>]) -> Result<(), Problem> {
+    for (index, token) in tokens.iter().enumerate() {
+        let deletes = token.is("FROM") && index > 0 && tokens[index - 1].is("DELETE");
+        if !token.is("UPDATE") && !token.is("INTO") && !deletes {
+            continue;
+        }
+        let target = tokens[index + 1..].iter().filter(|token| !token.is("ONLY"));
+        let path = target.take_while(|token| token.name().is_some() || token.text == ".");
+        // `pg_catalog.t AS x`: two names side by side are not one path.
+        let mut names: Vec<String> = Vec::new();
+        let mut joined = true;
+        for token in path {
+            match token.name() {
+                Some(name) if joined => names.push(name),
+                Some(_) => break,
+                None => {}
+            }
+            joined = token.text == ".";
+        }
+        if let Some(name) = names.iter().find(|name| is_of_a_catalog(name)) {
+            return Err(Problem::new(
+                format!("`{}` belongs to the database itself", name.escape_debug()),
+                "a workflow writes to tables of its own; settings and catalogs are for people",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn is_of_a_catalog(name: &str) -> bool {
+    (name.starts_with("pg_") && name != "pg_temp") || name == "information_schema"
 }
 
 /// `U&"\0061"`: nobody can see what it names.
@@ -464,6 +572,96 @@ mod tests {
         assert!(judged("DELETE FROM U&\"p\\0061wl\"", Dialect::Postgres).is_err());
         assert!(judged("DELETE FROM [pawl_applied]", Dialect::Sqlite).is_err());
         assert!(judged("DELETE FROM `pawl_applied`", Dialect::Sqlite).is_err());
-        assert!(judged("SELECT 'pawl_applied', dblink FROM t", Dialect::Postgres).is_ok());
+        assert!(judged("SELECT 'pawl_applied', 'dblink' FROM t", Dialect::Postgres).is_ok());
+    }
+
+    #[test]
+    fn functions_are_refused_without_brackets_too() {
+        for text in [
+            "SELECT (42::bigint).pg_advisory_lock",
+            "SELECT (42::bigint).\"pg_advisory_lock\"",
+            "SELECT (pid).pg_terminate_backend FROM pg_stat_activity",
+            "SELECT (a.pid).pg_cancel_backend FROM pg_stat_activity a",
+            "SELECT ('SELECT 1'::text).ts_stat",
+            "SELECT ts_rewrite('a'::tsquery, 'SELECT 1')",
+            "SELECT table_to_xml_and_xmlschema('t', true, true, '')",
+            "SELECT schema_to_xml('s', true, true, '')",
+            "SELECT database_to_xmlschema(true, true, '')",
+            "SELECT cursor_to_xml('c', 1, true, true, '')",
+            "SELECT pg_ls_logdir()",
+            "SELECT pg_read_binary_file('x')",
+            "SELECT lo_import('/etc/passwd')",
+            "SELECT pg_reload_conf()",
+            "SELECT pg_rotate_logfile()",
+            "SELECT dblink_connect('x')",
+            "CREATE TABLE x (a int DEFAULT pg_read_file('x')::int)",
+        ] {
+            assert!(judged(text, Dialect::Postgres).is_err(), "{text}");
+        }
+        for text in [
+            "SELECT replace, instr, lo_fi, dblinks FROM ts_stats",
+            "SELECT pg_sleep(1), pg_advisory_xact_lock(1), pg_notify('a', 'b')",
+            "SELECT 'pg_read_file'",
+        ] {
+            assert!(judged(text, Dialect::Postgres).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn catalogs_are_read_only() {
+        for text in [
+            "UPDATE pg_settings SET setting = '0' WHERE name = 'statement_timeout'",
+            "UPDATE ONLY pg_catalog.pg_settings AS s SET setting = '0'",
+            "UPDATE \"pg_settings\" SET setting = '0'",
+            "WITH x AS (UPDATE pg_settings SET setting = '0' RETURNING 1) SELECT * FROM x",
+            "DELETE FROM pg_catalog.pg_class",
+            "INSERT INTO information_schema.sql_features VALUES (1)",
+            "MERGE INTO pg_authid USING x ON true WHEN MATCHED THEN DELETE",
+        ] {
+            assert!(judged(text, Dialect::Postgres).is_err(), "{text}");
+        }
+        for text in [
+            "SELECT setting FROM pg_settings",
+            "INSERT INTO t SELECT name FROM pg_settings",
+            "SELECT a FROM t FOR UPDATE",
+            "SELECT a FROM t FOR UPDATE OF t",
+            "INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 2",
+            "UPDATE t SET pg_name = 1",
+            "DELETE FROM t USING pg_class",
+        ] {
+            assert!(judged(text, Dialect::Postgres).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_statement_for_sqlite_does_not_do_everything_at_once() {
+        for part in ["length(?1) + ", "?1 || "] {
+            let text = |count: usize| format!("SELECT {}1", part.repeat(count));
+            assert!(judged(&text(CALLS_MAX), Dialect::Sqlite).is_ok());
+            let problem = judged(&text(CALLS_MAX + 1), Dialect::Sqlite).unwrap_err();
+            assert!(problem.message.contains("301"), "{}", problem.message);
+            assert!(judged(&text(CALLS_MAX + 1), Dialect::Postgres).is_ok());
+        }
+    }
+
+    #[test]
+    fn definitions_hold_no_other_statements() {
+        for text in [
+            "CREATE TABLE x AS EXECUTE s1",
+            "CREATE MATERIALIZED VIEW x AS EXECUTE s1",
+            "CREATE SCHEMA x GRANT ALL ON t TO y",
+            "CREATE SCHEMA x CREATE TABLE t (a int) CREATE TRIGGER y AFTER INSERT ON t EXECUTE FUNCTION f()",
+        ] {
+            for dialect in BOTH {
+                assert!(judged(text, dialect).is_err(), "{text}");
+            }
+        }
+        assert!(
+            judged(
+                "CREATE TABLE x (execute int, trigger int)",
+                Dialect::Postgres
+            )
+            .is_ok()
+        );
     }
 }

@@ -10,6 +10,7 @@
 //! tried again, which belongs to the engine.
 
 mod connections;
+mod exact;
 mod expect;
 mod fault;
 mod guard;

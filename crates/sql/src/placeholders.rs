@@ -1,5 +1,7 @@
 //! Placeholders: `$1`, `?1` and `:name`, whichever the author likes, become those of the database at hand.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use crate::guard::{Problem, Verb, one_statement, verb};
@@ -55,12 +57,7 @@ fn slots(tokens: &[Token<'_>]) -> Result<Slots, Problem> {
             "write $1, $2, … with a list of `params`, or :name with a map",
         ));
     }
-    let mut names: Vec<String> = Vec::new();
-    for token in of(Kind::Name) {
-        if !names.iter().any(|known| *known == token.text[1..]) {
-            names.push(token.text[1..].to_owned());
-        }
-    }
+    let names = names(of(Kind::Name).map(|token| &token.text[1..]))?;
     let positions: Result<Vec<usize>, _> =
         of(Kind::Position).map(|token| position(token)).collect();
     let positions = positions?;
@@ -73,6 +70,22 @@ fn slots(tokens: &[Token<'_>]) -> Result<Slots, Problem> {
             "use one kind in a statement",
         )),
     }
+}
+
+/// Each once, in the order of their first use.
+fn names<'a>(used: impl Iterator<Item = &'a str>) -> Result<Vec<String>, Problem> {
+    let mut known = HashSet::new();
+    let names: Vec<String> = used
+        .filter(|name| known.insert(*name))
+        .map(str::to_owned)
+        .collect();
+    if names.len() > POSITIONS_MAX {
+        return Err(Problem::new(
+            format!("there are {} placeholders", names.len()),
+            format!("a statement may have {POSITIONS_MAX}; put values into a list"),
+        ));
+    }
+    Ok(names)
 }
 
 fn position(token: &Token<'_>) -> Result<usize, Problem> {
@@ -88,7 +101,8 @@ fn position(token: &Token<'_>) -> Result<usize, Problem> {
 }
 
 fn all_used(positions: &[usize], highest: usize) -> Result<Slots, Problem> {
-    match (1..=highest).find(|number| !positions.contains(number)) {
+    let used: HashSet<usize> = positions.iter().copied().collect();
+    match (1..=highest).find(|number| !used.contains(number)) {
         None => Ok(Slots::Positions(highest)),
         Some(missing) => Err(Problem::new(
             format!("there is a placeholder ${highest}, but no ${missing}"),
@@ -102,21 +116,26 @@ fn rewritten(text: &str, tokens: &[Token<'_>], slots: &Slots, dialect: Dialect) 
         Dialect::Postgres => '$',
         Dialect::Sqlite => '?',
     };
+    let numbers: HashMap<&str, usize> = match slots {
+        Slots::Names(names) => names.iter().map(String::as_str).zip(1..).collect(),
+        Slots::Positions(_) => HashMap::new(),
+    };
     let end = tokens.last().map_or(0, Token::end);
     let mut result = String::with_capacity(end + 8);
     let mut copied = 0;
     for token in tokens {
-        let number = match (token.kind, slots) {
-            (Kind::Position, _) => token.text[1..].parse().unwrap_or(0),
-            (Kind::Name, Slots::Names(names)) => {
-                1 + names
-                    .iter()
-                    .position(|name| *name == token.text[1..])
-                    .unwrap_or(0)
-            }
+        let number = match token.kind {
+            Kind::Position => token.text[1..].parse().unwrap_or(0),
+            Kind::Name => numbers.get(&token.text[1..]).copied().unwrap_or(0),
             _ => continue,
         };
         result.push_str(&text[copied..token.start]);
+        // `LIMIT:n` is two words, `LIMIT$1` would be one.
+        if result.ends_with(|letter: char| {
+            letter.is_alphanumeric() || "_$".contains(letter) || !letter.is_ascii()
+        }) {
+            result.push(' ');
+        }
         result.push_str(&format!("{sign}{number}"));
         copied = token.end();
     }
@@ -163,7 +182,9 @@ impl Slots {
 }
 
 fn same_names(wanted: &[String], given: &[String]) -> Result<(), Problem> {
-    if let Some(missing) = wanted.iter().find(|name| !given.contains(name)) {
+    let set = |names: &'_ [String]| -> HashSet<String> { names.iter().cloned().collect() };
+    let (all_wanted, all_given) = (set(wanted), set(given));
+    if let Some(missing) = wanted.iter().find(|name| !all_given.contains(*name)) {
         return Err(Problem::new(
             format!("there is no value for `:{missing}`"),
             format!(
@@ -171,7 +192,7 @@ fn same_names(wanted: &[String], given: &[String]) -> Result<(), Problem> {
             ),
         ));
     }
-    match given.iter().find(|name| !wanted.contains(name)) {
+    match given.iter().find(|name| !all_wanted.contains(*name)) {
         Some(name) => Err(unused(name)),
         None => Ok(()),
     }
@@ -276,6 +297,39 @@ mod tests {
         ] {
             assert!(check(sql, params.clone()).is_err(), "{sql} {params}");
         }
+    }
+
+    #[test]
+    fn a_placeholder_does_not_stick_to_a_word() {
+        for (text, postgres, sqlite) in [
+            ("SELECT a LIMIT:n", "SELECT a LIMIT $1", "SELECT a LIMIT ?1"),
+            (
+                "SELECT 1 IN(:a,:b)",
+                "SELECT 1 IN($1,$2)",
+                "SELECT 1 IN(?1,?2)",
+            ),
+            ("SELECT a LIMIT?1", "SELECT a LIMIT $1", "SELECT a LIMIT ?1"),
+        ] {
+            for (dialect, expected) in [(Dialect::Postgres, postgres), (Dialect::Sqlite, sqlite)] {
+                assert_eq!(compile(text, dialect).unwrap().text, expected, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_names_are_numbered_and_too_many_refused() {
+        let text = |count: usize| {
+            let names: Vec<String> = (0..count).map(|n| format!(":n{n}")).collect();
+            format!("SELECT {}", names.join(", "))
+        };
+        let compiled = compile(&text(POSITIONS_MAX), Dialect::Postgres).unwrap();
+        assert!(compiled.text.ends_with(&format!("${POSITIONS_MAX}")));
+        let problem = compile(&text(POSITIONS_MAX + 1), Dialect::Postgres).unwrap_err();
+        assert!(
+            problem.message.contains("placeholders"),
+            "{}",
+            problem.message
+        );
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Statement {
 
 impl Plan {
     /// Reads a config as it was written, before any expression in it is evaluated. With a `dialect`, every statement
-    /// must have a text for it; without, for any. Pointers are relative to the config.
+    /// must have a text for it, and no other is looked at; without, for any. Pointers are relative to the config.
     pub fn read(config: &Value, dialect: Option<Dialect>) -> Result<Self, Vec<Diagnostic>> {
         let mut problems = Vec::new();
         let isolation = read_isolation(config, &mut problems);
@@ -176,7 +176,13 @@ fn read_statement(
         return None;
     }
     let given = Given::written(value.get("params"));
-    let text = |dialect: Dialect| text_for(&value["sql"], dialect, &given);
+    let text = |each: Dialect| match dialect {
+        Some(wanted) if wanted != each => Err(Problem::new(
+            format!("it was read for {}", wanted.name()),
+            format!("read it for {}", each.name()),
+        )),
+        _ => text_for(&value["sql"], each, &given),
+    };
     let statement = Statement {
         id: id.to_owned(),
         postgres: text(Dialect::Postgres),
@@ -258,12 +264,14 @@ mod tests {
             {"id": "a", "sql": "SELECT $1", "params": [1]},
             {"id": "b", "sql": {"postgres": "SELECT now()", "sqlite": "SELECT datetime()"}},
         ]});
-        let plan = Plan::read(&config, Some(Dialect::Sqlite)).unwrap();
+        let plan = Plan::read(&config, Some(Dialect::Postgres)).unwrap();
         assert_eq!(plan.isolation, Isolation::Serializable);
         assert_eq!(
             plan.statements[1].text(Dialect::Postgres).unwrap().text,
             "SELECT now()"
         );
+        // Nobody asks for the other.
+        assert!(plan.statements[1].text(Dialect::Sqlite).is_err());
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod read;
 mod session;
 mod tls;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,15 +23,15 @@ use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::{Fault, Kind, busy, cancelled, late, not_prepared, unreachable};
-use crate::plan::Isolation;
+use crate::fault::{Fault, Kind, busy, cancelled, in_doubt, late, not_prepared, unreachable};
+use crate::plan::{Isolation, Plan};
 use crate::results::Budget;
 use crate::retry::Tries;
 use crate::settings::{Server, Settings, check_schema};
 use crate::transaction::{Applied, Work, carry_out};
 use bind::Parameter;
 use connect::Connector;
-use session::Connection;
+use session::{Connection, Times};
 
 pub(crate) use read::float;
 
@@ -41,6 +42,10 @@ const OLD: &str = include_str!("../sql/postgres/old.sql");
 const IDLE_LIMIT: Duration = Duration::from_secs(10);
 /// Making a connection fit for the next one.
 const CLEAN_LIMIT: Duration = Duration::from_secs(2);
+/// The server counts in 32 bits.
+const TIMEOUT_MAX: Duration = Duration::from_millis(i32::MAX as u64);
+/// For the answer to a commit, after the time is over.
+const COMMIT_GRACE: Duration = Duration::from_millis(250);
 const UPKEEP_LIMIT: Duration = Duration::from_secs(30);
 /// Keys in one statement.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -122,17 +127,13 @@ impl Postgres {
             }
         };
         tokio::pin!(interrupted);
-        let begin = self.begin_text(work.plan.isolation, work.plan.readonly);
+        let begin = self.begin_text(&work.plan, deadline);
         let mut held = tokio::select! {
             biased;
             error = &mut interrupted => return Err(error.into()),
             held = self.begun(&begin) => held?,
         };
-        let outcome = tokio::select! {
-            biased;
-            done = self.transact(&mut held.connection, work) => Ok(done),
-            error = &mut interrupted => Err(error),
-        };
+        let outcome = self.ended(&mut held.connection, work, interrupted).await;
         // Given up in the middle, what was asked last is still under way; lost, there is nothing to go back to.
         let lost = match &outcome {
             Ok(done) => done.as_ref().is_err_and(|fault| fault.kind == Kind::Lost),
@@ -145,22 +146,70 @@ impl Postgres {
         outcome.unwrap_or_else(|error| Err(error.into()))
     }
 
-    async fn transact(&self, connection: &mut Connection, work: &Work) -> Result<Applied, Fault> {
+    /// The answer; or the error of whoever did not wait for it. A commit that is under way has a little more time: its
+    /// answer is worth more than the time.
+    async fn ended(
+        &self,
+        connection: &mut Connection,
+        work: &Work,
+        interrupted: impl Future<Output = NodeError>,
+    ) -> Result<Result<Applied, Fault>, NodeError> {
+        let committing = AtomicBool::new(false);
+        let transacted = self.transact(connection, work, &committing);
+        tokio::pin!(transacted);
+        let error = tokio::select! {
+            biased;
+            done = &mut transacted => return Ok(done),
+            error = interrupted => error,
+        };
+        if !committing.load(Ordering::Relaxed) {
+            return Err(error);
+        }
+        let answered = tokio::time::timeout(COMMIT_GRACE, transacted).await;
+        answered.map_err(|_| in_doubt(COMMIT_GRACE))
+    }
+
+    async fn transact(
+        &self,
+        connection: &mut Connection,
+        work: &Work,
+        committing: &AtomicBool,
+    ) -> Result<Applied, Fault> {
         let budget = Budget::new(&self.name, self.settings.max_rows, self.settings.max_bytes);
         let applied = carry_out(connection, work, &budget).await?;
+        committing.store(true, Ordering::Relaxed);
         connection.commit().await?;
         Ok(applied)
     }
 
-    fn begin_text(&self, isolation: Isolation, readonly: bool) -> String {
+    fn times(&self) -> Times {
+        Times {
+            statement: self.settings.statement_timeout,
+            lock: self.settings.lock_timeout,
+        }
+    }
+
+    /// Until the claim, a transaction that writes waits for locks as long as there is time.
+    fn begin_text(&self, plan: &Plan, deadline: Instant) -> String {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let times = match plan.readonly {
+            true => self.times(),
+            false => Times {
+                statement: left.clamp(Duration::from_millis(1), TIMEOUT_MAX),
+                lock: Duration::ZERO,
+            },
+        };
+        self.begin_with(plan.isolation, plan.readonly, times)
+    }
+
+    fn begin_with(&self, isolation: Isolation, readonly: bool, times: Times) -> String {
         let access = if readonly { "READ ONLY" } else { "READ WRITE" };
         let mut text = format!(
-            "BEGIN ISOLATION LEVEL {} {access}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
+            "BEGIN ISOLATION LEVEL {} {access}; {}; \
              SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL timezone = 'UTC'; \
              SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL standard_conforming_strings = on",
             isolation.sql(),
-            self.settings.statement_timeout.as_millis(),
-            self.settings.lock_timeout.as_millis(),
+            times.sql(),
             IDLE_LIMIT.as_millis(),
         );
         if let Some(schema) = &self.settings.schema {
@@ -183,7 +232,7 @@ impl Postgres {
     async fn begun(&self, begin: &str) -> Result<Held, Fault> {
         let place = self.place().await?;
         while let Some(mut connection) = self.take_idle() {
-            let begun = connection.begin(begin, self.settings.max_bytes);
+            let begun = connection.begin(begin, self.settings.max_bytes, self.times());
             let begun = tokio::time::timeout(self.settings.connect_timeout, begun).await;
             if let Ok(Ok(())) = begun {
                 return Ok(Held {
@@ -197,7 +246,9 @@ impl Postgres {
         let opened = self.connector.open().await;
         let opened = opened.map_err(|reason| Fault::lost(unreachable(&self.name, &reason)))?;
         let mut connection = Connection::new(opened, self.name.clone()).await?;
-        connection.begin(begin, self.settings.max_bytes).await?;
+        connection
+            .begin(begin, self.settings.max_bytes, self.times())
+            .await?;
         Ok(Held {
             connection,
             _place: place,
@@ -299,7 +350,7 @@ impl Postgres {
         text: &str,
         values: &[Parameter],
     ) -> Result<(Vec<Row>, u64), Fault> {
-        let begin = self.begin_text(Isolation::ReadCommitted, false);
+        let begin = self.begin_with(Isolation::ReadCommitted, false, self.times());
         let mut held = self.begun(&begin).await?;
         let done = held.connection.own(text, values).await?;
         held.connection.commit().await?;

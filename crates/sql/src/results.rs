@@ -70,6 +70,12 @@ impl Budget {
         Err(self.too_large())
     }
 
+    /// Bytes that may still come.
+    pub(crate) fn left(&self) -> usize {
+        let taken = self.bytes.load(Ordering::Relaxed);
+        self.bytes_max.saturating_sub(taken)
+    }
+
     pub(crate) fn too_large(&self) -> NodeError {
         self.exceeded("bytes", self.bytes_max, "max_bytes")
     }

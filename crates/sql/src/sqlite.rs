@@ -2,6 +2,8 @@
 //! time, several read.
 
 mod fault;
+mod functions;
+mod memory;
 mod open;
 mod session;
 mod stop;
@@ -16,14 +18,15 @@ use futures_util::FutureExt;
 use pawl_kernel::node::NodeError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::fault::{Fault, busy, late, unreachable};
+use crate::fault::{Fault, busy, in_doubt, late, unreachable};
 use crate::results::Budget;
 use crate::retry::Tries;
 use crate::settings::Settings;
 use crate::transaction::{Applied, Work, carry_out};
 use fault::breaks_connection;
+use functions::Obeyed;
 use open::{Access, open};
-use session::{Connection, Identity, locked};
+use session::{Connection, Identity};
 use stop::{CancelOnDrop, Stop};
 
 const PREPARE: &str = include_str!("../sql/sqlite/prepare.sql");
@@ -31,6 +34,8 @@ const FORGET: &str = include_str!("../sql/sqlite/forget.sql");
 const OLD: &str = include_str!("../sql/sqlite/old.sql");
 /// For a thread to notice that it is to stop; the caller does not wait longer.
 const GRACE: Duration = Duration::from_millis(250);
+/// For a commit that has begun: the disk may be slow.
+const COMMIT_GRACE: Duration = Duration::from_millis(250);
 const UPKEEP_LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Sqlite {
@@ -156,15 +161,23 @@ impl Sqlite {
         work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let place = self.place(access, deadline, limit).await?;
-        let stop = Stop::new(deadline.into_std());
-        let _cancels = CancelOnDrop(stop.clone());
+        let stop = Stop::new(deadline.into_std(), self.settings.max_bytes);
+        let cancels = CancelOnDrop(stop.clone());
         let this = self.clone();
         let task = tokio::task::spawn_blocking(move || {
             let done = this.with_connection(access, stop, work);
             drop(place);
             done
         });
-        match tokio::time::timeout_at(deadline + GRACE, task).await {
+        let mut task = std::pin::pin!(task);
+        let mut ended = tokio::time::timeout_at(deadline + GRACE, &mut task).await;
+        if ended.is_err() && !cancels.0.cancel() {
+            ended = tokio::time::timeout(COMMIT_GRACE, &mut task).await;
+            if ended.is_err() {
+                return Err(in_doubt(COMMIT_GRACE).into());
+            }
+        }
+        match ended {
             Ok(Ok(done)) => done,
             Ok(Err(error)) => {
                 Err(NodeError::new("SQL_ERROR", format!("a task failed: {error}")).into())
@@ -179,18 +192,17 @@ impl Sqlite {
         deadline: tokio::time::Instant,
         limit: Duration,
     ) -> Result<OwnedSemaphorePermit, Fault> {
-        let patience = match access {
-            Access::Read => self.settings.pool_timeout,
-            Access::Write | Access::Create => self.settings.lock_timeout,
+        // Whoever writes may be an earlier run of this very step: that is waited for as long as there is time.
+        let until = match access {
+            Access::Read => deadline.min(tokio::time::Instant::now() + self.settings.pool_timeout),
+            Access::Write | Access::Create => deadline,
         };
-        let until = (tokio::time::Instant::now() + patience).min(deadline);
         let waiting = self.lane(access).places.clone().acquire_owned();
         match tokio::time::timeout_at(until, waiting).await {
             Ok(Ok(place)) => Ok(place),
             Ok(Err(_)) => Err(unreachable(&self.name, "it is closed").into()),
             Err(_) if until == deadline => Err(late(limit).into()),
-            Err(_) if access == Access::Read => Err(busy(&self.name, patience).into()),
-            Err(_) => Err(locked().into()),
+            Err(_) => Err(busy(&self.name, self.settings.pool_timeout).into()),
         }
     }
 
@@ -214,13 +226,16 @@ impl Sqlite {
         done
     }
 
-    fn open(&self, access: Access, stop: &Stop) -> Result<Connection, Fault> {
+    fn open(&self, access: Access, stop: &Arc<Stop>) -> Result<Connection, Fault> {
         let ours = Arc::new(AtomicBool::new(false));
-        let opened = open(&self.file, access, self.settings.max_bytes, ours.clone());
+        let obeyed = Obeyed::new(stop.clone());
+        let bytes = self.settings.max_bytes;
+        let opened = open(&self.file, access, bytes, ours.clone(), &obeyed);
         let inner = opened.map_err(|error| fault::of(&error, &self.name, stop))?;
         Ok(Connection::new(
             inner,
             ours,
+            obeyed,
             file_identity(&self.file),
             self.name.clone(),
             &self.settings,

@@ -130,10 +130,14 @@ impl Script for Zombie {
     }
 }
 
+/// Longer than `lock_timeout` of the successor.
+const SHORTLY: Duration = Duration::from_millis(300);
+
 /// The zombie's answer, and that of its successor, who came while the zombie was in the middle.
 async fn zombie_and_successor(
     bed: &Bed,
     verdict: Result<(), NodeError>,
+    held: Duration,
 ) -> (Result<Value, NodeError>, Value) {
     let config = |who: &str| {
         json!({"statements": [{"id": "a", "sql": "INSERT INTO entries VALUES ($1) RETURNING who", "params": [who]}],
@@ -152,10 +156,10 @@ async fn zombie_and_successor(
     tokio::task::spawn_blocking(move || is_inside.recv().unwrap())
         .await
         .unwrap();
-    let second = bed.again(|_| {});
+    let second = bed.again(|settings| settings.lock_timeout = Duration::from_millis(100));
     let successor = tokio::spawn(async move { second.run(work(config("successor"), "x:1")).await });
     // It waits for the zombie: nothing says so from outside but that it does not end.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::time::sleep(held).await;
     assert!(!successor.is_finished());
     decide.send(verdict).unwrap();
     let zombie = zombie.await.unwrap();
@@ -164,7 +168,7 @@ async fn zombie_and_successor(
 
 async fn a_zombie_and_its_successor_tell_one_truth(bed: Bed) {
     bed.raw("CREATE TABLE entries (who text)");
-    let (zombie, successor) = zombie_and_successor(&bed, Ok(())).await;
+    let (zombie, successor) = zombie_and_successor(&bed, Ok(()), SHORTLY).await;
     assert_eq!(
         (zombie.unwrap(), successor),
         (json!("zombie"), json!("zombie"))
@@ -175,7 +179,7 @@ async fn a_zombie_and_its_successor_tell_one_truth(bed: Bed) {
 async fn a_zombie_that_fails_leaves_the_work_to_its_successor(bed: Bed) {
     bed.raw("CREATE TABLE entries (who text)");
     let refusal = NodeError::new("NO", "no");
-    let (zombie, successor) = zombie_and_successor(&bed, Err(refusal.clone())).await;
+    let (zombie, successor) = zombie_and_successor(&bed, Err(refusal.clone()), SHORTLY).await;
     assert_eq!(
         (zombie.unwrap_err(), successor),
         (refusal, json!("successor"))
@@ -183,6 +187,17 @@ async fn a_zombie_that_fails_leaves_the_work_to_its_successor(bed: Bed) {
     assert_eq!(
         bed.scalar("SELECT min(who) FROM entries").await,
         "successor"
+    );
+}
+
+/// `lock_timeout` is for what others lock: the successor waits for an earlier run of its own step as long as it may.
+async fn a_zombie_is_waited_for_longer_than_for_a_lock(bed: Bed) {
+    bed.raw("CREATE TABLE entries (who text)");
+    let held = Duration::from_millis(6_500);
+    let (zombie, successor) = zombie_and_successor(&bed, Ok(()), held).await;
+    assert_eq!(
+        (zombie.unwrap(), successor),
+        (json!("zombie"), json!("zombie"))
     );
 }
 
@@ -251,6 +266,52 @@ async fn a_caller_who_goes_away_leaves_nothing_behind(bed: Bed) {
         })
         .await;
     }
+}
+
+/// Takes its time after the last statement, when nothing of the database runs that could be interrupted.
+struct Dawdler(Data);
+
+impl Script for Dawdler {
+    fn for_each(
+        &self,
+        n: usize,
+        results: &Map<String, Value>,
+    ) -> Result<Option<Vec<Value>>, NodeError> {
+        self.0.for_each(n, results)
+    }
+    fn params(&self, n: usize, scope: &Scope<'_>) -> Result<Params, NodeError> {
+        self.0.params(n, scope)
+    }
+    fn expect(&self, n: usize, results: &Map<String, Value>) -> Result<(), NodeError> {
+        self.0.expect(n, results)
+    }
+    fn output(&self, results: &Map<String, Value>) -> Result<Value, NodeError> {
+        tokio::task::block_in_place(|| std::thread::sleep(Duration::from_millis(900)));
+        self.0.output(results)
+    }
+}
+
+async fn what_was_given_up_is_not_committed_afterwards(bed: Bed) {
+    bed.raw("CREATE TABLE entries (id integer)");
+    let config = json!({"statements": [{"id": "a", "sql": "INSERT INTO entries VALUES (1)"}], "output": "=a.affected"});
+    let mut slow = work(config.clone(), "x:1");
+    slow.time_limit = Duration::from_millis(300);
+    slow.script = Arc::new(Dawdler(Data(config.clone())));
+    let error = bed.connections.run(slow).await.unwrap_err();
+    assert_eq!(
+        (error.code.as_ref(), error.retryable),
+        ("NODE_TIMEOUT", true)
+    );
+    // Long enough for it to have come to its commit.
+    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    assert_eq!(
+        (
+            bed.scalar("SELECT count(*) FROM entries").await,
+            bed.remembered().await
+        ),
+        (json!(0), 0)
+    );
+    assert!(!bed.run(config, "x:1").await.unwrap().replayed);
 }
 
 async fn what_is_forgotten_is_done_again(bed: Bed) {
@@ -329,8 +390,10 @@ on_both! {
     of_many_at_the_same_time_with_one_key_one_does_it
     a_zombie_and_its_successor_tell_one_truth
     a_zombie_that_fails_leaves_the_work_to_its_successor
+    a_zombie_is_waited_for_longer_than_for_a_lock
     swaps_at_the_same_time_are_each_accepted_once
     a_caller_who_goes_away_leaves_nothing_behind
+    what_was_given_up_is_not_committed_afterwards
     what_is_forgotten_is_done_again
     old_keys_come_page_by_page
     preparing_twice_or_at_once_is_fine

@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use pawl_kernel::node::NodeError;
-use pawl_sql::{Connections, Params, Scope, Script, Settings};
+use pawl_sql::{Connections, Dialect, Params, Plan, Scope, Script, Settings};
 use serde_json::{Map, Value, json};
 use support::{Bed, DB, Data, connections, until, within, work};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -89,6 +89,38 @@ async fn lost_connections_cost_nothing() {
     connections.run(work(insert("gone"), "x:4")).await.unwrap();
 }
 
+/// The time is over while the server commits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_without_an_answer_is_in_doubt_until_the_next_try() {
+    let (server, _proxy, connections) = own_server().await;
+    server
+        .psql(
+            "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(new.name::float8); RETURN new; END $$;
+             CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slowly()",
+        )
+        .unwrap();
+    let run = |seconds: &str, key: &str| {
+        let mut work = work(insert(seconds), key);
+        work.time_limit = Duration::from_millis(500);
+        connections.run(work)
+    };
+    // A little late is in time.
+    assert_eq!(run("0.52", "x:1").await.unwrap().output, "marker");
+    let error = within(Duration::from_millis(500), run("5", "x:2"))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code.as_ref(), error.retryable),
+        ("NODE_TIMEOUT", true)
+    );
+    assert!(
+        error.message.contains("not known whether"),
+        "{}",
+        error.message
+    );
+    assert_eq!(count(&server, "5"), "0");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_restarted_is_used_again() {
     let (server, _proxy, connections) = own_server().await;
@@ -120,9 +152,9 @@ async fn roles_and_sessions_stay_as_they_were() {
         "CREATE TABLE t (name text);
          GRANT SELECT, UPDATE ON pawl_applied TO pg_monitor;
          CREATE FUNCTION become() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN SET ROLE pg_monitor; RETURN 1; END $$;
+         CREATE FUNCTION change(name text, value text) RETURNS text LANGUAGE sql AS 'SELECT set_config(name, value, true)';
          CREATE FUNCTION mess() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN
             PERFORM set_config('application_name', 'evil', false);
-            PERFORM set_config('statement_timeout', '0', false);
             PERFORM pg_advisory_lock(42);
             CREATE TEMP TABLE left_over (a integer);
             RETURN 1; END $$",
@@ -138,6 +170,19 @@ async fn roles_and_sessions_stay_as_they_were() {
         .unwrap_err();
     assert_eq!(error.code, "TRANSACTION_BROKEN", "{error:?}");
     assert_eq!(bed.scalar("SELECT count(*) FROM t").await, 0);
+    for (name, value) in [
+        ("statement_timeout", "0"),
+        ("lock_timeout", "0"),
+        ("standard_conforming_strings", "off"),
+        ("synchronous_commit", "off"),
+        ("search_path", "pg_catalog, public"),
+        ("role", "pg_monitor"),
+    ] {
+        let sql = format!("SELECT change('{name}', '{value}')");
+        let error = connections.run(work(call(&sql), "x:1")).await.unwrap_err();
+        assert_eq!(error.code, "TRANSACTION_BROKEN", "{name}: {error:?}");
+        assert_eq!(bed.scalar("SELECT count(*) FROM t").await, 0);
+    }
     connections
         .run(work(call("SELECT mess()"), "x:2"))
         .await
@@ -189,22 +234,19 @@ async fn a_lock_that_others_hold_is_waited_for_and_then_named() {
             ("LOCK_TIMEOUT", true)
         );
     }
-    // The same of the row that another run of this step holds.
+    // The row that another run of this step holds is waited for as long as there is time.
     other
         .batch_execute("INSERT INTO pawl_applied VALUES ('x:2')")
         .await
         .unwrap();
     let config = json!({"statements": [{"id": "a", "sql": "SELECT 1"}]});
-    let error = connections.run(work(config, "x:2")).await.unwrap_err();
-    assert_eq!(
-        (error.code.as_ref(), error.retryable),
-        ("LOCK_TIMEOUT", true)
-    );
-    assert!(
-        error.message.contains("this very step"),
-        "{}",
-        error.message
-    );
+    let mut patient = work(config, "x:2");
+    patient.time_limit = Duration::from_secs(1);
+    let started = std::time::Instant::now();
+    let run = connections.run(patient);
+    let error = within(Duration::from_secs(1), run).await.unwrap_err();
+    assert!(error.retryable, "{error:?}");
+    assert!(started.elapsed() > Duration::from_millis(900), "{error:?}");
 }
 
 /// Both are in the middle before either goes on, the first time.
@@ -355,6 +397,43 @@ async fn a_role_without_rights_is_told_which_and_a_schema_can_be_chosen() {
         psql(&bed.url, &format!("DROP OWNED BY {role}; DROP ROLE {role}")).ok()
     })
     .await;
+}
+
+/// What the guard of texts refuses does something on a real server: each of these would have got through.
+#[tokio::test]
+async fn refused_functions_and_catalogs_are_refused_before_the_server_sees_them() {
+    let bed = Bed::postgres("refused").await;
+    for sql in [
+        "SELECT (42::bigint).pg_advisory_lock",
+        "SELECT (0).pg_terminate_backend",
+        "SELECT (0).\"pg_cancel_backend\"",
+        "SELECT * FROM ts_stat('SELECT set_config(''lock_timeout'', ''0'', false)::tsvector')",
+        "SELECT ts_rewrite('a'::tsquery, 'SELECT ''a''::tsquery, ''b''::tsquery')",
+        "SELECT query_to_xml('SELECT 1', true, true, '')",
+        "SELECT table_to_xml('pg_class', true, true, '')",
+        "SELECT schema_to_xml('public', true, true, '')",
+        "SELECT database_to_xml(true, true, '')",
+        "SELECT pg_reload_conf()",
+        "SELECT pg_read_file('PG_VERSION')",
+        "SELECT pg_ls_dir('.')",
+        "SELECT pg_ls_logdir()",
+        "SELECT pg_stat_file('PG_VERSION')",
+        "SELECT lo_import('/etc/hostname')",
+        "UPDATE pg_settings SET setting = '0' WHERE name = 'lock_timeout'",
+        "WITH x AS (UPDATE pg_catalog.pg_settings SET setting = '0' RETURNING 1) SELECT * FROM x",
+        "DELETE FROM pg_description",
+        "CREATE SCHEMA s CREATE TABLE a (b int) GRANT SELECT ON a TO PUBLIC",
+        "CREATE TABLE x AS EXECUTE s0",
+    ] {
+        let config = json!({"statements": [{"id": "a", "sql": sql}]});
+        let found = Plan::read(&config, Some(Dialect::Postgres)).unwrap_err();
+        assert_eq!(found.len(), 1, "{sql}: {found:?}");
+        // The server itself would have done it, but for these.
+        let refused_anyway = ["s0", "logdir", "RETURNING"];
+        if !refused_anyway.iter().any(|part| sql.contains(part)) {
+            bed.raw(&format!("BEGIN; {sql}; ROLLBACK"));
+        }
+    }
 }
 
 #[tokio::test]

@@ -255,3 +255,26 @@ async fn values_that_do_not_fit_name_the_parameter_and_not_the_value() {
         );
     }
 }
+
+#[tokio::test]
+async fn numbers_in_json_that_would_lose_digits_are_refused_with_a_remedy() {
+    let bed = Bed::postgres("digits").await;
+    for number in ["12345678901234567890123", "0.12345678901234567890123"] {
+        for ty in ["json", "jsonb"] {
+            let sql = |cast: &str| format!("SELECT ('{{\"n\": {number}}}'::{ty}){cast} AS doc");
+            let run = |sql: String| {
+                let config = json!({"readonly": true, "statements": [{"id": "a", "sql": sql}], "output": "=a.row.doc"});
+                bed.run(config, "-")
+            };
+            let error = run(sql("")).await.unwrap_err();
+            assert_eq!(error.code, "TYPE_ERROR");
+            assert!(
+                error.message.contains("column `doc`") && error.message.contains("::text"),
+                "{}",
+                error.message
+            );
+            let text = run(sql("::text")).await.unwrap().output;
+            assert!(text.as_str().unwrap().contains(number), "{text}");
+        }
+    }
+}

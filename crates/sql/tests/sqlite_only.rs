@@ -65,20 +65,13 @@ async fn types_come_and_go_without_loss() {
 }
 
 #[tokio::test]
-async fn another_program_that_writes_is_waited_for_and_then_named() {
+async fn another_program_that_writes_is_waited_for_as_long_as_there_is_time() {
     let bed = Bed::sqlite().await;
     bed.raw("CREATE TABLE t (i INTEGER)");
     let other = bed.file();
     other
         .execute_batch("BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")
         .unwrap();
-    let impatient = bed.again(|settings| settings.lock_timeout = Duration::from_millis(300));
-    let run = impatient.run(work(one("INSERT INTO t VALUES (2)", json!([])), "x:1"));
-    let error = within(Duration::from_millis(300), run).await.unwrap_err();
-    assert_eq!(
-        (error.code.as_ref(), error.retryable),
-        ("LOCK_TIMEOUT", true)
-    );
     let mut short = work(one("INSERT INTO t VALUES (2)", json!([])), "x:1");
     short.time_limit = Duration::from_millis(200);
     let error = within(Duration::from_millis(200), bed.connections.run(short))
@@ -88,7 +81,7 @@ async fn another_program_that_writes_is_waited_for_and_then_named() {
     // Reading is not in its way.
     assert_eq!(bed.scalar("SELECT count(*) FROM t").await, 0);
     let (connections, config) = (
-        bed.connections.clone(),
+        bed.again(|settings| settings.lock_timeout = Duration::from_millis(1)),
         one("INSERT INTO t VALUES (2)", json!([])),
     );
     let waiting = tokio::spawn(async move { connections.run(work(config, "x:1")).await });
@@ -213,4 +206,163 @@ async fn a_file_that_was_replaced_is_opened_anew() {
     bed.raw("CREATE TABLE t (i INTEGER)");
     bed.done(insert(), "x:2").await;
     assert_eq!(bed.scalar("SELECT count(*) FROM t").await, 1);
+}
+
+/// What calls itself for every part of a text ends before the stack does.
+#[tokio::test]
+async fn statements_that_nest_deeply_end_with_an_answer() {
+    let bed = Bed::sqlite().await;
+    bed.raw(
+        "CREATE TABLE t (i INTEGER); CREATE TRIGGER again AFTER INSERT ON t BEGIN INSERT INTO t VALUES (new.i + 1); END",
+    );
+    let many = |part: &str, end: &str, count: usize| format!("{}{end}", part.repeat(count));
+    let texts = [
+        "SELECT printf('%.25000c', 'a') LIKE replace(printf('%.25000c', 'x'), 'x', '%a') AS n"
+            .to_owned(),
+        "SELECT printf('%.25000c', 'a') GLOB replace(printf('%.25000c', 'x'), 'x', '*a') AS n"
+            .to_owned(),
+        format!("SELECT {}1{} AS n", "(".repeat(20_000), ")".repeat(20_000)),
+        format!("SELECT {} AS n", many("1 + ", "1", 20_000)),
+        format!("SELECT {} AS n", many("NOT ", "1", 20_000)),
+        format!("SELECT {} AS n", many("- ", "1", 20_000)),
+        format!("SELECT {} AS n", many("CASE WHEN 1 THEN ", "1", 5_000)),
+        many("SELECT 1 AS n UNION ALL ", "SELECT 2", 10_000),
+        format!(
+            "{}SELECT 1 AS n{}",
+            "SELECT * FROM (".repeat(2_000),
+            ")".repeat(2_000)
+        ),
+        format!(
+            "SELECT 1 AS n WHERE {}1{}",
+            "EXISTS (SELECT 1 WHERE ".repeat(2_000),
+            ")".repeat(2_000)
+        ),
+        format!(
+            "SELECT {}1{} AS n",
+            "abs(".repeat(20_000),
+            ")".repeat(20_000)
+        ),
+        "SELECT json(replace(printf('%.100000c', 'x'), 'x', '[')) AS n".to_owned(),
+        "SELECT json_extract('[]', '$' || replace(printf('%.100000c', 'x'), 'x', '[0]')) AS n"
+            .to_owned(),
+        "INSERT INTO t VALUES (1) RETURNING i AS n".to_owned(),
+    ];
+    for (number, text) in texts.iter().enumerate() {
+        let key = format!("x:{number}");
+        let run = bed.run(one(text, json!([])), &key);
+        let ended = within(Duration::from_secs(2), run).await;
+        if let Err(error) = ended {
+            assert!(
+                ["SQL_ERROR", "LIMIT_EXCEEDED", "INVALID_SQL"].contains(&error.code.as_ref()),
+                "{number}: {error:?}"
+            );
+        }
+    }
+}
+
+/// Each is one instruction, or a few of them, that would take minutes or gigabytes.
+#[tokio::test]
+async fn statements_that_nothing_interrupts_end_in_time_all_the_same() {
+    let bed = Bed::sqlite().await;
+    let usual = bed.again(|settings| settings.statement_timeout = Duration::from_millis(300));
+    let large = bed.again(|settings| {
+        settings.statement_timeout = Duration::from_millis(300);
+        settings.max_bytes = 40 << 20;
+    });
+    let pattern = "'%' || printf('%.900c', 'a') || 'b'";
+    let columns = |count: usize, of: &str| {
+        let each = |n: usize| format!("{} AS c{n}", of.replace('#', &n.to_string()));
+        (0..count).map(each).collect::<Vec<_>>().join(", ")
+    };
+    let texts = [
+        (&large, "SELECT instr(printf('%.8000000c', 'a'), printf('%.4000000c', 'a') || 'b') AS n".to_owned()),
+        (&large, "SELECT length(replace(printf('%.8000000c', 'a'), printf('%.4000000c', 'a') || 'b', '')) AS n".to_owned()),
+        (&large, format!("SELECT printf('%.8000000c', 'a') LIKE {pattern} AS n")),
+        (&large, format!("SELECT printf('%.8000000c', 'a') GLOB replace({pattern}, '%', '*') AS n")),
+        (&large, "SELECT length(trim(printf('%.8000000c', 'a'), printf('%.8000000c', 'b') || 'a')) AS n".to_owned()),
+        (&large, "SELECT length(unhex(printf('%.8000000c', '-'), printf('%.8000000c', '+') || '-')) AS n".to_owned()),
+        (&usual, format!("SELECT {}", columns(600, "length(hex(zeroblob(1000000 + #)))"))),
+        (&usual, format!("SELECT {}", columns(95, "length(hex(zeroblob(1000000 + #)))"))),
+        (&usual, format!("SELECT {}", columns(145, "hex(zeroblob(1000000 + #))"))),
+        (&usual, format!("SELECT {}", columns(500, "hex(zeroblob(33000000))"))),
+        (&usual, "SELECT length(hex(zeroblob(33000000))) AS n".to_owned()),
+    ];
+    for (connections, text) in texts {
+        let mut hostile = work(one(&text, json!([])), "x:1");
+        hostile.time_limit = Duration::from_secs(5);
+        let ended = within(Duration::from_millis(300), connections.run(hostile)).await;
+        if let Err(error) = ended {
+            let known = ["STATEMENT_TIMEOUT", "LIMIT_EXCEEDED", "INVALID_SQL"];
+            assert!(known.contains(&error.code.as_ref()), "{text}: {error:?}");
+        }
+        // The thread is free again, not only its caller.
+        let next = connections.run(work(one("SELECT 1 AS n", json!([])), "x:2"));
+        let next = within(Duration::from_millis(100), next).await.unwrap();
+        assert_eq!(next.output, json!({"n": 1}));
+    }
+}
+
+#[tokio::test]
+async fn ordinary_tables_are_within_the_limits() {
+    let bed = Bed::sqlite().await;
+    let columns: Vec<String> = (0..190)
+        .map(|n| format!("c{n} TEXT CHECK (c{n} LIKE '%x%')"))
+        .collect();
+    bed.raw(&format!(
+        "CREATE TABLE wide ({}); CREATE INDEX i ON wide (instr(c0, 'x'))",
+        columns.join(", ")
+    ));
+    let values = vec!["'xy'"; 190].join(", ");
+    bed.done(
+        one(&format!("INSERT INTO wide VALUES ({values})"), json!([])),
+        "x:1",
+    )
+    .await;
+    let row = bed
+        .done(
+            one(
+                "SELECT * FROM wide WHERE instr(c0, 'x') = 1 AND c1 GLOB 'x*'",
+                json!([]),
+            ),
+            "x:2",
+        )
+        .await;
+    assert_eq!(row.as_object().unwrap().len(), 190);
+}
+
+#[tokio::test]
+async fn each_item_has_the_time_of_a_statement() {
+    let bed = Bed::sqlite().await;
+    let connections = bed.again(|settings| settings.statement_timeout = Duration::from_millis(400));
+    let slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT max(i) AS c FROM n";
+    let config = json!({"statements": [{"id": "a", "sql": slow, "for_each": vec![1; 40]}], "output": "=a.count"});
+    let started = std::time::Instant::now();
+    assert_eq!(
+        connections.run(work(config, "x:1")).await.unwrap().output,
+        40
+    );
+    assert!(
+        started.elapsed() > Duration::from_millis(400),
+        "too quick to show anything"
+    );
+}
+
+/// Many values that are each within the limit make a result that is not a value of the user's.
+#[tokio::test]
+async fn a_result_larger_than_a_value_is_kept_and_found_again() {
+    let bed = Bed::sqlite().await;
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) \
+               SELECT i, printf('%.1000000c', 'x') AS text FROM n";
+    for replayed in [false, true] {
+        let mut large = work(
+            json!({"statements": [{"id": "a", "sql": sql}], "output": "=a.rows"}),
+            "x:1",
+        );
+        large.limits.output_bytes = 8 << 20;
+        let applied = bed.connections.run(large).await.unwrap();
+        assert_eq!(
+            (applied.replayed, applied.output.as_array().unwrap().len()),
+            (replayed, 5)
+        );
+    }
 }

@@ -26,6 +26,12 @@ use tokio_postgres::types::{FromSql, Kind, Type};
 
 use super::calendar;
 use super::numeric;
+use crate::exact::{self, DIGITS_LOST, Inexact};
+
+/// Arrays and records inside each other.
+const DEPTH_MAX: usize = 64;
+/// About what the smallest item of a list takes.
+const ITEM_BYTES: usize = 6;
 
 /// A value as it was sent.
 pub(crate) struct Raw<'a>(pub(crate) &'a [u8]);
@@ -40,6 +46,58 @@ impl<'a> FromSql<'a> for Raw<'a> {
 
     fn accepts(_: &Type) -> bool {
         true
+    }
+}
+
+/// Why a value does not become JSON.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    Reason(String),
+    /// More than there is room for.
+    TooLarge,
+}
+
+impl From<String> for Unreadable {
+    fn from(reason: String) -> Self {
+        Self::Reason(reason)
+    }
+}
+
+impl From<&str> for Unreadable {
+    fn from(reason: &str) -> Self {
+        Self::Reason(reason.to_owned())
+    }
+}
+
+/// What a value may still grow to. A few bytes from the server can say that there are many more in memory, or that
+/// there is one thing inside of the other without end.
+pub(crate) struct Room {
+    bytes: usize,
+    depth: usize,
+}
+
+impl Room {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self {
+            bytes,
+            depth: DEPTH_MAX,
+        }
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), Unreadable> {
+        self.bytes = self.bytes.checked_sub(bytes).ok_or(Unreadable::TooLarge)?;
+        Ok(())
+    }
+
+    fn inside<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Unreadable>,
+    ) -> Result<T, Unreadable> {
+        self.depth = (self.depth.checked_sub(1))
+            .ok_or_else(|| format!("it is nested deeper than {DEPTH_MAX}"))?;
+        let done = read(self);
+        self.depth += 1;
+        done
     }
 }
 
@@ -97,26 +155,25 @@ fn is_simple(ty: &Type) -> bool {
     )
 }
 
-pub(crate) fn value(ty: &Type, bytes: &[u8]) -> Result<Value, String> {
+pub(crate) fn value(ty: &Type, bytes: &[u8], room: &mut Room) -> Result<Value, Unreadable> {
     match ty.kind() {
-        Kind::Enum(_) => return text(bytes),
-        Kind::Domain(base) => return value(base, bytes),
-        Kind::Array(element) => return array(element, bytes),
+        Kind::Enum(_) => return Ok(text(bytes)?),
+        Kind::Domain(base) => return value(base, bytes, room),
+        Kind::Array(element) => return room.inside(|room| array(element, bytes, room)),
         Kind::Composite(fields) => {
             let names = fields.iter().map(|field| Some(field.name()));
-            return record(bytes, names, |index, _| {
-                fields.get(index).map(|field| field.type_().clone())
-            });
+            let type_of = |index: usize, _| fields.get(index).map(|field| field.type_().clone());
+            return room.inside(|room| record(bytes, names, type_of, room));
         }
         _ => {}
     }
     if is_text(ty) {
-        return text(bytes);
+        return Ok(text(bytes)?);
     }
-    simple(ty, bytes)
+    simple(ty, bytes, room)
 }
 
-fn simple(ty: &Type, bytes: &[u8]) -> Result<Value, String> {
+fn simple(ty: &Type, bytes: &[u8], room: &mut Room) -> Result<Value, Unreadable> {
     let mut reader = Reader(bytes);
     Ok(match *ty {
         Type::BOOL => Value::Bool(reader.array::<1>()? != [0]),
@@ -126,7 +183,11 @@ fn simple(ty: &Type, bytes: &[u8]) -> Result<Value, String> {
         Type::OID => Value::from(u32::from_be_bytes(reader.array()?)),
         Type::FLOAT4 => single(f32::from_be_bytes(reader.array()?)),
         Type::FLOAT8 => float(f64::from_be_bytes(reader.array()?)),
-        Type::NUMERIC => Value::String(numeric::text(&mut reader)?),
+        Type::NUMERIC => {
+            let digits = numeric::text(&mut reader)?;
+            room.take(digits.len())?;
+            Value::String(digits)
+        }
         Type::UUID => Value::String(uuid(&reader.array()?)),
         Type::TIMESTAMPTZ => Value::String(calendar::timestamp(reader.i64()?, "Z")),
         Type::TIMESTAMP => Value::String(calendar::timestamp(reader.i64()?, "")),
@@ -144,13 +205,13 @@ fn simple(ty: &Type, bytes: &[u8]) -> Result<Value, String> {
         Type::BYTEA => Value::String(STANDARD.encode(bytes)),
         Type::INET | Type::CIDR => Value::String(network(&mut reader)?),
         Type::MACADDR => Value::String(hardware(&reader.array()?)),
-        Type::BIT | Type::VARBIT => Value::String(bits(&mut reader)?),
+        Type::BIT | Type::VARBIT => Value::String(bits(&mut reader, room)?),
         Type::VOID => Value::Null,
         Type::RECORD => {
             let names = std::iter::repeat(None);
-            record(bytes, names, |_, oid| Type::from_oid(oid))?
+            room.inside(|room| record(bytes, names, |_, oid| Type::from_oid(oid), room))?
         }
-        _ => return Err(format!("its type is {}; write `…::text`", ty.name())),
+        _ => return Err(format!("its type is {}; write `…::text`", ty.name()).into()),
     })
 }
 
@@ -160,13 +221,12 @@ fn text(bytes: &[u8]) -> Result<Value, String> {
 }
 
 fn json(bytes: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        format!(
-            "its JSON cannot be kept ({:?} at {}:{}): numbers go up to 1e308, surrogates come in pairs",
-            error.classify(),
-            error.line(),
-            error.column()
-        )
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())?;
+    exact::json(text).map_err(|error| match error {
+        Inexact::Number => format!("{DIGITS_LOST}; write `…::text`"),
+        Inexact::Unreadable(place) => format!(
+            "its JSON cannot be kept ({place}): numbers go up to 1e308, surrogates come in pairs; write `…::text`"
+        ),
     })
 }
 
@@ -213,16 +273,17 @@ fn hardware(bytes: &[u8; 6]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-fn bits(reader: &mut Reader<'_>) -> Result<String, String> {
+fn bits(reader: &mut Reader<'_>, room: &mut Room) -> Result<String, Unreadable> {
     let count = reader.length()?;
     let bytes = reader.take(count.div_ceil(8))?;
+    room.take(count)?;
     let bit = |index: usize| (bytes[index / 8] >> (7 - index % 8)) & 1;
     let digit = |index| if bit(index) == 1 { '1' } else { '0' };
     Ok((0..count).map(digit).collect())
 }
 
 /// Dimensions, whether there are nulls, the element's type, the sizes; then the elements, the last dimension first.
-fn array(element: &Type, bytes: &[u8]) -> Result<Value, String> {
+fn array(element: &Type, bytes: &[u8], room: &mut Room) -> Result<Value, Unreadable> {
     let mut reader = Reader(bytes);
     let dimensions = reader.length()?;
     reader.i32()?;
@@ -235,20 +296,31 @@ fn array(element: &Type, bytes: &[u8]) -> Result<Value, String> {
         sizes.push(reader.length()?);
         reader.i32()?;
     }
-    match sizes.as_slice() {
-        [] => Ok(Value::Array(Vec::new())),
-        sizes => dimension(element, sizes, &mut reader),
+    if sizes.is_empty() {
+        return Ok(Value::Array(Vec::new()));
     }
+    // Each element has at least its length: sizes that lie end here instead of in memory.
+    let count = sizes
+        .iter()
+        .try_fold(1, |all: usize, size| all.checked_mul(*size));
+    let count = count.filter(|count| (1..=reader.0.len() / 4).contains(count));
+    let count = count.ok_or("its sizes do not fit what was sent")?;
+    room.take(count.saturating_mul(ITEM_BYTES))?;
+    dimension(element, &sizes, &mut reader, room)
 }
 
-fn dimension(element: &Type, sizes: &[usize], reader: &mut Reader<'_>) -> Result<Value, String> {
+fn dimension(
+    element: &Type,
+    sizes: &[usize],
+    reader: &mut Reader<'_>,
+    room: &mut Room,
+) -> Result<Value, Unreadable> {
     let Some((&size, inner)) = sizes.split_first() else {
-        return reader.item(element);
+        return reader.item(element, room);
     };
-    // Each element has at least its length: a size that lies ends here instead of in memory.
-    let mut items = Vec::with_capacity(size.min(reader.0.len()));
+    let mut items = Vec::with_capacity(size);
     for _ in 0..size {
-        items.push(dimension(element, inner, reader)?);
+        items.push(dimension(element, inner, reader, room)?);
     }
     Ok(Value::Array(items))
 }
@@ -258,9 +330,15 @@ fn record<'n>(
     bytes: &[u8],
     mut names: impl Iterator<Item = Option<&'n str>>,
     type_of: impl Fn(usize, u32) -> Option<Type>,
-) -> Result<Value, String> {
+    room: &mut Room,
+) -> Result<Value, Unreadable> {
     let mut reader = Reader(bytes);
     let count = reader.length()?;
+    // Each has its type and its length.
+    if count > reader.0.len() / 8 {
+        return Err("it has fewer fields than it says".into());
+    }
+    room.take(count * ITEM_BYTES)?;
     let mut fields = Map::new();
     let mut list = Vec::new();
     for index in 0..count {
@@ -268,7 +346,7 @@ fn record<'n>(
         let ty = type_of(index, oid)
             .filter(is_readable)
             .ok_or("a field of the record has a type of its own; write `…::text`")?;
-        let item = reader.item(&ty)?;
+        let item = reader.item(&ty, room)?;
         match names.next().flatten() {
             Some(name) => drop(fields.insert(name.to_owned(), item)),
             None => list.push(item),
@@ -313,14 +391,84 @@ impl<'a> Reader<'a> {
     }
 
     /// Its length, -1 for null, and itself.
-    fn item(&mut self, ty: &Type) -> Result<Value, String> {
+    fn item(&mut self, ty: &Type, room: &mut Room) -> Result<Value, Unreadable> {
         match self.i32()? {
             -1 => Ok(Value::Null),
             length => {
                 let length =
                     usize::try_from(length).map_err(|_| "a size is negative".to_owned())?;
-                value(ty, self.take(length)?)
+                value(ty, self.take(length)?, room)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn numbers(numbers: &[i32]) -> Vec<u8> {
+        numbers.iter().flat_map(|n| n.to_be_bytes()).collect()
+    }
+
+    fn read(ty: &Type, bytes: &[u8]) -> Result<Value, Unreadable> {
+        value(ty, bytes, &mut Room::new(10_000))
+    }
+
+    fn is_refused(ty: &Type, bytes: &[u8]) -> bool {
+        matches!(read(ty, bytes), Err(Unreadable::Reason(_)))
+    }
+
+    #[test]
+    fn arrays_are_as_large_as_what_was_sent() {
+        let element = 23;
+        let good = numbers(&[2, 0, element, 2, 1, 1, 1, 4, 7, -1]);
+        assert_eq!(read(&Type::INT4_ARRAY, &good), Ok(json!([[7], [null]])));
+        let empty = numbers(&[0, 0, element]);
+        assert_eq!(read(&Type::INT4_ARRAY, &empty), Ok(json!([])));
+        for sizes in [
+            &[2, 0, element, i32::MAX, 1, 0, 1][..],
+            &[2, 0, element, 0, 1, i32::MAX, 1],
+            &[1, 0, element, 0, 1],
+            &[1, 0, element, i32::MAX, 1, -1, -1],
+            &[
+                6, 0, element, 9999, 1, 9999, 1, 9999, 1, 9999, 1, 9999, 1, 9999, 1,
+            ],
+            &[1, 0, element, -1, 1],
+            &[7, 0, element],
+            &[1, 0],
+        ] {
+            assert!(is_refused(&Type::INT4_ARRAY, &numbers(sizes)), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn records_have_as_many_fields_as_was_sent_and_end_somewhere() {
+        let good = numbers(&[1, 23, 4, 7]);
+        assert_eq!(read(&Type::RECORD, &good), Ok(json!([7])));
+        assert!(is_refused(&Type::RECORD, &numbers(&[i32::MAX, 23, -1])));
+        let nested = |depth: usize| {
+            let mut bytes = numbers(&[0]);
+            for _ in 1..depth {
+                let length = i32::try_from(bytes.len()).unwrap();
+                bytes = [numbers(&[1, 2249, length]), bytes].concat();
+            }
+            bytes
+        };
+        assert!(read(&Type::RECORD, &nested(DEPTH_MAX)).is_ok());
+        assert!(is_refused(&Type::RECORD, &nested(DEPTH_MAX + 1)));
+        assert!(is_refused(&Type::RECORD, &nested(10_000)));
+    }
+
+    #[test]
+    fn what_grows_in_memory_needs_room_before_it_does() {
+        let many = [numbers(&[1, 1, 23, 5_000, 1]), numbers(&[-1; 5_000])].concat();
+        assert_eq!(read(&Type::INT4_ARRAY, &many), Err(Unreadable::TooLarge));
+        let long = [numbers(&[80_000]), vec![0xff; 10_000]].concat();
+        assert_eq!(read(&Type::VARBIT, &long), Err(Unreadable::TooLarge));
+        assert_eq!(read(&Type::VARBIT, &[0, 0, 0, 3, 0xa0]), Ok(json!("101")));
+        assert!(is_refused(&Type::VARBIT, &numbers(&[i32::MAX])));
     }
 }

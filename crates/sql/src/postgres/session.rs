@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::future::try_join_all;
+use futures_util::future::{join, try_join_all};
 use futures_util::{TryStreamExt, pin_mut};
 use pawl_kernel::node::NodeError;
 use serde_json::{Map, Value};
@@ -14,7 +15,7 @@ use super::bind::{Parameter, parameter};
 use super::connect::Opened;
 use super::fault::of;
 use super::meter::Meter;
-use super::read::{Raw, is_readable, value};
+use super::read::{Raw, Room, Unreadable, is_readable, value};
 use crate::fault::{Fault, not_prepared};
 use crate::guard::Verb;
 use crate::lexer::Dialect;
@@ -38,12 +39,31 @@ pub(crate) struct Connection {
     /// Of the connection in the configuration, for messages.
     name: Arc<str>,
     prepared: HashMap<String, Statement>,
-    /// The transaction and the role that claimed.
+    /// The transaction, the role and the settings that claimed.
     stamp: String,
+    times: Times,
     /// Answers are still to come that nobody waits for: of no use to anybody else.
     doubtful: bool,
     /// Commits of this role are not waited for until they are safe, unless asked.
     needs_sync: bool,
+}
+
+/// How long statements may run and wait for locks.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Times {
+    pub(crate) statement: Duration,
+    pub(crate) lock: Duration,
+}
+
+impl Times {
+    /// For the rest of a transaction.
+    pub(crate) fn sql(self) -> String {
+        format!(
+            "SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}",
+            self.statement.as_millis(),
+            self.lock.as_millis()
+        )
+    }
 }
 
 impl Connection {
@@ -54,6 +74,7 @@ impl Connection {
             name,
             prepared: HashMap::new(),
             stamp: String::new(),
+            times: Times::default(),
             doubtful: false,
             needs_sync: false,
         };
@@ -85,8 +106,14 @@ impl Connection {
         of(error, &self.name)
     }
 
-    /// `text` begins a transaction; so many bytes may come back in it.
-    pub(crate) async fn begin(&mut self, text: &str, bytes: usize) -> Result<(), Fault> {
+    /// `text` begins a transaction; so many bytes may come back in it. After the claim, statements have these times.
+    pub(crate) async fn begin(
+        &mut self,
+        text: &str,
+        bytes: usize,
+        times: Times,
+    ) -> Result<(), Fault> {
+        self.times = times;
         self.meter
             .allow(bytes.saturating_mul(4).saturating_add(TALK_BYTES));
         self.stamp.clear();
@@ -133,8 +160,16 @@ impl Connection {
         values: &[Parameter],
     ) -> Result<(Vec<Row>, u64), Fault> {
         let statement = self.prepare(text).await?;
+        self.asked(&statement, values).await
+    }
+
+    async fn asked(
+        &self,
+        statement: &Statement,
+        values: &[Parameter],
+    ) -> Result<(Vec<Row>, u64), Fault> {
         let asked = async {
-            let stream = self.client.query_raw(&statement, values).await?;
+            let stream = self.client.query_raw(statement, values).await?;
             pin_mut!(stream);
             let mut rows = Vec::new();
             while let Some(row) = stream.try_next().await? {
@@ -187,7 +222,13 @@ fn read_row(row: &Row, budget: &Budget) -> Result<Value, NodeError> {
             .map_err(|error| unreadable(error.to_string()))?;
         let read = match raw {
             None => Value::Null,
-            Some(Raw(bytes)) => value(column.type_(), bytes).map_err(unreadable)?,
+            Some(Raw(bytes)) => {
+                let mut room = Room::new(budget.left());
+                value(column.type_(), bytes, &mut room).map_err(|reason| match reason {
+                    Unreadable::Reason(reason) => unreadable(reason),
+                    Unreadable::TooLarge => budget.too_large(),
+                })?
+            }
         };
         budget.take_bytes(column.name().len() + weight(&read))?;
         fields.insert(column.name().to_owned(), read);
@@ -242,8 +283,13 @@ impl Session for Connection {
 
     async fn claim(&mut self, key: &str) -> Result<Claim, Fault> {
         let key = [Parameter(Some(key.to_owned()))];
-        let claimed = self.own(CLAIM, &key).await;
+        let statement = self.prepare(CLAIM).await;
+        let statement = statement.map_err(|fault| self.claim_fault(fault))?;
+        // The claim waits as long as there is time; what comes after it does not. Both go out at once, in this order.
+        let times = self.times.sql();
+        let (claimed, limited) = join(self.asked(&statement, &key), self.batch(&times)).await;
         let claimed = claimed.map_err(|fault| self.claim_fault(fault))?;
+        limited?;
         if let Some(row) = claimed.0.first() {
             self.stamp = row.try_get(0).map_err(|error| self.fault(&error))?;
             return Ok(Claim::Taken);
@@ -295,14 +341,19 @@ impl Session for Connection {
 
     async fn fill(&mut self, key: &str, result: &str) -> Result<(), Fault> {
         let text = |text: &str| Parameter(Some(text.to_owned()));
+        let time = |time: Duration| text(&format!("{} milliseconds", time.as_millis()));
+        let times = [time(self.times.statement), time(self.times.lock)];
         let values = [text(key), text(result), text(&self.stamp)];
+        let values: Vec<Parameter> = values.into_iter().chain(times).collect();
         let (_, filled) = self.own(FILL, &values).await?;
         if filled == 1 {
             return Ok(());
         }
         Err(NodeError::new(
             "TRANSACTION_BROKEN",
-            "the statements ended their transaction or changed their role; nothing more was done",
+            "the statements ended their transaction, or changed their role or the settings they run under (isolation, \
+             search_path, statement_timeout, lock_timeout, synchronous_commit, standard_conforming_strings); nothing was \
+             done",
         )
         .into())
     }
@@ -322,12 +373,12 @@ impl Connection {
                 ),
             )
             .into(),
-            Some("55P03") => {
+            // The successor of a run that is not quite dead has nothing better to do than to wait for it.
+            Some("55P03" | "57014") => {
                 let mut fault = fault;
-                fault.error.message = "another run of this very step has its transaction open, for longer than \
-                                       `lock_timeout` of the connection"
-                    .into();
-                fault
+                fault.error.message =
+                    "another run of this very step has its transaction open all the time".into();
+                Fault::contended(*fault.error)
             }
             _ => fault,
         }

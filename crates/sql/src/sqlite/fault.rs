@@ -39,7 +39,15 @@ fn of_code(code: i32, message: &str, connection: &str, stop: &Stop) -> Fault {
         ffi::SQLITE_INTERRUPT => interrupted(stop).into(),
         ffi::SQLITE_READONLY => error("READ_ONLY").into(),
         ffi::SQLITE_MISMATCH => error("TYPE_ERROR").into(),
-        ffi::SQLITE_TOOBIG => error("LIMIT_EXCEEDED").into(),
+        ffi::SQLITE_TOOBIG => NodeError::new(
+            "LIMIT_EXCEEDED",
+            format!(
+                "{message}; a value, and a row of a table, may have a quarter of `max_bytes` in [connections.{connection}] \
+                 of pawl.toml"
+            ),
+        )
+        .details(json!({"sqlite_code": code, "setting": "max_bytes"}))
+        .into(),
         // After an I/O error the commit may be on disk all the same: the next try finds out.
         ffi::SQLITE_IOERR => Fault::lost(unreachable(connection, message)),
         ffi::SQLITE_CANTOPEN => unreachable(
@@ -60,14 +68,24 @@ fn of_code(code: i32, message: &str, connection: &str, stop: &Stop) -> Fault {
 }
 
 pub(crate) fn interrupted(stop: &Stop) -> NodeError {
-    match stop.reason() {
-        Some(Reason::Cancelled) | None => cancelled(),
-        Some(Reason::Late) => NodeError::new(
+    because(stop.reason().unwrap_or(Reason::Cancelled))
+}
+
+pub(crate) fn because(reason: Reason) -> NodeError {
+    match reason {
+        Reason::Cancelled => cancelled(),
+        Reason::Memory => NodeError::new(
+            "LIMIT_EXCEEDED",
+            "the memory of this process grew by hundreds of megabytes while the statement ran; make fewer and smaller \
+             values in it",
+        )
+        .retryable(),
+        Reason::Late => NodeError::new(
             "NODE_TIMEOUT",
             "the transaction was not done in time and was rolled back; raise the node's timeout, or do less in it",
         )
         .retryable(),
-        Some(Reason::StatementTimeout) => NodeError::new(
+        Reason::StatementTimeout => NodeError::new(
             "STATEMENT_TIMEOUT",
             "it took longer than `statement_timeout` of the connection",
         )

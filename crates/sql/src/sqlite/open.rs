@@ -10,13 +10,32 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
+use super::functions::{Obeyed, replace_slow_ones};
 use crate::guard::APPLIED;
 
 const STATEMENTS_CACHED: usize = 200;
 /// For the settings below; afterwards waiting is done by whoever knows the deadline.
 const OPENING_BUSY: Duration = Duration::from_secs(2);
-/// No value grows larger than this, however a statement makes it.
-const VALUE_BYTES: usize = 64 << 20;
+/// A value, and a row of a table, may have this part of `max_bytes`. Instructions in a row are not interrupted until there
+/// is a jump, and each may make such a value.
+const VALUE_PART: usize = 4;
+/// But always as much as this: our own results are values too.
+const VALUE_BYTES_LEAST: usize = 1 << 20;
+/// What the parser and the functions of SQLite do by calling themselves must fit the stack of a thread, and what one
+/// instruction does cannot be interrupted. All of them are far above what people write.
+const LIMITS: [(Limit, i32); 8] = [
+    (Limit::SQLITE_LIMIT_ATTACHED, 0),
+    (Limit::SQLITE_LIMIT_COLUMN, 200),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 200),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
+    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 127),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),
+    (Limit::SQLITE_LIMIT_PARSER_DEPTH, 500),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 50),
+];
+/// Code of others; and what goes through one text for every part of another, or makes a large one for every bracket of a
+/// small one, in one instruction.
+const REFUSED_FUNCTIONS: [&str; 4] = ["load_extension", "json_patch", "jsonb_patch", "json_pretty"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -29,8 +48,9 @@ pub(crate) enum Access {
 pub(crate) fn open(
     file: &Path,
     access: Access,
-    value_bytes: usize,
+    max_bytes: usize,
     ours: Arc<AtomicBool>,
+    obeyed: &Obeyed,
 ) -> rusqlite::Result<Connection> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if access == Access::Create {
@@ -54,10 +74,13 @@ pub(crate) fn open(
     ] {
         connection.set_db_config(option, on)?;
     }
-    let bytes = value_bytes.saturating_mul(2).max(VALUE_BYTES);
+    let bytes = (max_bytes / VALUE_PART).max(VALUE_BYTES_LEAST);
+    replace_slow_ones(&connection, obeyed, bytes)?;
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, bytes)?;
-    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    for (limit, most) in LIMITS {
+        connection.set_limit(limit, most)?;
+    }
     connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
     connection.busy_timeout(Duration::ZERO)?;
     connection.authorizer(Some(move |context: AuthContext<'_>| {
@@ -88,7 +111,9 @@ fn is_allowed(action: &AuthAction<'_>) -> bool {
         | A::CreateTempIndex { .. }
         | A::CreateTempView { .. }
         | A::Unknown { .. } => false,
-        A::Function { function_name } => !function_name.eq_ignore_ascii_case("load_extension"),
+        A::Function { function_name } => !REFUSED_FUNCTIONS
+            .iter()
+            .any(|refused| function_name.eq_ignore_ascii_case(refused)),
         other => !table(other).is_some_and(|name| name.eq_ignore_ascii_case(APPLIED)),
     }
 }
@@ -113,7 +138,10 @@ fn table<'a>(action: &AuthAction<'a>) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+    use crate::sqlite::stop::Stop;
 
     /// What the guard of texts would have refused, if it had seen it.
     #[test]
@@ -121,7 +149,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ours = Arc::new(AtomicBool::new(true));
         let file = folder.path().join("a.db");
-        let connection = open(&file, Access::Create, 1 << 20, ours.clone()).unwrap();
+        let obeyed = Obeyed::new(Stop::new(Instant::now(), usize::MAX));
+        let connection = open(&file, Access::Create, 1 << 20, ours.clone(), &obeyed).unwrap();
         connection
             .execute_batch("CREATE TABLE pawl_applied (effect_key TEXT); CREATE TABLE t (a)")
             .unwrap();
@@ -146,6 +175,8 @@ mod tests {
             "CREATE TRIGGER x AFTER INSERT ON t BEGIN SELECT 1; END",
             "CREATE VIRTUAL TABLE x USING fts5(a)",
             "UPDATE sqlite_master SET sql = ''",
+            "SELECT json_patch('{}', '{}')",
+            "SELECT json_pretty('[]')",
         ] {
             assert!(connection.execute_batch(text).is_err(), "{text}");
         }

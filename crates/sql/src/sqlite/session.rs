@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pawl_kernel::node::NodeError;
+use rusqlite::limits::Limit;
 use rusqlite::{CachedStatement, Row};
 use serde_json::{Map, Value};
 
-use super::fault::{interrupted, of};
+use super::fault::{because, of};
+use super::functions::Obeyed;
 use super::stop::Stop;
 use super::values::{Shown, bind, read, shown};
 use crate::fault::{Fault, not_prepared};
@@ -23,8 +25,9 @@ use crate::transaction::{Claim, Session};
 const CLAIM: &str = include_str!("../../sql/sqlite/claim.sql");
 const STORED: &str = include_str!("../../sql/sqlite/stored.sql");
 const FILL: &str = include_str!("../../sql/sqlite/fill.sql");
-/// Instructions between two looks at the clock, about a tenth of a millisecond.
-const LOOK_AFTER: i32 = 2_000;
+/// Instructions between two looks at the clock: usually a microsecond, but each may make a value as large as is allowed.
+/// SQLite looks at jumps only; how much there can be between two jumps is for the guard of texts.
+const LOOK_AFTER: i32 = 25;
 /// Between two tries to get what another process holds.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
@@ -36,6 +39,7 @@ pub(crate) struct Connection {
     file: Option<Identity>,
     /// Our own statements may do what those of users may not.
     ours: Arc<AtomicBool>,
+    obeyed: Obeyed,
     name: Arc<str>,
     stop: Arc<Stop>,
     statement_timeout: Duration,
@@ -46,6 +50,7 @@ impl Connection {
     pub(crate) fn new(
         inner: rusqlite::Connection,
         ours: Arc<AtomicBool>,
+        obeyed: Obeyed,
         file: Option<Identity>,
         name: Arc<str>,
         settings: &Settings,
@@ -54,8 +59,9 @@ impl Connection {
             inner,
             file,
             ours,
+            stop: obeyed.get(),
+            obeyed,
             name,
-            stop: Stop::new(Instant::now()),
             statement_timeout: settings.statement_timeout,
             lock_timeout: settings.lock_timeout,
         }
@@ -69,48 +75,58 @@ impl Connection {
         of(error, &self.name, &self.stop)
     }
 
+    /// What users may not do, and with values as large as a result may be.
     fn as_ours<T>(&self, work: impl FnOnce() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        let usual = self.inner.limit(Limit::SQLITE_LIMIT_LENGTH)?;
+        self.inner.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::MAX)?;
         self.ours.store(true, Ordering::Relaxed);
         let done = work();
         self.ours.store(false, Ordering::Relaxed);
+        self.inner.set_limit(Limit::SQLITE_LIMIT_LENGTH, usual)?;
         done
     }
 
     /// From here on everything ends when `stop` says so.
     pub(crate) fn obey(&mut self, stop: Arc<Stop>) -> Result<(), Fault> {
         self.stop = stop.clone();
-        let watch = move || stop.reason().is_some();
+        self.obeyed.set(stop.clone());
+        let watch = move || stop.look().is_some();
         let set = self.inner.progress_handler(LOOK_AFTER, Some(watch));
         set.map_err(|error| self.fault(&error))
     }
 
+    /// The one who writes is waited for as long as there is time: it may be an earlier run of this very step.
     pub(crate) fn begin(&self, readonly: bool) -> Result<(), Fault> {
-        self.patiently(if readonly {
-            "BEGIN DEFERRED"
-        } else {
-            "BEGIN IMMEDIATE"
-        })
-    }
-
-    pub(crate) fn commit(&self) -> Result<(), Fault> {
-        if self.inner.is_autocommit() {
-            return Err(broken());
+        let text = match readonly {
+            true => "BEGIN DEFERRED",
+            false => "BEGIN IMMEDIATE",
+        };
+        loop {
+            if let Some(reason) = self.stop.reason() {
+                return Err(because(reason).into());
+            }
+            match self.as_ours(|| self.inner.execute_batch(text)) {
+                Ok(()) => return Ok(()),
+                Err(error) if is_busy(&error) => self.stop.pause(BUSY_PAUSE),
+                Err(error) => return Err(self.fault(&error)),
+            }
         }
-        self.patiently("COMMIT")
     }
 
-    /// One of our own that another process may be in the way of.
-    fn patiently(&self, text: &str) -> Result<(), Fault> {
+    /// Nobody who goes away in the middle of this changes anything: they are told how it ended.
+    pub(crate) fn commit(&self) -> Result<(), Fault> {
         let started = Instant::now();
         loop {
-            let done = self.as_ours(|| self.inner.execute_batch(text));
-            let Err(error) = done else { return Ok(()) };
-            let busy = error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy);
-            if !busy {
-                return Err(self.fault(&error));
+            if self.inner.is_autocommit() {
+                return Err(broken());
             }
-            if self.stop.reason().is_some() {
-                return Err(interrupted(&self.stop).into());
+            self.stop.begin_commit().map_err(because)?;
+            let Err(error) = self.as_ours(|| self.inner.execute_batch("COMMIT")) else {
+                return Ok(());
+            };
+            self.stop.end_commit();
+            if !is_busy(&error) {
+                return Err(self.fault(&error));
             }
             if started.elapsed() >= self.lock_timeout {
                 return Err(locked().into());
@@ -175,6 +191,7 @@ impl Connection {
         let columns = columns(&statement).map_err(|error| (0, error.into()))?;
         let mut all = Vec::with_capacity(lists.len());
         for (index, values) in lists.into_iter().enumerate() {
+            self.stop.begin_statement(self.statement_timeout);
             let rows = self.run_one(&mut statement, &columns, values, budget);
             let rows = rows.map_err(|fault| (index, fault))?;
             let affected = match compiled.verb {
@@ -238,10 +255,15 @@ fn read_row(
     Ok(Value::Object(fields))
 }
 
-pub(crate) fn locked() -> NodeError {
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+}
+
+fn locked() -> NodeError {
     NodeError::new(
         "LOCK_TIMEOUT",
-        "another transaction was writing to the file for longer than `lock_timeout` of the connection",
+        "others were reading the file in a way that kept it from being written for longer than `lock_timeout` of the \
+         connection",
     )
     .retryable()
 }

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use rusqlite::types::{Value as Cell, ValueRef};
 use serde_json::Value;
 
+use crate::exact::{self, DIGITS_LOST, Inexact};
 use crate::postgres::float;
 
 /// The error says what does not fit, without the value.
@@ -61,9 +62,11 @@ pub(crate) fn read(cell: ValueRef<'_>, shown: Shown) -> Result<Value, String> {
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| "its text is no UTF-8; write CAST(… AS BLOB)".to_owned())?;
             match shown {
-                Shown::Json => serde_json::from_str(text).map_err(|_| {
-                    "it is declared JSON, but its text cannot be read as such; write … || ''"
-                        .to_owned()
+                Shown::Json => exact::json(text).map_err(|error| match error {
+                    Inexact::Number => format!("{DIGITS_LOST}; write CAST(… AS TEXT)"),
+                    Inexact::Unreadable(_) => {
+                        "it is declared JSON, but its text cannot be read as such; write CAST(… AS TEXT)".to_owned()
+                    }
                 })?,
                 _ => Value::String(text.to_owned()),
             }
@@ -108,6 +111,8 @@ mod tests {
         let infinite = ValueRef::Real(f64::INFINITY);
         assert_eq!(read(infinite, Shown::Plain), Ok(json!("Infinity")));
         assert!(read(text("["), Shown::Json).is_err());
+        let lost = read(text("[0.12345678901234567890]"), Shown::Json).unwrap_err();
+        assert!(lost.contains("CAST(… AS TEXT)"), "{lost}");
         assert!(read(ValueRef::Text(&[0xff]), Shown::Plain).is_err());
     }
 }
