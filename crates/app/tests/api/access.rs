@@ -79,7 +79,9 @@ async fn what_is_no_key_opens_nothing() {
             let answer = server.send_as(key, request(route)).await;
             match *needed {
                 // There is no such webhook, and nobody is asked for a key.
-                "nobody" if route.contains("/webhook/") => answer.refuses(404, "NOT_FOUND"),
+                "nobody" if route.contains("/webhook/") => {
+                    answer.refuses(404, "NOT_FOUND");
+                }
                 "nobody" => assert_eq!(answer.status, 200, "{label} {route}"),
                 _ => unauthorized(&answer, &format!("{label} {route}")),
             }
