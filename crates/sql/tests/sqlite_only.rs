@@ -260,48 +260,6 @@ async fn statements_that_nest_deeply_end_with_an_answer() {
     }
 }
 
-/// Each is one instruction, or a few of them, that would take minutes or gigabytes.
-#[tokio::test]
-async fn statements_that_nothing_interrupts_end_in_time_all_the_same() {
-    let bed = Bed::sqlite().await;
-    let usual = bed.again(|settings| settings.statement_timeout = Duration::from_millis(300));
-    let large = bed.again(|settings| {
-        settings.statement_timeout = Duration::from_millis(300);
-        settings.max_bytes = 40 << 20;
-    });
-    let pattern = "'%' || printf('%.900c', 'a') || 'b'";
-    let columns = |count: usize, of: &str| {
-        let each = |n: usize| format!("{} AS c{n}", of.replace('#', &n.to_string()));
-        (0..count).map(each).collect::<Vec<_>>().join(", ")
-    };
-    let texts = [
-        (&large, "SELECT instr(printf('%.8000000c', 'a'), printf('%.4000000c', 'a') || 'b') AS n".to_owned()),
-        (&large, "SELECT length(replace(printf('%.8000000c', 'a'), printf('%.4000000c', 'a') || 'b', '')) AS n".to_owned()),
-        (&large, format!("SELECT printf('%.8000000c', 'a') LIKE {pattern} AS n")),
-        (&large, format!("SELECT printf('%.8000000c', 'a') GLOB replace({pattern}, '%', '*') AS n")),
-        (&large, "SELECT length(trim(printf('%.8000000c', 'a'), printf('%.8000000c', 'b') || 'a')) AS n".to_owned()),
-        (&large, "SELECT length(unhex(printf('%.8000000c', '-'), printf('%.8000000c', '+') || '-')) AS n".to_owned()),
-        (&usual, format!("SELECT {}", columns(600, "length(hex(zeroblob(1000000 + #)))"))),
-        (&usual, format!("SELECT {}", columns(95, "length(hex(zeroblob(1000000 + #)))"))),
-        (&usual, format!("SELECT {}", columns(145, "hex(zeroblob(1000000 + #))"))),
-        (&usual, format!("SELECT {}", columns(500, "hex(zeroblob(33000000))"))),
-        (&usual, "SELECT length(hex(zeroblob(33000000))) AS n".to_owned()),
-    ];
-    for (connections, text) in texts {
-        let mut hostile = work(one(&text, json!([])), "x:1");
-        hostile.time_limit = Duration::from_secs(5);
-        let ended = within(Duration::from_millis(300), connections.run(hostile)).await;
-        if let Err(error) = ended {
-            let known = ["STATEMENT_TIMEOUT", "LIMIT_EXCEEDED", "INVALID_SQL"];
-            assert!(known.contains(&error.code.as_ref()), "{text}: {error:?}");
-        }
-        // The thread is free again, not only its caller.
-        let next = connections.run(work(one("SELECT 1 AS n", json!([])), "x:2"));
-        let next = within(Duration::from_millis(100), next).await.unwrap();
-        assert_eq!(next.output, json!({"n": 1}));
-    }
-}
-
 #[tokio::test]
 async fn ordinary_tables_are_within_the_limits() {
     let bed = Bed::sqlite().await;

@@ -36,6 +36,29 @@ impl Obeyed {
     }
 }
 
+/// Looks at the clock now and then.
+struct Watch {
+    stop: Arc<Stop>,
+    steps: u64,
+}
+
+impl Watch {
+    fn of(obeyed: &Obeyed) -> Self {
+        Self {
+            stop: obeyed.get(),
+            steps: 0,
+        }
+    }
+
+    fn step(&mut self) -> rusqlite::Result<()> {
+        self.steps += 1;
+        if self.steps % LOOK_AFTER == 0 && self.stop.reason().is_some() {
+            return Err(failure(ffi::SQLITE_INTERRUPT));
+        }
+        Ok(())
+    }
+}
+
 enum Answer {
     Null,
     Integer(i64),
@@ -73,9 +96,15 @@ pub(crate) fn replace_slow_ones(
         ("ltrim", true, false),
         ("rtrim", false, true),
     ] {
-        connection.create_scalar_function(name, 2, flags, move |call| trim(call, left, right))?;
+        let obeyed = obeyed.clone();
+        connection.create_scalar_function(name, 2, flags, move |call| {
+            trim(call, left, right, &mut Watch::of(&obeyed))
+        })?;
     }
-    connection.create_scalar_function("unhex", 2, flags, unhex)?;
+    let watched = obeyed.clone();
+    connection.create_scalar_function("unhex", 2, flags, move |call| {
+        unhex(call, &mut Watch::of(&watched))
+    })?;
     for count in [2, 3] {
         let obeyed = obeyed.clone();
         connection.create_scalar_function("like", count, flags, move |call| like(call, &obeyed))?;
@@ -187,20 +216,33 @@ fn characters(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn trim(call: &Context<'_>, left: bool, right: bool) -> rusqlite::Result<Answer> {
-    let (Some(whole), Some(set)) = (text(call.get_raw(0)), text(call.get_raw(1))) else {
+fn set<'a>(bytes: &'a [u8], watch: &mut Watch) -> rusqlite::Result<HashSet<&'a [u8]>> {
+    characters(bytes)
+        .map(|character| watch.step().map(|()| character))
+        .collect()
+}
+
+fn trim(
+    call: &Context<'_>,
+    left: bool,
+    right: bool,
+    watch: &mut Watch,
+) -> rusqlite::Result<Answer> {
+    let (Some(whole), Some(letters)) = (text(call.get_raw(0)), text(call.get_raw(1))) else {
         return Ok(Answer::Null);
     };
-    let set: HashSet<&[u8]> = characters(&set).collect();
+    let letters = set(&letters, watch)?;
     let mut rest = whole.as_slice();
     while let Some((first, after)) = split_first(rest).filter(|_| left) {
-        if !set.contains(first) {
+        watch.step()?;
+        if !letters.contains(first) {
             break;
         }
         rest = after;
     }
     while let Some((before, last)) = split_last(rest).filter(|_| right) {
-        if !set.contains(last) {
+        watch.step()?;
+        if !letters.contains(last) {
             break;
         }
         rest = before;
@@ -208,11 +250,11 @@ fn trim(call: &Context<'_>, left: bool, right: bool) -> rusqlite::Result<Answer>
     Ok(Answer::Text(rest.to_vec()))
 }
 
-fn unhex(call: &Context<'_>) -> rusqlite::Result<Answer> {
+fn unhex(call: &Context<'_>, watch: &mut Watch) -> rusqlite::Result<Answer> {
     let (Some(digits), Some(ignored)) = (text(call.get_raw(0)), text(call.get_raw(1))) else {
         return Ok(Answer::Null);
     };
-    let ignored: HashSet<&[u8]> = characters(&ignored).collect();
+    let ignored = set(&ignored, watch)?;
     let digit = |byte: &[u8]| match byte {
         [byte] => char::from(*byte).to_digit(16),
         _ => None,
@@ -220,6 +262,7 @@ fn unhex(call: &Context<'_>) -> rusqlite::Result<Answer> {
     let mut result = Vec::with_capacity(digits.len() / 2);
     let mut each = characters(until_nul(&digits));
     while let Some(first) = each.next() {
+        watch.step()?;
         match digit(first) {
             Some(high) => match each.next().and_then(digit) {
                 Some(low) => result.push((high << 4 | low) as u8),
@@ -270,9 +313,8 @@ fn like(call: &Context<'_>, obeyed: &Obeyed) -> rusqlite::Result<Answer> {
     let found = Match {
         parts: &parts,
         folds: true,
-        stop: &obeyed.get(),
     };
-    found.of(until_nul(&whole))
+    found.of(until_nul(&whole), &mut Watch::of(obeyed))
 }
 
 fn like_parts(pattern: &[u8], escape: Option<&[u8]>) -> Vec<Part> {
@@ -300,9 +342,8 @@ fn glob(call: &Context<'_>, obeyed: &Obeyed) -> rusqlite::Result<Answer> {
     let found = Match {
         parts: &parts,
         folds: false,
-        stop: &obeyed.get(),
     };
-    found.of(until_nul(&whole))
+    found.of(until_nul(&whole), &mut Watch::of(obeyed))
 }
 
 fn glob_parts(pattern: &[u8]) -> Vec<Part> {
@@ -360,19 +401,16 @@ struct Match<'a> {
     parts: &'a [Part],
     /// Small letters of ASCII are the same as large ones.
     folds: bool,
-    stop: &'a Stop,
 }
 
 impl Match<'_> {
-    fn of(&self, whole: &[u8]) -> rusqlite::Result<Answer> {
+    fn of(&self, whole: &[u8], watch: &mut Watch) -> rusqlite::Result<Answer> {
         let mut parts = self.parts;
         let mut rest = whole;
         // After the last `%`: what follows it, and how much it has not swallowed yet.
         let mut again: Option<(&[Part], &[u8])> = None;
-        for step in 1_u64.. {
-            if step % LOOK_AFTER == 0 && self.stop.reason().is_some() {
-                return Err(failure(ffi::SQLITE_INTERRUPT));
-            }
+        loop {
+            watch.step()?;
             let next = split_first(rest);
             match (parts.split_first(), next) {
                 (Some((Part::Many, after)), _) => {
@@ -399,7 +437,6 @@ impl Match<'_> {
                 None => return Ok(Answer::Integer(0)),
             }
         }
-        Ok(Answer::Integer(0))
     }
 
     fn fits(&self, part: &Part, character: &[u8]) -> bool {
