@@ -2,6 +2,8 @@
 //! handler that turns a rendered config into an outcome. A handler sees neither store nor queue and
 //! never names the next node.
 
+pub mod field;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::field::{defaulted, optional};
 use crate::parse;
+use pawl_kernel::node::field::{defaulted, optional};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "end",

@@ -25,9 +25,9 @@ use pawl_kernel::node::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::field::{defaulted, optional, required};
 use crate::http::{HttpClient, HttpError};
 use crate::{Environment, parse};
+use pawl_kernel::node::field::{defaulted, optional, required};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "http_request",

@@ -10,7 +10,6 @@ pub mod http;
 mod condition;
 mod end;
 mod fail;
-mod field;
 mod http_request;
 mod log;
 mod math;

@@ -7,8 +7,8 @@ use pawl_kernel::node::{LogLevel, LogLine, NodeCall, NodeError, NodeHandler, Nod
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::field::{defaulted, required};
 use crate::parse;
+use pawl_kernel::node::field::{defaulted, required};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "log",

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::number::Number;
-use crate::field::{optional, required};
 use crate::parse;
+use pawl_kernel::node::field::{optional, required};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "math",

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::brokers::{Brokers, NotPublished, Outgoing};
-use crate::field::{defaulted, optional, required};
 use crate::{Environment, parse};
+use pawl_kernel::node::field::{defaulted, optional, required};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "rabbitmq_publish",

@@ -9,8 +9,8 @@ use pawl_kernel::webhook::answer::{self, Answer, STATUS_MAX, STATUS_MIN};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::field::{defaulted, optional};
 use crate::parse;
+use pawl_kernel::node::field::{defaulted, optional};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: answer::NODE_TYPE,

@@ -11,8 +11,8 @@ use pawl_kernel::time::{Timestamp, duration_from_seconds, parse_duration};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::field::{defaulted, optional};
 use crate::parse;
+use pawl_kernel::node::field::{defaulted, optional};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "sleep",

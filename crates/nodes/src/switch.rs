@@ -12,8 +12,8 @@ use pawl_kernel::node::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::field::{optional, required};
 use crate::parse;
+use pawl_kernel::node::field::{optional, required};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "switch",

@@ -8,8 +8,8 @@ use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::field::optional;
 use crate::parse;
+use pawl_kernel::node::field::optional;
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "transform",

@@ -8,8 +8,8 @@ use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::field::required;
 use crate::parse;
+use pawl_kernel::node::field::required;
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "variable_set",

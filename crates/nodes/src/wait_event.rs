@@ -8,8 +8,8 @@ use pawl_kernel::node::FieldMode::Template;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 
-use crate::field::{optional, required};
 use crate::parse;
+use pawl_kernel::node::field::{optional, required};
 
 static SPEC: NodeSpec = NodeSpec {
     node_type: "wait_event",

@@ -8,8 +8,9 @@ use pawl_kernel::node::FieldKind::{
     Any, Boolean, Choice, Either, Integer, List, Map as MapOf, Object, Text,
 };
 use pawl_kernel::node::FieldMode::{LateExpression, LateTemplate, Raw};
+use pawl_kernel::node::field::{defaulted, optional, required};
 use pawl_kernel::node::{
-    FieldKind, FieldMode, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome,
+    FieldKind, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome,
 };
 use pawl_kernel::schema::graph::LateTexts;
 use serde_json::{Map, Value, json};
@@ -17,24 +18,24 @@ use serde_json::{Map, Value, json};
 use crate::{Connections, Expectation, Isolation, Params, Plan, Scope, Script, Work};
 
 static TEXTS: [FieldSpec; 2] = [
-    field("postgres", Text, Raw, "The text for PostgreSQL."),
-    field("sqlite", Text, Raw, "The text for SQLite."),
+    optional("postgres", Text, Raw, "The text for PostgreSQL."),
+    optional("sqlite", Text, Raw, "The text for SQLite."),
 ];
 static ERROR: [FieldSpec; 4] = [
-    field(
+    optional(
         "code",
         Text,
         Raw,
         "The code of the error; `EXPECTATION_FAILED` if left out.",
     ),
-    field(
+    optional(
         "status",
         Integer { min: 400, max: 599 },
         Raw,
         "The HTTP status for a webhook that waits.",
     ),
-    field("message", Text, LateTemplate, "What to say."),
-    field(
+    optional("message", Text, LateTemplate, "What to say."),
+    optional(
         "details",
         Any,
         LateTemplate,
@@ -49,25 +50,25 @@ static STATEMENT: [FieldSpec; 6] = [
         Raw,
         "One statement, never interpolated: values are `$1` or `:name`. A text for each dialect where they differ.",
     ),
-    field(
+    optional(
         "params",
         Either(&[List(&Any), MapOf(&Any)]),
         LateTemplate,
         "The values: a list, or a map of names.",
     ),
-    field(
+    optional(
         "for_each",
         Text,
         LateExpression,
         "A list; the statement runs for each `item` of it, with its `index`.",
     ),
-    field(
+    optional(
         "expect",
         Text,
         LateExpression,
         "`rows`, `one`, `none`, `affected >= 1`, or an expression over `results`. If it does not hold, everything is rolled back.",
     ),
-    field(
+    optional(
         "error",
         Object(&ERROR),
         Raw,
@@ -96,31 +97,27 @@ static SPEC: NodeSpec = NodeSpec {
             Raw,
             "The name of a connection in the configuration.",
         ),
-        FieldSpec {
-            default: Some("\"read_committed\""),
-            ..field(
-                "isolation",
-                Choice(Isolation::NAMES),
-                Raw,
-                "SQLite is always serializable.",
-            )
-        },
-        FieldSpec {
-            default: Some("false"),
-            ..field(
-                "readonly",
-                Boolean,
-                Raw,
-                "Nothing is written, and nothing noted: it may simply run again.",
-            )
-        },
+        defaulted(
+            "isolation",
+            Choice(Isolation::NAMES),
+            Raw,
+            "\"read_committed\"",
+            "SQLite is always serializable.",
+        ),
+        defaulted(
+            "readonly",
+            Boolean,
+            Raw,
+            "false",
+            "Nothing is written, and nothing noted: it may simply run again.",
+        ),
         required(
             "statements",
             List(&STATEMENT_KIND),
             Raw,
             "What to do, in order.",
         ),
-        field(
+        optional(
             "output",
             Any,
             LateTemplate,
@@ -130,34 +127,6 @@ static SPEC: NodeSpec = NodeSpec {
     output: "`output`, or the results by statement: `{rows, row, count, affected}`.",
     example: "connection: shop\nstatements:\n  - id: take\n    sql: UPDATE stock SET left = left - $1 WHERE sku = $2 AND left >= $1 RETURNING left\n    params: [\"{{input.count}}\", \"{{input.sku}}\"]\n    expect: one\n    error: { code: OUT_OF_STOCK, status: 409, message: \"not enough of {{input.sku}}\" }\noutput:\n  left: \"{{results.take.row.left}}\"",
 };
-
-const fn field(
-    name: &'static str,
-    kind: FieldKind,
-    mode: FieldMode,
-    doc: &'static str,
-) -> FieldSpec {
-    FieldSpec {
-        name,
-        kind,
-        mode,
-        required: false,
-        default: None,
-        doc,
-    }
-}
-
-const fn required(
-    name: &'static str,
-    kind: FieldKind,
-    mode: FieldMode,
-    doc: &'static str,
-) -> FieldSpec {
-    FieldSpec {
-        required: true,
-        ..field(name, kind, mode, doc)
-    }
-}
 
 pub struct SqlNode {
     connections: Arc<Connections>,

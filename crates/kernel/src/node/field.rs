@@ -1,8 +1,8 @@
 //! Short ways to write the fields of a spec.
 
-use pawl_kernel::node::{FieldKind, FieldMode, FieldSpec};
+use super::{FieldKind, FieldMode, FieldSpec};
 
-pub(crate) const fn required(
+pub const fn required(
     name: &'static str,
     kind: FieldKind,
     mode: FieldMode,
@@ -18,7 +18,7 @@ pub(crate) const fn required(
     }
 }
 
-pub(crate) const fn optional(
+pub const fn optional(
     name: &'static str,
     kind: FieldKind,
     mode: FieldMode,
@@ -35,7 +35,7 @@ pub(crate) const fn optional(
 }
 
 /// `default` is JSON text.
-pub(crate) const fn defaulted(
+pub const fn defaulted(
     name: &'static str,
     kind: FieldKind,
     mode: FieldMode,
