@@ -52,7 +52,7 @@ impl Watch {
 
     fn step(&mut self) -> rusqlite::Result<()> {
         self.steps += 1;
-        if self.steps % LOOK_AFTER == 0 && self.stop.reason().is_some() {
+        if self.steps.is_multiple_of(LOOK_AFTER) && self.stop.reason().is_some() {
             return Err(failure(ffi::SQLITE_INTERRUPT));
         }
         Ok(())
