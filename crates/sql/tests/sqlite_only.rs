@@ -182,12 +182,22 @@ async fn files_that_are_none_say_what_to_do() {
 #[tokio::test]
 async fn large_values_are_refused_while_they_grow() {
     let bed = Bed::sqlite().await;
-    let run = bed.error(
-        one("SELECT length(randomblob(500000000)) AS n", json!([])),
-        "x:1",
-    );
-    let error = within(Duration::from_secs(1), run).await;
-    assert_eq!(error.code, "LIMIT_EXCEEDED", "{error:?}");
+    for sql in [
+        "SELECT length(randomblob(500000000)) AS n",
+        "SELECT length(randomblob(2200000)) AS n",
+        "SELECT length(replace(printf('%.2000000c', 'a'), 'a', 'ab')) AS n",
+    ] {
+        let run = bed.error(one(sql, json!([])), "x:1");
+        let error = within(Duration::from_secs(1), run).await;
+        assert_eq!(error.code, "LIMIT_EXCEEDED", "{error:?}");
+        assert!(
+            error.message.contains("`max_bytes` in [connections.db]"),
+            "{}",
+            error.message
+        );
+    }
+    let fits = one("SELECT length(randomblob(2000000)) AS n", json!([]));
+    assert_eq!(bed.done(fits, "x:2").await, json!({"n": 2_000_000}));
 }
 
 #[tokio::test]

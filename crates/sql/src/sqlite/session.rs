@@ -27,7 +27,7 @@ const STORED: &str = include_str!("../../sql/sqlite/stored.sql");
 const FILL: &str = include_str!("../../sql/sqlite/fill.sql");
 /// Instructions between two looks at the clock: usually a microsecond, but each may make a value as large as is allowed.
 /// SQLite looks at jumps only; how much there can be between two jumps is for the guard of texts.
-const LOOK_AFTER: i32 = 25;
+const LOOK_AFTER: i32 = 50;
 /// Between two tries to get what another process holds.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
