@@ -5,12 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use pawl_pgtls::Trust;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -59,17 +54,6 @@ pub(crate) struct Connector {
     connect_timeout: Duration,
     /// See [`Session`].
     pub(crate) questions: Arc<AtomicU64>,
-}
-
-/// How far the server's certificate is looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Trust {
-    /// Encrypted, whoever it is: what `require` means to PostgreSQL.
-    Anybody,
-    /// A known authority has signed.
-    Authority,
-    /// And the name is right.
-    Name,
 }
 
 impl Connector {
@@ -280,108 +264,6 @@ fn unescaped(text: &str) -> String {
 }
 
 fn tls(trust: Trust, authorities: Option<&Path>) -> Result<MakeRustlsConnect, OpenError> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| OpenError::Tls(error.to_string()))?;
-    let config = match trust {
-        Trust::Name => builder
-            .with_root_certificates(roots(authorities)?)
-            .with_no_client_auth(),
-        weaker => {
-            let inner = match weaker {
-                Trust::Anybody => None,
-                _ => Some(
-                    WebPkiServerVerifier::builder_with_provider(
-                        Arc::new(roots(authorities)?),
-                        provider.clone(),
-                    )
-                    .build()
-                    .map_err(|error| OpenError::Tls(error.to_string()))?,
-                ),
-            };
-            builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Lenient { inner, provider }))
-                .with_no_client_auth()
-        }
-    };
-    Ok(MakeRustlsConnect::new(config))
-}
-
-fn roots(authorities: Option<&Path>) -> Result<RootCertStore, OpenError> {
-    let mut store = RootCertStore::empty();
-    let Some(file) = authorities else {
-        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        return Ok(store);
-    };
-    let unreadable =
-        |reason: String| OpenError::Tls(format!("sslrootcert {}: {reason}", file.display()));
-    let certificates =
-        CertificateDer::pem_file_iter(file).map_err(|error| unreadable(error.to_string()))?;
-    for certificate in certificates {
-        let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
-        store
-            .add(certificate)
-            .map_err(|error| unreadable(error.to_string()))?;
-    }
-    if store.is_empty() {
-        return Err(unreadable("there is no certificate in it".into()));
-    }
-    Ok(store)
-}
-
-/// Checks less than a browser would, as `sslmode` asks for: nothing, or all but the name.
-#[derive(Debug)]
-struct Lenient {
-    inner: Option<Arc<WebPkiServerVerifier>>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for Lenient {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        between: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        use rustls::CertificateError as E;
-        let Some(inner) = &self.inner else {
-            return Ok(ServerCertVerified::assertion());
-        };
-        match inner.verify_server_cert(certificate, between, name, ocsp, now) {
-            Err(rustls::Error::InvalidCertificate(
-                E::NotValidForName | E::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
-            other => other,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
+    let unusable = |reason| OpenError::Tls(format!("sslrootcert {reason}"));
+    pawl_pgtls::connector(trust, authorities).map_err(unusable)
 }
