@@ -30,6 +30,7 @@ pub(super) const ALL: &[(&str, &str)] = &[
     example!("error-handling"),
     example!("webhook-quote"),
     example!("webhook-order"),
+    example!("code-totals"),
 ];
 
 /// Fills an empty catalog. Where anything was saved before, nothing is touched.

@@ -15,9 +15,9 @@ fn starts_quickly_with_the_examples() {
     let dev = Dev::start(folder.path());
     let took = started.elapsed();
     assert!(took < Duration::from_secs(3), "{took:?}");
-    assert_eq!(dev.ready["examples_loaded"], 13);
+    assert_eq!(dev.ready["examples_loaded"], 14);
     let (status, page) = dev.get("/api/schemas");
-    assert_eq!((status, page["items"].as_array().unwrap().len()), (200, 11));
+    assert_eq!((status, page["items"].as_array().unwrap().len()), (200, 14));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn kill_9_loses_nothing() {
     let (_, page) = dev.get("/api/schemas");
     assert_eq!(
         page["items"].as_array().unwrap().len(),
-        10,
+        13,
         "a deleted example stays deleted"
     );
     let (_, again) = dev.get(&format!("/api/executions/{}", done["id"].as_str().unwrap()));

@@ -52,6 +52,14 @@ fn webhooks_without_a_caller() {
 }
 
 #[test]
+fn code_totals() {
+    let lines = json!([
+        {"sku": "desk-0", "cents": 18900}, {"sku": "chair-1", "cents": 14900}, {"sku": "rug-2", "cents": 16800},
+    ]);
+    check("code-totals", None, json!({"lines": lines, "total": 50600}));
+}
+
+#[test]
 fn polling_loop() {
     check("polling-loop", None, json!({"rows": 42, "tries": 3}));
     let impatient = run("polling-loop", Some(json!({"max_tries": 2})), 1);
