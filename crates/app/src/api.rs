@@ -37,6 +37,7 @@ mod webhooks;
 mod wire;
 mod workers;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,9 +56,12 @@ pub use serve::serve;
 
 use access::{Access, KeyRing};
 
-/// What every handler works with.
+/// What every handler works with. Every layer before a handler takes one along with every request, so it is one pointer.
 #[derive(Clone)]
-pub struct ApiState {
+pub struct ApiState(Arc<Shared>);
+
+#[derive(Clone)]
+pub struct Shared {
     control: Control,
     limits: Limits,
     access: Access,
@@ -133,10 +137,18 @@ impl From<&LimitsSection> for Limits {
     }
 }
 
+impl Deref for ApiState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
 impl ApiState {
     /// The state of a server on loopback, where everybody is the developer.
     pub fn new(control: Control, limits: Limits) -> Self {
-        Self {
+        Self(Arc::new(Shared {
             health: Arc::new(health::Health::new(control.parts().clone())),
             webhooks: Arc::new(webhooks::Desk::new(&limits)),
             control,
@@ -145,7 +157,13 @@ impl ApiState {
             takes_starts: false,
             trusted_hosts: Arc::new([]),
             stop: CancellationToken::new(),
-        }
+        }))
+    }
+
+    fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.0);
+        change(&mut shared);
+        Self(Arc::new(shared))
     }
 
     /// The state of a server that anybody can reach: nobody gets in without an API key. `admin_key` is the one
@@ -156,30 +174,21 @@ impl ApiState {
         admin_key: Option<&str>,
     ) -> Result<Self, BadAdminKey> {
         let ring = Arc::new(KeyRing::new(admin_key)?);
-        Ok(Self {
-            access: Access::Keys(ring),
-            ..Self::new(control, limits)
-        })
+        Ok(Self::new(control, limits).with(|shared| shared.access = Access::Keys(ring)))
     }
 
     /// `broker.accept_external`: starts of other programs that ended as dead letters can be requeued.
     pub fn taking_starts(self, takes_starts: bool) -> Self {
-        Self {
-            takes_starts,
-            ..self
-        }
+        self.with(|shared| shared.takes_starts = takes_starts)
     }
 
     /// Lets requests name these hosts too.
     pub fn trusting(self, hosts: Vec<String>) -> Self {
-        Self {
-            trusted_hosts: hosts.into(),
-            ..self
-        }
+        self.with(|shared| shared.trusted_hosts = hosts.into())
     }
 
     fn stopping_with(self, stop: CancellationToken) -> Self {
-        Self { stop, ..self }
+        self.with(|shared| shared.stop = stop)
     }
 
     fn parts(&self) -> &Parts {

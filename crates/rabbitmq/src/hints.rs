@@ -181,6 +181,7 @@ impl HintBus {
             to_send,
             incoming: incoming.clone(),
             stop: stop.clone(),
+            was_connected: false,
         };
         let dial = Dial::new(options, "hints");
         let (supervisor, mut standing) =
@@ -206,8 +207,11 @@ impl HintBus {
         }
     }
 
+    /// From now on; the others are greeted, and tell what they watch.
     pub fn subscribe(&self) -> Hints {
-        Hints(self.incoming.subscribe())
+        let hints = Hints(self.incoming.subscribe());
+        self.send(Hint::Hello);
+        hints
     }
 
     pub fn stats(&self) -> ConnectionStats {
@@ -237,6 +241,7 @@ struct Hinting {
     to_send: mpsc::Receiver<Hint>,
     incoming: broadcast::Sender<Hint>,
     stop: CancellationToken,
+    was_connected: bool,
 }
 
 #[async_trait]
@@ -249,9 +254,11 @@ impl Session for Hinting {
         // What waited for the old connection is stale.
         while self.to_send.try_recv().is_ok() {}
         ready.mark(link);
-        // The others have heard nothing from us for a while either.
-        let _ = self.incoming.send(Hint::Hello);
-        self.send(link, &channel, &[Hint::Hello]).await?;
+        if std::mem::replace(&mut self.was_connected, true) {
+            // Neither have we heard anything for a while, nor have the others heard from us.
+            let _ = self.incoming.send(Hint::Hello);
+            self.send(link, &channel, &[Hint::Hello]).await?;
+        }
         let mut batch = Vec::with_capacity(MOST);
         loop {
             tokio::select! {
