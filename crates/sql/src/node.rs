@@ -155,6 +155,10 @@ impl NodeHandler for SqlNode {
         let name = config["connection"].as_str().unwrap_or_default();
         let dialect = self.connections.dialect(name);
         let mut found = Plan::read(config, dialect).err().unwrap_or_default();
+        let statements = config["statements"].as_array();
+        for (place, statement) in statements.into_iter().flatten().enumerate() {
+            found.extend(doubts(place, statement));
+        }
         if dialect.is_none() && !name.is_empty() {
             let message = format!(
                 "there is no connection `{name}` here; running this will fail with NO_CONNECTION"
@@ -184,6 +188,29 @@ impl NodeHandler for SqlNode {
         let applied = self.connections.run(work).await?;
         Ok(Outcome::done(applied.output))
     }
+}
+
+/// What can be meant, but hardly is.
+fn doubts(place: usize, statement: &Value) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let at = |field: &str| format!("/statements/{place}/{field}");
+    let sql = &statement["sql"];
+    let texts = [sql, &sql["postgres"], &sql["sqlite"]];
+    if texts
+        .iter()
+        .any(|text| text.as_str().is_some_and(|text| text.contains("{{")))
+    {
+        let message =
+            "the text of a statement is never interpolated: `{{…}}` in it is sent as it is";
+        let doubt = Diagnostic::warning("INVALID_FIELD", at("sql"), message);
+        found.push(doubt.hint("write :name, and params: { name: \"{{…}}\" }"));
+    }
+    if statement["error"].is_object() && statement["expect"].is_null() {
+        let message = "without `expect` nothing is checked, and `error` is never told";
+        let doubt = Diagnostic::warning("INVALID_FIELD", at("error"), message);
+        found.push(doubt.hint("add expect: one, or what else must hold"));
+    }
+    found
 }
 
 /// Saved under other rules, or for another kind of database.

@@ -18,7 +18,7 @@ pub(super) enum ExecutionCommand {
     Start(StartArgs),
     /// What it did, step by step.
     Steps(One),
-    /// What its `log` nodes wrote.
+    /// What its nodes wrote: `log`, the console of `code`, warnings.
     Logs(One),
     /// What expressions see: now, or before and after a step.
     Context {

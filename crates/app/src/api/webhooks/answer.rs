@@ -64,8 +64,7 @@ pub(super) async fn check_repetition(
         return Err(ApiError::new(StatusCode::CONFLICT, "REPLAYED", message).details(details));
     }
     if first["hash"] != now["hash"] {
-        let message =
-            "the idempotency key was used before, for a request with another method, path or body";
+        let message = "this idempotency key (or `webhook-id`) was used before, for a request with another method, path, query or body";
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         return Err(ApiError::new(status, "IDEMPOTENCY_MISMATCH", message).details(details));
     }
