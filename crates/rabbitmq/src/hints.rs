@@ -181,7 +181,6 @@ impl HintBus {
             to_send,
             incoming: incoming.clone(),
             stop: stop.clone(),
-            was_connected: false,
         };
         let dial = Dial::new(options, "hints");
         let (supervisor, mut standing) =
@@ -241,7 +240,6 @@ struct Hinting {
     to_send: mpsc::Receiver<Hint>,
     incoming: broadcast::Sender<Hint>,
     stop: CancellationToken,
-    was_connected: bool,
 }
 
 #[async_trait]
@@ -254,11 +252,9 @@ impl Session for Hinting {
         // What waited for the old connection is stale.
         while self.to_send.try_recv().is_ok() {}
         ready.mark(link);
-        if std::mem::replace(&mut self.was_connected, true) {
-            // Neither have we heard anything for a while, nor have the others heard from us.
-            let _ = self.incoming.send(Hint::Hello);
-            self.send(link, &channel, &[Hint::Hello]).await?;
-        }
+        // The others have heard nothing from us for a while either, or ever.
+        let _ = self.incoming.send(Hint::Hello);
+        self.send(link, &channel, &[Hint::Hello]).await?;
         let mut batch = Vec::with_capacity(MOST);
         loop {
             tokio::select! {

@@ -39,12 +39,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// As many children as there are processors.
+    /// One child more than there are processors: one schema cannot have them all.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
             args: Vec::new(),
-            children: std::thread::available_parallelism().map_or(1, usize::from),
+            children: std::thread::available_parallelism().map_or(1, usize::from) + 1,
             queue_max: 1_024,
             runs_per_child: 2_000,
             limits: Limits::default(),

@@ -155,14 +155,17 @@ fn is_webhook(uri: &Uri) -> bool {
     uri.path().starts_with("/webhook/")
 }
 
-/// A person has followed a link, such as one in a message that asks for an approval: no page sends this behind their back.
+/// A person has followed a link, such as one in a message that asks for an approval: `?1` says that they clicked, and that
+/// no page went there by itself.
 fn is_followed_link(headers: &HeaderMap) -> bool {
     let is = |name: &str, text: &[u8]| {
         headers
             .get(name)
             .is_some_and(|value| value.as_bytes() == text)
     };
-    is("sec-fetch-mode", b"navigate") && is("sec-fetch-dest", b"document")
+    is("sec-fetch-mode", b"navigate")
+        && is("sec-fetch-dest", b"document")
+        && is("sec-fetch-user", b"?1")
 }
 
 fn is_cross_site(headers: &HeaderMap) -> bool {

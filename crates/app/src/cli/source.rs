@@ -44,7 +44,7 @@ fn inline_sources(schema: &Path, text: String) -> Result<String, String> {
         return Ok(text);
     };
     let mut value = source.value().clone();
-    let nodes = value["nodes"].as_array_mut();
+    let nodes = value.get_mut("nodes").and_then(Value::as_array_mut);
     let mut any = false;
     for node in nodes.into_iter().flatten() {
         if node["type"] == "code"
@@ -67,7 +67,20 @@ fn code_text(schema: &Path, file: &str) -> Result<String, String> {
             "{shown}: source `{file}` must be a path below the folder of the schema, without `..`"
         ));
     }
-    let path = schema.parent().unwrap_or(Path::new("")).join(relative);
+    let folder = match schema.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let path = folder.join(relative);
+    let real = |path: &Path| {
+        let problem = |error| format!("{shown}: cannot read source {}: {error}", path.display());
+        path.canonicalize().map_err(problem)
+    };
+    if !real(&path)?.starts_with(real(folder)?) {
+        return Err(format!(
+            "{shown}: source `{file}` is a link that leads out of the folder of the schema"
+        ));
+    }
     let bytes = read_limited(&path, CODE_BYTES_MAX)?;
     String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", path.display()))
 }
@@ -192,8 +205,19 @@ mod tests {
         let read: Value = serde_json::from_str(&with("./sum.js").unwrap()).unwrap();
         assert_eq!(read["nodes"][0]["config"]["source"], "return 1 // {{x}}");
         assert_eq!(read["nodes"][1]["config"]["source"]["file"], "x");
-        for bad in ["../sum.js", "/etc/passwd", "a/../../sum.js", "missing.js"] {
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("link.js")).unwrap();
+        for bad in [
+            "../sum.js",
+            "/etc/passwd",
+            "a/../../sum.js",
+            "missing.js",
+            "link.js",
+        ] {
             assert!(with(bad).is_err(), "{bad}");
+        }
+        for text in ["- file", "[\"file\"]", "file"] {
+            std::fs::write(&schema, text).unwrap();
+            assert_eq!(schema_text(&schema).as_deref(), Ok(text));
         }
     }
 

@@ -711,12 +711,14 @@ async fn pages_of_other_sites_start_nothing() {
         assert_eq!(call(method, &origin).await.status, 403, "{method}");
     }
     assert_eq!(server.count("linked").await, 0);
-    // A link in a message that a person follows.
+    // A link in a message that a person follows, and a page that goes there by itself.
     let link = [
         elsewhere,
         ("Sec-Fetch-Mode", "navigate"),
         ("Sec-Fetch-Dest", "document"),
+        ("Sec-Fetch-User", "?1"),
     ];
+    assert_eq!(call("GET", &link[..3]).await.status, 403);
     call("GET", &link).await.expect(200);
     assert_eq!(call("POST", &link).await.status, 403);
     assert_eq!(server.count("linked").await, 1);

@@ -167,7 +167,7 @@ async fn waiting_too_long_for_a_child_is_not_the_fault_of_the_code() {
     assert_eq!(error.code.name(), "CODE_BUSY", "{error}");
     assert!(error.code.retryable());
     let mut cut = bare("console.log('began'); while (true) {}");
-    cut.until = until(800);
+    cut.until = until(5_000);
     let error = pool.run(cut).await.unwrap_err();
     assert_eq!(error.code.name(), "CODE_BUSY", "{error}");
     assert_eq!(error.logs[0].message, "began");

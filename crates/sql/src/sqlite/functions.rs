@@ -17,6 +17,9 @@ use super::stop::Stop;
 /// Steps between two looks at the clock.
 const LOOK_AFTER: u64 = 1 << 16;
 
+/// Bytes of a pattern: theirs has a limit of this kind too.
+const PATTERN_MAX: usize = 1_000;
+
 /// What the connection has to obey at the moment.
 #[derive(Clone)]
 pub(crate) struct Obeyed(Arc<Mutex<Arc<Stop>>>);
@@ -158,13 +161,16 @@ fn instr(call: &Context<'_>) -> rusqlite::Result<Answer> {
 }
 
 fn replace(call: &Context<'_>, bytes: usize) -> rusqlite::Result<Answer> {
-    let each = [0, 1, 2].map(|index| text(call.get_raw(index)));
-    let [Some(whole), Some(part), Some(instead)] = each else {
+    let [whole, part, instead] = [0, 1, 2].map(|index| text(call.get_raw(index)));
+    let (Some(whole), Some(part)) = (whole, part) else {
         return Ok(Answer::Null);
     };
     if until_nul(&part).is_empty() {
         return Ok(Answer::First);
     }
+    let Some(instead) = instead else {
+        return Ok(Answer::Null);
+    };
     let finder = memmem::Finder::new(&part);
     let count = finder.find_iter(&whole).count();
     if count == 0 {
@@ -198,13 +204,24 @@ fn begins(byte: u8) -> bool {
 /// The first character and what follows it.
 fn split_first(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = bytes.get(1..)?;
-    let more = rest.iter().take_while(|byte| !begins(**byte)).count();
+    // No character has more bytes than four, whatever a blob holds.
+    let more = rest
+        .iter()
+        .take(3)
+        .take_while(|byte| !begins(**byte))
+        .count();
     Some(bytes.split_at(1 + more))
 }
 
 fn split_last(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let start = bytes.iter().rposition(|byte| begins(*byte))?;
-    Some(bytes.split_at(start))
+    let last = bytes.len().checked_sub(1)?;
+    let more = bytes
+        .iter()
+        .rev()
+        .take(3)
+        .take_while(|byte| !begins(**byte))
+        .count();
+    Some(bytes.split_at(last - more.min(last)))
 }
 
 fn characters(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -280,6 +297,16 @@ fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
+/// A pattern that is short enough: one step of a comparison looks at all of a range.
+fn simple(pattern: &[u8]) -> rusqlite::Result<&[u8]> {
+    if pattern.len() <= PATTERN_MAX {
+        return Ok(until_nul(pattern));
+    }
+    let message = "LIKE or GLOB pattern too complex".to_owned();
+    let code = ffi::Error::new(ffi::SQLITE_ERROR);
+    Err(Error::SqliteFailure(code, Some(message)))
+}
+
 /// A part of a pattern.
 enum Part {
     /// Any number of any characters.
@@ -309,7 +336,7 @@ fn like(call: &Context<'_>, obeyed: &Obeyed) -> rusqlite::Result<Answer> {
     let (Some(pattern), Some(whole)) = (text(call.get_raw(0)), text(call.get_raw(1))) else {
         return Ok(Answer::Null);
     };
-    let parts = like_parts(until_nul(&pattern), escape.as_deref());
+    let parts = like_parts(simple(&pattern)?, escape.as_deref());
     let found = Match {
         parts: &parts,
         folds: true,
@@ -338,7 +365,7 @@ fn glob(call: &Context<'_>, obeyed: &Obeyed) -> rusqlite::Result<Answer> {
     let (Some(pattern), Some(whole)) = (text(call.get_raw(0)), text(call.get_raw(1))) else {
         return Ok(Answer::Null);
     };
-    let parts = glob_parts(until_nul(&pattern));
+    let parts = glob_parts(simple(&pattern)?);
     let found = Match {
         parts: &parts,
         folds: false,
