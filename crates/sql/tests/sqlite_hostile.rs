@@ -41,12 +41,12 @@ async fn statements_that_nothing_interrupts_end_in_time_all_the_same() {
         (&large, "SELECT length(unhex(printf('%.8000000c', '-'), printf('%.8000000c', '+') || '-')) AS n".to_owned()),
         (&large, "SELECT printf('%.8000000c', 'a') GLOB '*[' || printf('%.200000c', 'b') || ']' AS n".to_owned()),
         (&large, "SELECT unhex(replace(hex(zeroblob(500000)), '00', '80')) LIKE printf('%.900c', '%') || 'a' AS n".to_owned()),
-        (&usual, format!("SELECT {}", columns(90, "printf('%.1000000c', 'a') LIKE printf('%.1000000c', 'b')"))),
+        (&usual, format!("SELECT {}", columns(58, "printf('%.1000000c', 'a') LIKE printf('%.1000000c', 'b')"))),
         (&usual, format!("SELECT {}", columns(600, "length(hex(zeroblob(1000000 + #)))"))),
-        (&usual, format!("SELECT {}", columns(40, "length(hex(zeroblob(1000000 + #)))"))),
-        (&usual, format!("SELECT {}", columns(145, "hex(zeroblob(1000000 + #))"))),
+        (&usual, format!("SELECT {}", columns(38, "length(hex(zeroblob(1000000 + #)))"))),
+        (&usual, format!("SELECT {}", columns(58, "hex(zeroblob(1000000 + #))"))),
         (&usual, format!("SELECT {}", columns(500, "hex(zeroblob(33000000))"))),
-        (&usual, format!("SELECT {}", columns(95, "length(hex(zeroblob(20000000 + #)))"))),
+        (&usual, format!("SELECT {}", columns(38, "length(hex(zeroblob(20000000 + #)))"))),
     ];
     for (number, (connections, text)) in texts.into_iter().enumerate() {
         // A key of its own for each: what was done before would only be told again.
