@@ -114,12 +114,13 @@ async fn worth_a_look(watcher: &mut Watcher, respond: Respond) {
 
 /// What the store knows of an answer.
 async fn look(state: &ApiState, id: ExecutionId, respond: Respond) -> ApiResult<Option<Response>> {
+    // In this order: one that answers and ends between the two looks has answered.
+    let execution = state.control.view(id).await?.execution;
     if respond == Respond::RespondNode
         && let Some(text) = state.store().answer_of(id).await?
     {
         return said(id, &text).map(Some);
     }
-    let execution = state.control.view(id).await?.execution;
     let is_over = execution.status.is_terminal();
     Ok(is_over.then(|| send(id, Answer::of_end(&execution))))
 }
