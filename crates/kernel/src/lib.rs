@@ -13,6 +13,7 @@ pub mod id;
 pub mod lifecycle;
 pub mod migration;
 pub mod node;
+pub mod percent;
 pub mod planted;
 pub mod ports;
 pub mod quota;

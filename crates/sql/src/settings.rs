@@ -253,16 +253,7 @@ fn instead(name: &str) -> &'static str {
 
 /// `%2F` is a slash. What is no escape stays as it is.
 fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%');
-        let code = digits
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
+    let bytes = pawl_kernel::percent::decoded(text.as_bytes());
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -5,6 +5,7 @@ use axum::http::request::Parts as Head;
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pawl_kernel::percent;
 use pawl_kernel::webhook::{Auth, auth};
 use serde_json::{Map, Value, json};
 
@@ -131,17 +132,7 @@ fn pairs(bytes: &[u8]) -> ApiResult<Value> {
 
 /// With its escapes taken for what they stand for. What separates pairs is ASCII, so no character can lie across two.
 fn is_utf8(bytes: &[u8]) -> bool {
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%');
-        let code = digits
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        plain.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    std::str::from_utf8(&plain).is_ok()
+    std::str::from_utf8(&percent::decoded(bytes)).is_ok()
 }
 
 #[cfg(test)]
