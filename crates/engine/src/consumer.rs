@@ -1,74 +1,25 @@
 //! Takes messages, claims what they point at, and runs passes: as many at once as there are slots. A message is
 //! acknowledged last, so that a crash anywhere before brings it back.
 
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use pawl_kernel::id::{self, ExecutionId};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use pawl_kernel::id;
 use pawl_kernel::lifecycle::{ClaimRequest, Release, Skip};
-use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::queue::{Delivery, QueueError};
 use pawl_kernel::ports::store::{Claim, Claimed, StoreError, StoreResult, lease};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::hints::lock;
+use crate::adopter::{Adopter, Fresh, Work, acknowledge, pass_of};
 use crate::parts::Parts;
-use crate::pass::{self, PassEnd};
 use crate::running::Running;
 
 /// Most messages claimed in one statement.
 const BATCH: usize = 128;
-
-/// An execution this worker holds the lease of, with the slot it runs in.
-pub(crate) struct Work {
-    claimed: Claimed,
-    delivery: Option<Delivery>,
-    _slot: OwnedSemaphorePermit,
-    /// Held while the execution is one that may kill workers.
-    suspicion: Option<OwnedSemaphorePermit>,
-}
-
-/// The worker's side that others may use: hand it an execution that was born with its lease.
-#[derive(Clone)]
-pub struct Adopter {
-    slots: Arc<Semaphore>,
-    work: mpsc::UnboundedSender<Work>,
-}
-
-/// A slot reserved for an execution about to be created.
-pub struct Slot {
-    permit: OwnedSemaphorePermit,
-    work: mpsc::UnboundedSender<Work>,
-}
-
-impl Adopter {
-    /// A free slot, if there is one: saves the execution the way through the queue.
-    pub fn reserve(&self) -> Option<Slot> {
-        let permit = self.slots.clone().try_acquire_owned().ok()?;
-        Some(Slot {
-            permit,
-            work: self.work.clone(),
-        })
-    }
-}
-
-impl Slot {
-    /// `false`: the worker is gone; the lease will run out and the execution be found.
-    pub fn run(self, claimed: Claimed) -> bool {
-        self.work
-            .send(Work {
-                claimed,
-                delivery: None,
-                _slot: self.permit,
-                suspicion: None,
-            })
-            .is_ok()
-    }
-}
 
 pub struct Consumer {
     parts: Parts,
@@ -95,6 +46,8 @@ impl Consumer {
 
     pub(crate) fn adopter(&self) -> Adopter {
         Adopter {
+            parts: self.parts.clone(),
+            running: self.running.clone(),
             slots: self.slots.clone(),
             work: self.work_sender.clone(),
         }
@@ -114,24 +67,18 @@ impl Consumer {
             work: self.work_sender.clone(),
             stop: stop.clone(),
         };
-        let mut suspects = std::pin::pin!(intake.admit_suspects(in_line));
-        let mut intake = std::pin::pin!(intake.run());
-        // A queue that closes before the word to stop comes ends the intake first.
-        let (mut intake_ended, mut suspects_ended) = (false, false);
+        // With wakers of their own: most of what wakes this loop is none of their business.
+        let mut intakes = FuturesUnordered::new();
+        intakes.push(intake.run().boxed());
+        intakes.push(intake.admit_suspects(in_line).boxed());
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 Some(work) = self.work.recv() => self.start(&mut passes, work),
                 Some(ended) = passes.join_next(), if !passes.is_empty() => report(ended),
-                () = &mut intake => {
-                    intake_ended = true;
-                    break;
-                }
-                () = &mut suspects => {
-                    suspects_ended = true;
-                    break;
-                }
+                // A queue that closes before the word to stop comes ends the intake first.
+                Some(()) = intakes.next() => break,
             }
         }
         self.running.begin_shutdown();
@@ -139,77 +86,46 @@ impl Consumer {
         self.suspects.close();
         if stop.is_cancelled() {
             // A claim under way is finished, so that what it took can be given back.
-            tokio::join!(
-                async {
-                    if !intake_ended {
-                        intake.await;
-                    }
-                },
-                async {
-                    if !suspects_ended {
-                        suspects.await;
-                    }
-                }
-            );
+            while intakes.next().await.is_some() {}
         }
         self.drain(passes).await;
     }
 
     fn start(&self, passes: &mut JoinSet<()>, work: Work) {
-        let Work {
-            claimed,
-            delivery,
-            _slot,
-            suspicion,
-        } = work;
-        let Some(held) = &claimed.state.lease else {
-            return;
-        };
-        let ticket = self
-            .running
-            .enter(claimed.execution.id, held.token, held.until, suspicion);
-        let receipt = Receipt::new(self.parts.clone(), delivery);
-        let ticket = ticket.with_receipt(receipt.clone());
-        let parts = self.parts.clone();
-        passes.spawn(async move {
-            let _slot = _slot;
-            let id = claimed.execution.id;
-            let _busy = parts.metrics.workers.pass_here(&claimed.state);
-            if planted::has(Bug::AckBeforeCommit) {
-                receipt.acknowledge().await;
-            }
-            let pass = AssertUnwindSafe(pass::run(parts.clone(), claimed, ticket));
-            let end = pass.catch_unwind().await;
-            match end.unwrap_or_else(|panic| panicked(id, &*panic)) {
-                PassEnd::Committed(dispatch) => {
-                    if let Some(dispatch) = dispatch {
-                        parts.publish(dispatch).await;
-                    }
-                    receipt.acknowledge().await;
-                }
-                PassEnd::Abandoned => {
-                    parts.metrics.workers.leases_lost.increment();
-                    tracing::warn!(execution_id = %id, "pass abandoned; the execution will be taken up again");
-                    // Whoever holds the lease now, or the reaper, owns its recovery.
-                    receipt.acknowledge().await;
+        match work {
+            Work::Fresh(fresh) => {
+                if let Some(pass) = pass_of(&self.parts, &self.running, *fresh, None) {
+                    passes.spawn(pass);
                 }
             }
-        });
+            Work::Begun(pass) => {
+                passes.spawn(pass);
+            }
+        }
     }
 
-    async fn drain(&mut self, mut passes: JoinSet<()>) {
-        self.work.close();
-        while let Some(work) = self.work.recv().await {
-            give_back(&self.parts, work).await;
+    /// What has not begun is given back.
+    async fn settle(&self, passes: &mut JoinSet<()>, work: Work) {
+        match work {
+            Work::Fresh(fresh) => give_back(&self.parts, *fresh).await,
+            begun @ Work::Begun(_) => self.start(passes, begun),
         }
+    }
+
+    /// What has begun, here or where somebody waits for it, may end within the grace time.
+    async fn drain(&mut self, mut passes: JoinSet<()>) {
         let deadline = self.parts.now().plus(self.parts.options.grace);
+        let running = self.running.clone();
         loop {
+            let left = running.left();
+            if passes.is_empty() && running.is_empty() && self.work.is_empty() {
+                return;
+            }
             tokio::select! {
                 biased;
-                ended = passes.join_next() => match ended {
-                    Some(ended) => report(ended),
-                    None => return,
-                },
+                Some(work) = self.work.recv() => self.settle(&mut passes, work).await,
+                Some(ended) = passes.join_next(), if !passes.is_empty() => report(ended),
+                () = left => {}
                 () = self.parts.clock.sleep_until(deadline) => break,
             }
         }
@@ -241,14 +157,7 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
     }
 }
 
-/// Its lease will run out, and the reaper owns its recovery.
-fn panicked(id: ExecutionId, panic: &(dyn std::any::Any + Send)) -> PassEnd {
-    let text = pass::panic_text(panic);
-    tracing::error!(execution_id = %id, panic = text, "a pass panicked; the execution will be taken up again");
-    PassEnd::Abandoned
-}
-
-async fn give_back(parts: &Parts, work: Work) {
+async fn give_back(parts: &Parts, work: Fresh) {
     let token = work.claimed.state.lease.as_ref().map(|lease| lease.token);
     let Some(token) = token else { return };
     let lease = vec![(work.claimed.execution.id, token)];
@@ -261,37 +170,6 @@ async fn give_back(parts: &Parts, work: Work) {
         && let Ok(dispatches) = released
     {
         parts.publish_all(dispatches).await;
-    }
-}
-
-/// The message that a pass came from, acknowledged once: at the end, or early for a node that may outlast the
-/// broker's patience.
-#[derive(Clone)]
-pub(crate) struct Receipt {
-    parts: Parts,
-    delivery: Arc<Mutex<Option<Delivery>>>,
-}
-
-impl Receipt {
-    fn new(parts: Parts, delivery: Option<Delivery>) -> Self {
-        Self {
-            parts,
-            delivery: Arc::new(Mutex::new(delivery)),
-        }
-    }
-
-    pub(crate) async fn acknowledge(&self) {
-        let delivery = lock(&self.delivery).take();
-        acknowledge(&self.parts, delivery.as_ref()).await;
-    }
-}
-
-async fn acknowledge(parts: &Parts, delivery: Option<&Delivery>) {
-    if let Some(delivery) = delivery
-        && let Err(error) = parts.queue.acknowledge(delivery.tag).await
-    {
-        let id = delivery.message.execution_id;
-        tracing::debug!(execution_id = %id, %error, "not acknowledged; the message will come back and be recognised");
     }
 }
 
@@ -427,7 +305,7 @@ impl Intake {
 
     async fn sort_out(&self, delivery: Delivery, slot: OwnedSemaphorePermit, claim: Claim) {
         match claim {
-            Claim::Taken(claimed) => self.hand_on(*claimed, delivery, slot, None),
+            Claim::Taken(claimed) => self.hand_on(claimed, delivery, slot, None),
             Claim::Ended(applied) => {
                 self.parts.announce(delivery.message.execution_id, &applied);
                 acknowledge(&self.parts, Some(&delivery)).await;
@@ -449,19 +327,19 @@ impl Intake {
 
     fn hand_on(
         &self,
-        claimed: Claimed,
+        claimed: Box<Claimed>,
         delivery: Delivery,
         slot: OwnedSemaphorePermit,
         suspect: Option<OwnedSemaphorePermit>,
     ) {
-        let work = Work {
+        let fresh = Fresh {
             claimed,
             delivery: Some(delivery),
-            _slot: slot,
+            slot,
             suspicion: suspect,
         };
         // An error means that the worker is shutting down; the unacknowledged message comes back.
-        let _ = self.work.send(work);
+        let _ = self.work.send(Work::Fresh(fresh.into()));
     }
 
     /// One suspect at a time, so that what kills workers does not drag others along. The others stand in line: a
@@ -503,7 +381,7 @@ impl Intake {
             .await
             .map(|mut claims| claims.pop())
         {
-            Ok(Some(Claim::Taken(claimed))) => self.hand_on(*claimed, delivery, slot, Some(place)),
+            Ok(Some(Claim::Taken(claimed))) => self.hand_on(claimed, delivery, slot, Some(place)),
             Ok(Some(Claim::Ended(applied))) => {
                 self.parts.announce(delivery.message.execution_id, &applied);
                 acknowledge(&self.parts, Some(&delivery)).await;

@@ -53,7 +53,7 @@ impl Graphs {
         if let Some(graph) = lock(&self.cache).look_up(schema_id, version) {
             return Ok(graph);
         }
-        let graph = Arc::new(self.load(schema_id, version).await?);
+        let graph = Arc::new(Box::pin(self.load(schema_id, version)).await?);
         lock(&self.cache).remember(schema_id, version, graph.clone());
         Ok(graph)
     }

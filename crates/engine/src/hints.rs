@@ -9,7 +9,8 @@ use pawl_kernel::execution::{PriorityClass, Status};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::hints::{Hint, HintBus};
 use pawl_kernel::time::Timestamp;
-use tokio::sync::{Notify, watch};
+use pawl_kernel::webhook::answer::Answer;
+use tokio::sync::Notify;
 
 use crate::backlog::Backlog;
 
@@ -34,10 +35,14 @@ pub struct News {
 }
 
 /// Who watches an execution, and what it answered: an answer given here need not be read again.
+#[derive(Default)]
 struct Watched {
     watchers: usize,
-    news: watch::Sender<News>,
-    answer: Option<Arc<str>>,
+    news: News,
+    /// How often there were news.
+    changes: u64,
+    bell: Arc<Notify>,
+    answer: Option<Answer>,
 }
 
 /// Wakes those who watch an execution, the timers and the scheduler.
@@ -93,19 +98,19 @@ impl Hints {
     }
 
     /// The execution answers: kept for those who watch it, who hear of it with the next change.
-    pub(crate) fn answered(&self, id: ExecutionId, answer: Arc<str>) {
+    pub(crate) fn answered(&self, id: ExecutionId, answer: Answer) {
         if let Some(watched) = lock(&self.watched).get_mut(&id) {
             watched.answer.get_or_insert(answer);
         }
     }
 
     fn tell_watchers(&self, id: ExecutionId, news: News) {
-        if let Some(watched) = lock(&self.watched).get(&id) {
-            watched.news.send_modify(|known| {
-                // Whoever is slow must not miss it.
-                let responded = known.responded || news.responded;
-                *known = News { responded, ..news };
-            });
+        if let Some(watched) = lock(&self.watched).get_mut(&id) {
+            // Whoever is slow must not miss it.
+            let responded = watched.news.responded || news.responded;
+            watched.news = News { responded, ..news };
+            watched.changes += 1;
+            watched.bell.notify_waiters();
         }
     }
 
@@ -155,21 +160,18 @@ impl Hints {
 
     /// Watches one execution; the watch ends when the watcher is dropped.
     pub fn watch(self: &Arc<Self>, id: ExecutionId) -> Watcher {
-        let receiver = {
+        let (bell, changes) = {
             let mut all = lock(&self.watched);
-            let watched = all.entry(id).or_insert_with(|| Watched {
-                watchers: 0,
-                news: watch::channel(News::default()).0,
-                answer: None,
-            });
+            let watched = all.entry(id).or_default();
             watched.watchers += 1;
-            watched.news.subscribe()
+            (watched.bell.clone(), watched.changes)
         };
         self.send(Hint::Watch { execution_id: id });
         Watcher {
             hints: self.clone(),
             id,
-            receiver,
+            bell,
+            changes,
             reminded: Instant::now(),
         }
     }
@@ -266,7 +268,9 @@ fn changed(id: ExecutionId, news: News) -> Hint {
 pub struct Watcher {
     hints: Arc<Hints>,
     id: ExecutionId,
-    receiver: watch::Receiver<News>,
+    bell: Arc<Notify>,
+    /// Of the news, those that were heard.
+    changes: u64,
     reminded: Instant,
 }
 
@@ -279,14 +283,26 @@ impl Watcher {
                 execution_id: self.id,
             });
         }
-        // The sender lives in the map as long as this watcher does, so an error cannot happen; were it to,
-        // waiting for ever would be worse than one look too many.
-        let _ = self.receiver.changed().await;
-        *self.receiver.borrow_and_update()
+        let bell = self.bell.clone();
+        loop {
+            // Made before the look, so that what happens after it is heard.
+            let rung = bell.notified();
+            if let Some(news) = self.unheard() {
+                return news;
+            }
+            rung.await;
+        }
     }
 
-    /// What the execution answered, if that was in this process and since the watch began. JSON text.
-    pub fn answer(&self) -> Option<Arc<str>> {
+    fn unheard(&mut self) -> Option<News> {
+        let all = lock(&self.hints.watched);
+        let watched = all.get(&self.id)?;
+        let before = std::mem::replace(&mut self.changes, watched.changes);
+        (before != watched.changes).then_some(watched.news)
+    }
+
+    /// What the execution answered, if that was in this process and since the watch began.
+    pub fn answer(&self) -> Option<Answer> {
         lock(&self.hints.watched).get(&self.id)?.answer.clone()
     }
 }
@@ -312,6 +328,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use pawl_kernel::id::ExecutionId;
+    use serde_json::json;
     use uuid::Uuid;
 
     use super::*;
@@ -373,17 +390,18 @@ mod tests {
     async fn an_answer_is_not_lost_on_those_who_are_slow() {
         let (hints, _) = connected();
         let mut watcher = hints.watch(id(1));
-        hints.answered(id(1), "first".into());
+        let say = |text: &str| Answer::read(&json!({"body": text})).unwrap();
+        hints.answered(id(1), say("first"));
         hints.changed(id(1), ANSWER);
-        hints.answered(id(1), "second".into());
+        hints.answered(id(1), say("second"));
         hints.changed(id(1), END);
         let expected = News {
             responded: true,
             ..END
         };
         assert_eq!(watcher.changed().await, expected);
-        assert_eq!(watcher.answer().as_deref(), Some("first"));
-        hints.answered(id(2), "nobody watches".into());
+        assert_eq!(watcher.answer(), Some(say("first")));
+        hints.answered(id(2), say("nobody watches"));
         assert_eq!(hints.watch(id(2)).answer(), None);
     }
 

@@ -4,7 +4,9 @@
 //! execution is where it is. The engine knows no concrete store, queue, node type or server.
 
 mod actions;
+pub mod adopter;
 mod backlog;
+mod birth;
 pub mod consumer;
 pub mod control;
 mod graphs;

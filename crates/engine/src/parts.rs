@@ -10,6 +10,7 @@ use pawl_kernel::ports::queue::{Message, Queue};
 use pawl_kernel::ports::store::{Dispatch, Store};
 use pawl_kernel::time::{Clock, Timestamp};
 use pawl_kernel::transition::Applied;
+use pawl_kernel::webhook::answer::Answer;
 
 use crate::graphs::Graphs;
 use crate::hints::{Hints, News};
@@ -127,7 +128,7 @@ impl Parts {
         &self,
         id: ExecutionId,
         applied: &Applied,
-        answer: Option<Arc<str>>,
+        answer: Option<Answer>,
     ) {
         if applied.frees_places {
             self.places_freed();

@@ -4,6 +4,7 @@
 //! The promises kept here: nothing effectful starts before everything it depends on is committed, together with
 //! its own position and key; no transaction is open while a node runs; whoever lost the lease commits nothing.
 
+mod bear;
 mod commit;
 mod event;
 mod ledger;
@@ -27,6 +28,7 @@ use pawl_kernel::visit::{self, Move};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::birth::Birth;
 use crate::parts::Parts;
 use crate::running::Ticket;
 use crate::warm::Kept;
@@ -38,6 +40,8 @@ pub(crate) use run::panic_text;
 pub(crate) enum PassEnd {
     /// Everything is committed. A message is to be published first if one is due; then acknowledge.
     Committed(Option<Dispatch>),
+    /// It was never written, so there is nothing to run; whoever asked for it knows.
+    Unborn,
     /// The lease is lost or the store does not answer: nothing may be said about the execution any more. Whoever
     /// holds the lease, or the reaper, owns its recovery.
     Abandoned,
@@ -57,6 +61,8 @@ pub(crate) struct Pass {
     position: Position,
     /// `position` is what the store has.
     position_committed: bool,
+    /// It is not in the store yet.
+    birth: Option<Birth>,
     ledger: Ledger,
     ticket: Ticket,
     started: Timestamp,
@@ -88,10 +94,15 @@ enum Turn {
 }
 
 /// Loads what the execution needs and runs it. Any error on the way gives the lease back.
-pub(crate) async fn run(parts: Parts, claimed: Claimed, ticket: Ticket) -> PassEnd {
+pub(crate) async fn run(
+    parts: Parts,
+    claimed: Box<Claimed>,
+    ticket: Ticket,
+    birth: Option<Birth>,
+) -> PassEnd {
     let again = planted::has(Bug::UnknownCommitIsFailure)
         .then(|| (parts.clone(), claimed.clone(), ticket.clone()));
-    let mut pass = match load::load(&parts, claimed, ticket).await {
+    let mut pass = match load::load(&parts, claimed, ticket, birth).await {
         Ok(pass) => pass,
         Err(end) => return end,
     };
@@ -101,10 +112,7 @@ pub(crate) async fn run(parts: Parts, claimed: Claimed, ticket: Ticket) -> PassE
     }
     match again {
         Some((parts, claimed, ticket)) if pass.saw_unknown_commit => {
-            match load::load(&parts, claimed, ticket).await {
-                Ok(mut pass) => pass.run().await,
-                Err(end) => end,
-            }
+            Box::pin(run(parts, claimed, ticket, None)).await
         }
         _ => end,
     }
@@ -139,7 +147,7 @@ impl Pass {
                 .await;
         };
         if node.handler.is_none() {
-            return self.give_back().await;
+            return Box::pin(self.give_back()).await;
         }
         let decision = match self.visit(&graph, node).await {
             Ok(decision) => decision,
@@ -189,18 +197,21 @@ impl Pass {
         match decision {
             Move::Leave(finished, next) => match self.record(node, finished, Some(next)) {
                 Ok(()) => self.arrived(next).await,
-                Err(error) => self.over_size(graph, node, &error).await,
+                Err(error) => Box::pin(self.over_size(graph, node, &error)).await,
             },
             Move::End(finished, ending) => match self.record(node, finished, None) {
                 Ok(()) => self.end(ending).await,
-                Err(error) => self.over_size(graph, node, &error).await,
+                Err(error) => Box::pin(self.over_size(graph, node, &error)).await,
             },
+            // What is rare or waits is kept apart: every pass carries the largest of its ways along.
             Move::Retry(error, delay) => {
                 self.parts.metrics.nodes.retried(&node.node_type);
-                self.retry(error, delay).await
+                Box::pin(self.retry(error, delay)).await
             }
-            Move::Sleep(until) => self.sleep(graph, node, until).await,
-            Move::Await { event, timeout } => self.await_event(graph, node, event, timeout).await,
+            Move::Sleep(until) => Box::pin(self.sleep(graph, node, until)).await,
+            Move::Await { event, timeout } => {
+                Box::pin(self.await_event(graph, node, event, timeout)).await
+            }
         }
     }
 
@@ -286,6 +297,9 @@ impl Pass {
         if !self.ledger.is_empty() {
             return self.hand_over().await;
         }
+        if let Err(turn) = self.be_born().await {
+            return turn;
+        }
         let lease = vec![(self.execution.id, self.token)];
         let _ = self
             .parts
@@ -294,6 +308,14 @@ impl Pass {
             .await;
         // No message: the sweeper offers it again, with a growing pause, to whoever is there then.
         Turn::Over(PassEnd::Committed(None))
+    }
+
+    /// From here on the execution is in the store: something must be waited for, or happens elsewhere.
+    async fn be_born(&mut self) -> Result<(), Turn> {
+        match self.birth.take() {
+            Some(birth) => born_alone(birth, &self.parts, &self.ticket).await,
+            None => Ok(()),
+        }
     }
 
     /// The next message may come to this worker too.
@@ -310,4 +332,12 @@ impl Pass {
     fn seq(&self) -> u64 {
         self.state.seq + self.ledger.steps.len() as u64
     }
+}
+
+async fn born_alone(birth: Birth, parts: &Parts, ticket: &Ticket) -> Result<(), Turn> {
+    if !birth.alone(parts).await {
+        return Err(Turn::Over(PassEnd::Unborn));
+    }
+    ticket.born();
+    Ok(())
 }

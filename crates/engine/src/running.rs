@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use pawl_kernel::execution::Lease;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::Beat;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Next;
-use tokio::sync::{Notify, OwnedSemaphorePermit, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 use uuid::Uuid;
 
-use crate::consumer::Receipt;
+use crate::adopter::Receipt;
 use crate::hints::lock;
 
 /// Why a node in flight must be dropped.
@@ -32,6 +33,8 @@ pub(crate) struct Running {
     pub(crate) entered: Notify,
     doubtful: Mutex<Vec<ExecutionId>>,
     doubted: Notify,
+    /// Something was left, at a time when somebody waits for all to leave.
+    left: Notify,
 }
 
 struct Entry {
@@ -39,24 +42,65 @@ struct Entry {
     lease_until: Timestamp,
     /// The lease is renewed only while the node is within its time: a hung node must be found.
     renew_until: Timestamp,
-    interruption: watch::Sender<Option<Interruption>>,
+    alarm: Arc<Alarm>,
+}
+
+/// Tells a pass that it must stop.
+#[derive(Default)]
+struct Alarm {
+    reason: Mutex<Option<Interruption>>,
+    bell: Notify,
+}
+
+impl Alarm {
+    fn raise(&self, reason: Interruption) {
+        lock(&self.reason).get_or_insert(reason);
+        self.bell.notify_waiters();
+    }
+
+    fn reason(&self) -> Option<Interruption> {
+        *lock(&self.reason)
+    }
+
+    async fn raised(&self) -> Interruption {
+        loop {
+            // Made before the look, so that what happens after it is heard.
+            let rung = self.bell.notified();
+            if let Some(reason) = self.reason() {
+                return reason;
+            }
+            rung.await;
+        }
+    }
+}
+
+impl Drop for Entry {
+    /// Another claim of the same execution by this worker may have taken its place.
+    fn drop(&mut self) {
+        self.alarm.raise(Interruption::LeaseLost);
+    }
 }
 
 impl Running {
-    /// `suspicion`: the worker's one place for executions that may kill it, until the first commit.
+    /// `suspicion`: the worker's one place for executions that may kill it, until the first commit. A lease that is not
+    /// in the store yet cannot be renewed there.
     pub(crate) fn enter(
         self: &Arc<Self>,
         id: ExecutionId,
-        token: Uuid,
-        lease_until: Timestamp,
+        lease: &Lease,
         suspicion: Option<OwnedSemaphorePermit>,
+        is_stored: bool,
     ) -> Ticket {
-        let (interruption, receiver) = watch::channel(None);
+        let (token, lease_until) = (lease.token, lease.until);
+        let alarm = Arc::<Alarm>::default();
         let entry = Entry {
             token,
             lease_until,
-            renew_until: lease_until,
-            interruption,
+            renew_until: match is_stored {
+                true => lease_until,
+                false => Timestamp::default(),
+            },
+            alarm: alarm.clone(),
         };
         lock(&self.entries).insert(id, entry);
         self.entered.notify_one();
@@ -67,13 +111,18 @@ impl Running {
                 token,
                 suspicion: Mutex::new(suspicion),
             }),
-            receiver,
+            alarm,
             receipt: None,
         }
     }
 
     pub(crate) fn begin_shutdown(&self) {
         self.shutting_down.store(true, Ordering::Relaxed);
+    }
+
+    /// Hears of one that leaves after this was called.
+    pub(crate) fn left(&self) -> impl Future<Output = ()> {
+        self.left.notified()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -109,9 +158,9 @@ impl Running {
                 .iter()
                 .find(|beat| beat.execution_id == *id && beat.token == *token)
             {
-                Some(beat) if beat.stop_requested => entry.interrupt(Interruption::Stop),
+                Some(beat) if beat.stop_requested => entry.alarm.raise(Interruption::Stop),
                 Some(beat) => entry.lease_until = entry.lease_until.max(beat.until),
-                None => entry.interrupt(Interruption::LeaseLost),
+                None => entry.alarm.raise(Interruption::LeaseLost),
             }
         }
     }
@@ -122,7 +171,7 @@ impl Running {
             .values()
             .filter(|entry| entry.lease_until <= limit)
         {
-            entry.interrupt(Interruption::LeaseLost);
+            entry.alarm.raise(Interruption::LeaseLost);
         }
     }
 
@@ -131,7 +180,7 @@ impl Running {
         let entries = lock(&self.entries);
         let open = entries
             .values()
-            .filter(|entry| entry.interruption.borrow().is_none());
+            .filter(|entry| entry.alarm.reason().is_none());
         open.map(|entry| entry.lease_until).min()
     }
 
@@ -160,21 +209,11 @@ impl Running {
     }
 }
 
-impl Entry {
-    fn interrupt(&self, reason: Interruption) {
-        self.interruption.send_if_modified(|current| {
-            let first = current.is_none();
-            current.get_or_insert(reason);
-            first
-        });
-    }
-}
-
 /// A pass's side of its entry; the last one to be dropped removes it.
 #[derive(Clone)]
 pub(crate) struct Ticket {
     place: Arc<Place>,
-    receiver: watch::Receiver<Option<Interruption>>,
+    alarm: Arc<Alarm>,
     receipt: Option<Receipt>,
 }
 
@@ -202,12 +241,7 @@ impl Ticket {
 
     /// Waits until the pass must stop.
     pub(crate) async fn interrupted(&self) -> Interruption {
-        let mut receiver = self.receiver.clone();
-        match receiver.wait_for(Option::is_some).await {
-            Ok(reason) => reason.unwrap_or(Interruption::LeaseLost),
-            // The entry is gone: another claim of the same execution by this worker took its place.
-            Err(_) => Interruption::LeaseLost,
-        }
+        self.alarm.raised().await
     }
 
     pub(crate) fn is_shutting_down(&self) -> bool {
@@ -228,6 +262,11 @@ impl Ticket {
     /// A commit went through: whatever killed workers before, this execution is past it.
     pub(crate) fn cleared(&self) {
         lock(&self.place.suspicion).take();
+    }
+
+    /// The lease is in the store.
+    pub(crate) fn born(&self) {
+        self.with_entry(|entry| entry.renew_until = entry.lease_until);
     }
 
     /// A commit renewed the lease.
@@ -258,6 +297,10 @@ impl Drop for Place {
             .is_some_and(|entry| entry.token == self.token)
         {
             entries.remove(&self.id);
+        }
+        drop(entries);
+        if self.running.shutting_down.load(Ordering::Relaxed) {
+            self.running.left.notify_waiters();
         }
     }
 }

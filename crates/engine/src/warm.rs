@@ -24,6 +24,17 @@ pub(crate) struct Kept {
     pub(crate) snapshot_bytes: usize,
 }
 
+impl Kept {
+    /// A context that no step has touched.
+    pub(crate) fn of(context: Context) -> Self {
+        Self {
+            context,
+            unsnapshotted_bytes: 0,
+            snapshot_bytes: 0,
+        }
+    }
+}
+
 pub(crate) struct Warm(Mutex<Recent<ExecutionId, (Moment, Kept)>>);
 
 /// A version alone could be that of another history, after a failover that lost commits.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::hints::Hint;
@@ -10,7 +12,8 @@ use pawl_kernel::ports::store::{Dispatch, ExecutionFilter, StoreResult};
 use pawl_kernel::ports::workers::TIMERS_ROLE;
 use tokio_util::sync::CancellationToken;
 
-use crate::consumer::{Adopter, Consumer};
+use crate::adopter::Adopter;
+use crate::consumer::Consumer;
 use crate::heartbeat;
 use crate::parts::Parts;
 use crate::presence::Presence;
@@ -159,19 +162,20 @@ impl Worker {
         let timers = Timers::of_worker(parts.clone(), handle, stop_timers.clone());
         let shard_lock = timers.guid();
         let presence = Presence::new(parts.clone(), roles, running.clone());
-        let services = async {
-            tokio::join!(
-                only_if(roles.engine, heartbeat::run(parts.clone(), running.clone())),
-                only_if(roles.timers, timers.run(actions_over.clone())),
-                only_if(
-                    roles.reaper,
-                    Reaper::new(parts.clone()).run(running.clone())
-                ),
-                only_if(roles.reaper, Retention::new(parts.clone()).run()),
-                only_if(roles.scheduler, Scheduler::new(parts.clone()).run()),
-                only_if(roles != Roles::NONE, presence.run()),
-            )
-        };
+        let heartbeat = heartbeat::run(parts.clone(), running.clone());
+        let reaper = Reaper::new(parts.clone()).run(running.clone());
+        // Each with a waker of its own: the consumer wakes this task for every execution, and they have nothing to do then.
+        let mut services: FuturesUnordered<_> = [
+            only_if(roles.engine, heartbeat).boxed(),
+            only_if(roles.timers, timers.run(actions_over.clone())).boxed(),
+            only_if(roles.reaper, reaper).boxed(),
+            only_if(roles.reaper, Retention::new(parts.clone()).run()).boxed(),
+            only_if(roles.scheduler, Scheduler::new(parts.clone()).run()).boxed(),
+            only_if(roles != Roles::NONE, presence.run()).boxed(),
+        ]
+        .into_iter()
+        .collect();
+        let services = async { while services.next().await.is_some() {} };
         let main = async {
             match roles.engine {
                 true => consumer.run(stop).await,

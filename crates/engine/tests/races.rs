@@ -51,6 +51,8 @@ macro_rules! both {
 
 #[path = "races/action.rs"]
 mod action;
+#[path = "races/birth.rs"]
+mod birth;
 #[path = "races/branch.rs"]
 mod branch;
 #[path = "races/clock.rs"]

@@ -30,12 +30,22 @@ impl Context {
         facts: &Facts,
         env: &Map<String, Value>,
     ) -> Result<Self, CorruptContext> {
-        let mut initial: Map<String, Value> = parse("start record", &execution.initial)?;
+        let record = parse("start record", &execution.initial)?;
+        Ok(Self::of_record(record, execution, facts, env))
+    }
+
+    /// The same from a start record that was never text, or is not any more.
+    pub fn of_record(
+        mut record: Map<String, Value>,
+        execution: &Execution,
+        facts: &Facts,
+        env: &Map<String, Value>,
+    ) -> Self {
         let mut roots = Map::with_capacity(8);
         for name in ["webhook", "input", "user", "variables"] {
             roots.insert(
                 name.into(),
-                initial.remove(name).unwrap_or_else(|| json!({})),
+                record.swap_remove(name).unwrap_or_else(|| json!({})),
             );
         }
         roots.insert(
@@ -50,10 +60,10 @@ impl Context {
         );
         roots.insert("steps".into(), json!({}));
         roots.insert("env".into(), Value::Object(env.clone()));
-        Ok(Self {
+        Self {
             roots,
             bytes: execution.initial.len(),
-        })
+        }
     }
 
     /// Replaces steps and variables by those of a snapshot.

@@ -10,6 +10,7 @@ pub mod effect;
 pub mod execution;
 pub mod expr;
 pub mod id;
+pub mod json;
 pub mod lifecycle;
 pub mod migration;
 pub mod node;

@@ -112,6 +112,20 @@ impl Change {
         }
     }
 
+    /// The row of `executions` once this is written: for stores that write it only then.
+    pub fn execution_after(&self, mut execution: Execution) -> Execution {
+        execution.status = self.status.unwrap_or(execution.status);
+        execution.queued_at = self.queued_at.or(execution.queued_at);
+        execution.started_at = self.started_at.or(execution.started_at);
+        if let Some((ending, at)) = &self.ending {
+            execution.status = ending.status;
+            execution.output.clone_from(&ending.output);
+            execution.error.clone_from(&ending.error);
+            execution.finished_at = Some(*at);
+        }
+        execution
+    }
+
     pub fn outcome(&self) -> Applied {
         Applied {
             seq: self.state.seq,

@@ -85,11 +85,16 @@ impl NodeHandler for Respond {
 
     async fn run(&self, mut call: NodeCall<'_>) -> Result<Outcome, NodeError> {
         let config: Config = parse::config(&mut call)?;
-        let said = json!({
-            "status": if config.status.is_null() { json!(200) } else { config.status },
-            "headers": if config.headers.is_null() { json!({}) } else { config.headers },
-            "body": config.body,
-        });
+        let or = |value: Value, default: Value| if value.is_null() { default } else { value };
+        let said = [
+            ("status", or(config.status, 200.into())),
+            ("headers", or(config.headers, json!({}))),
+            ("body", config.body),
+        ];
+        let said = said
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        let said: Value = said.collect();
         // What cannot be sent fails here, where it is seen, and not on its way to the caller.
         Answer::read(&said).map_err(parse::type_error)?;
         Ok(Outcome::Respond { answer: said })

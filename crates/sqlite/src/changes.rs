@@ -1,6 +1,6 @@
 //! Writing what the lifecycle decided: the only place that touches the rows of an existing execution.
 
-use pawl_kernel::execution::{LogRecord, State, Step};
+use pawl_kernel::execution::{Execution, LogRecord, State, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::store::{Dispatch, NewExecution};
@@ -25,20 +25,33 @@ pub(crate) fn create(
     claims: &[QuotaClaim],
     shards: u32,
 ) -> JobResult<bool> {
-    let mut statement = connection.prepare_cached(sql::EXECUTION_INSERT)?;
-    rows::bind_execution(&mut statement, &new.execution, claims)?;
-    if statement.raw_execute()? == 0 {
+    if !insert_rows(connection, &new.execution, claims, &new.state)? {
         return Ok(false);
     }
-    let mut statement = connection.prepare_cached(sql::STATE_INSERT)?;
-    rows::bind_state(&mut statement, &new.state)?;
-    statement.raw_execute()?;
     if let Some(snapshot) = &new.snapshot {
         insert_snapshot(connection, new.execution.id, snapshot)?;
     }
     if let Some(timer) = start_timer(&new.state) {
         insert_timer(connection, &timer, new.state.updated_at, shards)?;
     }
+    Ok(true)
+}
+
+/// Both rows of an execution; false if its idempotency key is taken.
+fn insert_rows(
+    connection: &Connection,
+    execution: &Execution,
+    claims: &[QuotaClaim],
+    state: &State,
+) -> JobResult<bool> {
+    let mut statement = connection.prepare_cached(sql::EXECUTION_INSERT)?;
+    rows::bind_execution(&mut statement, execution, claims)?;
+    if statement.raw_execute()? == 0 {
+        return Ok(false);
+    }
+    let mut statement = connection.prepare_cached(sql::STATE_INSERT)?;
+    rows::bind_state(&mut statement, state)?;
+    statement.raw_execute()?;
     Ok(true)
 }
 
@@ -60,11 +73,29 @@ pub(crate) fn write(
     shards: u32,
 ) -> JobResult<()> {
     let before = &loaded.state;
-    let id = before.execution_id;
-    let now = change.state.updated_at;
-    hot::forget(id);
+    hot::forget(before.execution_id);
     update_state(connection, before.version, &change.state)?;
-    update_execution(connection, id, change)?;
+    update_execution(connection, before.execution_id, change)?;
+    write_beside(connection, change, shards)?;
+    quotas::follow(connection, loaded, change)
+}
+
+/// Writes an execution that is nowhere yet as its first change leaves it.
+pub(crate) fn bear(
+    connection: &Connection,
+    execution: &Execution,
+    change: &Change,
+    shards: u32,
+) -> JobResult<()> {
+    // Without a key nothing can be in the way.
+    insert_rows(connection, execution, &[], &change.state)?;
+    write_beside(connection, change, shards)
+}
+
+/// What a change brings besides the two rows of its execution.
+fn write_beside(connection: &Connection, change: &Change, shards: u32) -> JobResult<()> {
+    let id = change.state.execution_id;
+    let now = change.state.updated_at;
     insert_steps(connection, id, &change.state, &change.steps)?;
     insert_logs(connection, id, &change.logs)?;
     for (signal_id, seq) in &change.consumed {
@@ -88,7 +119,7 @@ pub(crate) fn write(
         };
         letters::insert(connection, &letter)?;
     }
-    quotas::follow(connection, loaded, change)
+    Ok(())
 }
 
 /// The message that a change asks for.

@@ -1,5 +1,7 @@
 //! The step protocol on SQLite: load, ask the lifecycle, write, in one job of the writer.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use pawl_kernel::execution::{Signal, Status};
 use pawl_kernel::id::ExecutionId;
@@ -43,6 +45,18 @@ impl ExecutionStore for SqliteStore {
         let shards = self.shards;
         self.writer
             .run(move |connection| commit(connection, &transition, shards))
+            .await?
+            .map_err(CommitError::Refused)
+    }
+
+    async fn create_and_commit(
+        &self,
+        new: Arc<NewExecution>,
+        first: Transition,
+    ) -> Result<Applied, CommitError> {
+        let shards = self.shards;
+        self.writer
+            .run(move |connection| bear(connection, &new, &first, shards))
             .await?
             .map_err(CommitError::Refused)
     }
@@ -191,6 +205,36 @@ fn commit(
             let outcome = change.outcome();
             let Claimed { execution, state } = claimed(loaded, change);
             hot::remember(execution, state);
+            Ok(Ok(outcome))
+        }
+    }
+}
+
+/// Decided on the row as it would have been created, and written as the decision leaves it: nothing is updated.
+fn bear(
+    connection: &Connection,
+    new: &NewExecution,
+    first: &Transition,
+    shards: u32,
+) -> JobResult<Result<Applied, CommitRefusal>> {
+    let NewExecution {
+        execution,
+        state,
+        snapshot,
+    } = new;
+    if execution.idempotency_key.is_some() || !execution.quotas.is_empty() || snapshot.is_some() {
+        return Err(Fault::Rejected(
+            "an execution with a key, quotas or a snapshot is created before its first commit"
+                .into(),
+        ));
+    }
+    match lifecycle::commit(execution, state, first.clone()) {
+        Err(refusal) => Ok(Err(refusal)),
+        Ok(change) => {
+            let execution = change.execution_after(execution.clone());
+            changes::bear(connection, &execution, &change, shards)?;
+            let outcome = change.outcome();
+            hot::remember(hot::without_texts(&execution, &[]), change.state);
             Ok(Ok(outcome))
         }
     }

@@ -144,7 +144,7 @@ async fn collect(mut body: Body, limit: usize) -> ApiResult<Bytes> {
             continue;
         };
         if bytes.len() + data.len() > limit {
-            let _ = timeout(DRAIN_TIME, drain(body)).await;
+            let _ = Box::pin(timeout(DRAIN_TIME, drain(body))).await;
             return Err(over(limit));
         }
         bytes.extend_from_slice(&data);

@@ -23,14 +23,18 @@ pub(super) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
+    match inspect(&state, &mut request) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    }
+}
+
+pub(super) fn inspect(state: &ApiState, request: &mut Request) -> ApiResult<()> {
     // Whoever prints headers prints no key.
     if let Some(key) = request.headers_mut().get_mut(header::AUTHORIZATION) {
         key.set_sensitive(true);
     }
-    match check(&state, &request) {
-        Ok(()) => next.run(request).await,
-        Err(error) => error.into_response(),
-    }
+    check(state, request)
 }
 
 fn check(state: &ApiState, request: &Request) -> ApiResult<()> {
@@ -186,7 +190,11 @@ fn shorten(text: &str) -> String {
 
 /// The outer guard: a panic is an answer, and every answer says how browsers must treat it.
 pub(super) async fn seal(request: Request, next: Next) -> Response {
-    let handled = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    sealed(next.run(request)).await
+}
+
+pub(super) async fn sealed(handling: impl Future<Output = Response>) -> Response {
+    let handled = AssertUnwindSafe(handling).catch_unwind().await;
     let mut response =
         handled.unwrap_or_else(|_| ApiError::internal("a handler panicked").into_response());
     let headers = response.headers_mut();

@@ -110,7 +110,7 @@ impl RouteMeter {
         })
     }
 
-    fn answered(&self, status: StatusCode, took: Duration) {
+    pub(super) fn answered(&self, status: StatusCode, took: Duration) {
         let series = self.parts.metrics.series();
         let labels = [self.method.as_str(), self.route];
         self.duration

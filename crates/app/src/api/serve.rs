@@ -6,14 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::Response;
+use futures_util::future::Either;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
+use hyper_util::service::{TowerToHyperService, TowerToHyperServiceFuture};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::webhooks::{Answering, Entrance};
 use super::{ApiState, Limits, router};
 
 /// Accepting fails when the process is out of file descriptors; trying again at once would only burn time.
@@ -26,14 +30,55 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> io::Result<()> {
     let limits = state.limits;
-    let app = router(state.stopping_with(stop.clone()));
-    run(listener, app, limits, stop).await
+    let state = state.stopping_with(stop.clone());
+    let front = Front {
+        webhooks: Some(Arc::new(Entrance::new(&state))),
+        app: TowerToHyperService::new(router(state)),
+    };
+    accept_all(listener, front, limits, stop).await
 }
 
 /// The same for any routes.
 pub(super) async fn run(
     listener: TcpListener,
     app: Router,
+    limits: Limits,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let front = Front {
+        webhooks: None,
+        app: TowerToHyperService::new(app),
+    };
+    accept_all(listener, front, limits, stop).await
+}
+
+/// What a connection talks to.
+#[derive(Clone)]
+struct Front {
+    webhooks: Option<Arc<Entrance>>,
+    app: TowerToHyperService<Router>,
+}
+
+type Incoming = hyper::Request<hyper::body::Incoming>;
+
+impl Service<Incoming> for Front {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<Answering, TowerToHyperServiceFuture<Router, Incoming>>;
+
+    fn call(&self, request: Incoming) -> Self::Future {
+        match &self.webhooks {
+            Some(webhooks) if webhooks.takes(request.uri().path()) => {
+                Either::Left(webhooks.answer(request))
+            }
+            _ => Either::Right(self.app.call(request)),
+        }
+    }
+}
+
+async fn accept_all(
+    listener: TcpListener,
+    front: Front,
     limits: Limits,
     stop: CancellationToken,
 ) -> io::Result<()> {
@@ -47,7 +92,13 @@ pub(super) async fn run(
             accepted = accept(&listener, &places) => accepted,
         };
         if let Some((stream, place)) = accepted {
-            open.spawn(connection(stream, place, app.clone(), limits, stop.clone()));
+            open.spawn(connection(
+                stream,
+                place,
+                front.clone(),
+                limits,
+                stop.clone(),
+            ));
         }
     }
     drop(listener);
@@ -78,7 +129,7 @@ async fn accept(
 async fn connection(
     stream: TcpStream,
     _place: OwnedSemaphorePermit,
-    app: Router,
+    front: Front,
     limits: Limits,
     stop: CancellationToken,
 ) -> Result<(), Infallible> {
@@ -89,7 +140,7 @@ async fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
         .max_buf_size(limits.header_bytes);
-    let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
+    let served = builder.serve_connection(TokioIo::new(stream), front);
     tokio::pin!(served);
     let result = tokio::select! {
         result = served.as_mut() => result,

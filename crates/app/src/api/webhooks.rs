@@ -5,6 +5,7 @@
 //! anything that is written.
 
 mod answer;
+mod entrance;
 mod pace;
 mod proof;
 mod request;
@@ -27,6 +28,7 @@ use sha2::{Digest, Sha256};
 use super::error::{ApiError, ApiResult};
 use super::executions::header_text;
 use super::{ApiState, Limits, body};
+pub(super) use entrance::{Answering, Entrance};
 use pace::Pace;
 use table::Tables;
 use waiting::Waiting;
@@ -63,8 +65,8 @@ struct Call {
     path: String,
 }
 
+/// The handler of the route, for its line in the table: on the way here calls are taken by the [`Entrance`].
 pub(super) async fn call(State(state): State<ApiState>, request: Request) -> Response {
-    // A large future: calls are many, and most of their time they wait.
     let answered = Box::pin(take(&state, request)).await;
     answered.unwrap_or_else(ApiError::into_response)
 }
@@ -79,18 +81,18 @@ async fn take(state: &ApiState, request: Request) -> ApiResult {
     let bytes = body::read(&head.headers, body, limit, state.limits.body_time).await?;
     let proof = proof::check(state, &call.webhook, &head.headers, &bytes)?;
     state.webhooks.pace.admit(&call.webhook, state.now())?;
-    let mut start = start_request(&call, &head, &bytes, &proof)?;
-    if let Some(webhook) = &mut start.webhook {
-        state.parts().redactor.value(webhook);
-    }
-    let fingerprint = start.request.clone();
     let (schema_id, version) = (call.webhook.schema_id, call.webhook.version);
-    let started = state
-        .control
-        .start_version(schema_id, version, start)
-        .await?;
+    let graph = state.control.graph(schema_id, version).await?;
+    let (starting, fingerprint) = {
+        let start = start_request(state, &call, &head, &bytes, &proof)?;
+        let fingerprint = start.request.clone();
+        let key = (schema_id, version);
+        (state.control.start_graph(key, &graph, start), fingerprint)
+    };
+    let started = starting.await?;
     if !started.created {
-        answer::check_repetition(state, started.id, fingerprint.as_ref()).await?;
+        let check = answer::check_repetition(state, started.id, fingerprint.as_ref());
+        Box::pin(check).await?;
     }
     respond(state, &call.webhook, started).await
 }
@@ -100,6 +102,9 @@ async fn respond(state: &ApiState, webhook: &Webhook, started: Started) -> ApiRe
     if respond == Respond::Immediately {
         return Ok(answer::accepted(started.id));
     }
+    if let Some(response) = answer::at_once(&started, respond) {
+        return Ok(response);
+    }
     match state.webhooks.waiting.take(webhook) {
         Some(_place) => answer::wait(state, started, respond, wait).await,
         None => Ok(answer::still_running(started.id)),
@@ -107,6 +112,7 @@ async fn respond(state: &ApiState, webhook: &Webhook, started: Started) -> ApiRe
 }
 
 fn start_request(
+    state: &ApiState,
     call: &Call,
     head: &Head,
     bytes: &Bytes,
@@ -115,8 +121,10 @@ fn start_request(
     let webhook = &call.webhook;
     let key = idempotency_key(call, head, proof)?;
     let request = key.is_some().then(|| fingerprint(head, bytes, proof));
+    let mut seen = request::context(call, head, bytes)?;
+    state.parts().redactor.value(&mut seen);
     Ok(StartRequest {
-        webhook: Some(request::context(call, head, bytes)?),
+        webhook: Some(seen),
         request,
         at_node: call.node.clone(),
         user: Some(owner(&webhook.owner)),

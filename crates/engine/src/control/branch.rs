@@ -209,6 +209,7 @@ impl Control {
             schema_id: view.execution.schema_id,
             version: view.execution.schema_version,
             initial: view.execution.initial.clone(),
+            record: None,
             request,
             retry_of: None,
             forked_from: None,

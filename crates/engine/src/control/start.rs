@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt;
+use pawl_kernel::context::{Context, Facts};
 use pawl_kernel::effect;
 use pawl_kernel::execution::{
     DebugMode, Execution, Position, PriorityClass, State, Status, Wait, WaitKind,
@@ -14,10 +14,11 @@ use pawl_kernel::ports::store::{
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Snapshot;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Control, ControlError};
-use crate::consumer::{Adopter, Slot};
+use crate::adopter::{Adopter, Begun, Slot};
+use crate::birth::{Birth, BirthNews};
 use crate::hints::Watcher;
 
 #[derive(Clone, Debug, Default)]
@@ -54,13 +55,37 @@ pub struct Started {
     pub watcher: Option<Watcher>,
 }
 
-/// An execution born with its lease, and the slot it will run in.
-type Work = Box<(Slot, Claimed)>;
+/// An execution on its way into the store.
+struct Drawn {
+    id: ExecutionId,
+    watcher: Option<Watcher>,
+    way: Way,
+}
 
-/// Has the worker got it?
-enum Handed {
-    Over,
-    Not(Option<Work>),
+enum Way {
+    /// It runs already, and is written with its first commit.
+    Ahead(Begun, BirthNews),
+    Written(Box<Written>),
+}
+
+/// One that is written before it runs.
+struct Written {
+    new: NewExecution,
+    /// Born with its lease: the slot it will run in.
+    work: Option<(Slot, Box<Claimed>)>,
+    dispatch: Dispatch,
+    delayed: Option<Timestamp>,
+}
+
+impl Written {
+    fn of(new: NewExecution, slot: Option<Slot>, delayed: Option<Timestamp>) -> Self {
+        Self {
+            work: slot.map(|slot| (slot, claimed(&new))),
+            dispatch: Dispatch::of(&new.execution, &new.state),
+            new,
+            delayed,
+        }
+    }
 }
 
 /// Everything about a new execution but where it stands.
@@ -68,6 +93,8 @@ pub(super) struct Draft {
     pub(super) schema_id: SchemaId,
     pub(super) version: u32,
     pub(super) initial: Arc<str>,
+    /// The same, if it is at hand.
+    pub(super) record: Option<Map<String, Value>>,
     pub(super) request: StartRequest,
     pub(super) retry_of: Option<ExecutionId>,
     pub(super) forked_from: Option<ExecutionId>,
@@ -89,25 +116,47 @@ impl Control {
         version: u32,
         request: StartRequest,
     ) -> Result<Started, ControlError> {
-        let graph = self.parts.graphs.get(schema_id, version).await?;
+        let graph = self.graph(schema_id, version).await?;
+        let started = self.start_graph((schema_id, version), &graph, request);
+        started.await
+    }
+
+    /// What a version runs.
+    pub async fn graph(
+        &self,
+        schema_id: SchemaId,
+        version: u32,
+    ) -> Result<Arc<Graph>, ControlError> {
+        Ok(self.parts.graphs.get(schema_id, version).await?)
+    }
+
+    /// The same with the graph of the version at hand. Whoever waits for it carries little along.
+    pub fn start_graph(
+        &self,
+        (schema_id, version): (SchemaId, u32),
+        graph: &Graph,
+        mut request: StartRequest,
+    ) -> impl Future<Output = Result<Started, ControlError>> + Send + use<'_> {
         let node = match &request.at_node {
-            None => graph.start(),
+            None => Ok(graph.start()),
             Some(id) => graph
                 .node(id)
-                .ok_or_else(|| ControlError::NotFound(format!("the schema has no node `{id}`")))?,
+                .ok_or_else(|| ControlError::NotFound(format!("the schema has no node `{id}`"))),
         };
-        let initial = start_record(&request).into();
+        let record = start_record(&mut request);
         let draft = Draft {
             schema_id,
             version,
-            initial,
+            initial: to_text(&record),
+            record: Some(record),
             request,
             retry_of: None,
             forked_from: None,
             snapshot: None,
             max_duration: None,
         };
-        self.create(draft, &graph, node, None).await
+        let drawn = node.and_then(|node| self.draw_up(draft, graph, node, None));
+        async move { self.finish(drawn?).await }
     }
 
     async fn startable(&self, key: &str) -> Result<SchemaRecord, ControlError> {
@@ -131,10 +180,23 @@ impl Control {
         node: &Node,
         effect_key: Option<String>,
     ) -> Result<Started, ControlError> {
+        let drawn = self.draw_up(draft, graph, node, effect_key)?;
+        self.finish(drawn).await
+    }
+
+    /// All about an execution that need not be waited for.
+    fn draw_up(
+        &self,
+        mut draft: Draft,
+        graph: &Graph,
+        node: &Node,
+        effect_key: Option<String>,
+    ) -> Result<Drawn, ControlError> {
         let now = self.parts.now();
         let id = ExecutionId(id::time_ordered(now, &*self.parts.entropy));
         let delayed = draft.request.start_at.filter(|at| *at > now);
         let watcher = draft.request.watch.then(|| self.parts.hints.watch(id));
+        let record = draft.record.take();
         let mut new = assemble(draft, graph, node, effect_key, id, now);
         self.make_claims(&mut new, graph)?;
         let slot = match (delayed, &self.worker) {
@@ -142,33 +204,52 @@ impl Control {
             _ => None,
         };
         if let Some(at) = delayed {
-            let wait = Wait {
-                kind: WaitKind::Start,
-                id: id::random(&*self.parts.entropy),
-                wake_at: Some(at),
-                name: None,
-            };
-            new.state.wait = Some(wait);
-            new.execution.status = Status::Pending;
-            new.execution.queued_at = None;
+            self.put_off(&mut new, at);
         } else if slot.is_some() {
             self.bear_with_lease(&mut new, now);
         }
-        let work = slot.map(|slot| {
-            let claimed = Claimed {
-                execution: new.execution.clone(),
-                state: new.state.clone(),
-            };
-            Box::new((slot, claimed))
+        let way = match (slot, record) {
+            (Some(slot), Some(record)) if self.may_run_ahead(&new) => {
+                let (pass, news) = self.run_ahead(new, slot, record, graph);
+                Way::Ahead(pass, news)
+            }
+            (slot, _) => Way::Written(Box::new(Written::of(new, slot, delayed))),
+        };
+        Ok(Drawn { id, watcher, way })
+    }
+
+    fn put_off(&self, new: &mut NewExecution, at: Timestamp) {
+        new.state.wait = Some(Wait {
+            kind: WaitKind::Start,
+            id: id::random(&*self.parts.entropy),
+            wake_at: Some(at),
+            name: None,
         });
-        let dispatch = Dispatch::of(&new.execution, &new.state);
-        // In a task of its own: a caller that goes away must not leave a lease without a worker.
-        let control = self.clone();
-        let creating =
-            tokio::spawn(async move { control.bring_about(new, work, dispatch, delayed).await });
-        let created = creating
-            .await
-            .map_err(|error| StoreError::Unknown(error.to_string()))??;
+        new.execution.status = Status::Pending;
+        new.execution.queued_at = None;
+    }
+
+    async fn finish(&self, drawn: Drawn) -> Result<Started, ControlError> {
+        let Drawn { id, watcher, way } = drawn;
+        let created = match way {
+            Way::Ahead(pass, news) => {
+                let mut heard = std::pin::pin!(news.heard());
+                // In this order: a first commit that is also the last ends both.
+                tokio::select! {
+                    biased;
+                    () = pass => heard.await?,
+                    told = &mut heard => told?,
+                }
+                Created::New
+            }
+            Way::Written(written) => {
+                // In a task of its own: a caller that goes away must not leave a lease without a worker.
+                let control = self.clone();
+                let creating = tokio::spawn(async move { control.bring_about(*written).await });
+                let created = creating.await;
+                created.map_err(|error| StoreError::Unknown(error.to_string()))??
+            }
+        };
         Ok(match created {
             Created::Existing(id) => Started {
                 id,
@@ -184,15 +265,15 @@ impl Control {
     }
 
     /// Writes the rows, then sees to it that somebody runs them.
-    async fn bring_about(
-        &self,
-        new: NewExecution,
-        work: Option<Work>,
-        dispatch: Dispatch,
-        delayed: Option<Timestamp>,
-    ) -> Result<Created, ControlError> {
+    async fn bring_about(&self, written: Written) -> Result<Created, ControlError> {
+        let Written {
+            new,
+            work,
+            dispatch,
+            delayed,
+        } = written;
         let schema_id = new.execution.schema_id;
-        let (created, work) = self.write_and_run(new, work).await?;
+        let created = self.parts.store.create(new).await?;
         if let Created::Existing(id) = created {
             self.check_same_schema(id, schema_id).await?;
             return Ok(created);
@@ -206,10 +287,10 @@ impl Control {
             return Ok(created);
         }
         match (work, delayed) {
-            (Handed::Over, _) => {}
-            (Handed::Not(Some(work)), _) => run(*work),
-            (Handed::Not(None), Some(at)) => self.parts.timer_set(at),
-            (Handed::Not(None), None) => self.parts.publish(dispatch).await,
+            // If the worker is gone the lease will run out and the execution be found.
+            (Some((slot, claimed)), _) => drop(slot.run(claimed)),
+            (None, Some(at)) => self.parts.timer_set(at),
+            (None, None) => self.parts.publish(dispatch).await,
         }
         Ok(created)
     }
@@ -230,31 +311,32 @@ impl Control {
         )))
     }
 
-    /// Writes the rows. On a store of our own the worker need not wait for the disk: writes are made in the order
-    /// they were asked for, so whatever it commits comes after the creation, and no effect starts before a commit.
-    /// With an idempotency key it waits, because the execution may turn out to exist already; with quotas too, because
-    /// it may have to stand in line, and with a snapshot, because the worker will read it.
-    async fn write_and_run(
-        &self,
-        new: NewExecution,
-        work: Option<Work>,
-    ) -> Result<(Created, Handed), ControlError> {
-        let ahead = self.parts.options.exclusive
+    /// On a store of our own the worker need not wait for the disk: no effect starts before a commit, and the first one
+    /// writes the execution too. With an idempotency key it waits, because the execution may turn out to exist already;
+    /// with quotas too, because it may have to stand in line, and with a snapshot, because the worker will read it.
+    fn may_run_ahead(&self, new: &NewExecution) -> bool {
+        self.parts.options.exclusive
             && new.execution.idempotency_key.is_none()
             && new.execution.quotas.is_empty()
-            && new.snapshot.is_none();
-        let mut creating = self.parts.store.create(new);
-        match work {
-            Some(work) if ahead => {
-                // Polled once, and not put off by the runtime, the write stands in line.
-                if let Some(done) = tokio::task::unconstrained(&mut creating).now_or_never() {
-                    return Ok((done?, Handed::Not(Some(work))));
-                }
-                run(*work);
-                Ok((creating.await?, Handed::Over))
-            }
-            work => Ok((creating.await?, Handed::Not(work))),
-        }
+            && new.snapshot.is_none()
+    }
+
+    /// Begins with it as it is. Whoever waits helps it along until it is on disk; then the worker goes on with it.
+    fn run_ahead(
+        &self,
+        new: NewExecution,
+        slot: Slot,
+        record: Map<String, Value>,
+        graph: &Graph,
+    ) -> (Begun, BirthNews) {
+        let claimed = claimed(&new);
+        let facts = Facts {
+            schema_name: graph.definition().name.clone(),
+        };
+        let env = &self.parts.options.env;
+        let context = Context::of_record(record, &new.execution, &facts, env);
+        let (birth, news) = Birth::of(new, context);
+        (slot.bear(claimed, birth), news)
     }
 
     /// Born with the lease of this process's worker: creation and claim are one commit.
@@ -268,9 +350,12 @@ impl Control {
     }
 }
 
-/// If the worker is gone the lease will run out and the execution be found.
-fn run((slot, claimed): (Slot, Claimed)) {
-    slot.run(claimed);
+/// Both rows of one that is born with its lease.
+fn claimed(new: &NewExecution) -> Box<Claimed> {
+    Box::new(Claimed {
+        execution: new.execution.clone(),
+        state: new.state.clone(),
+    })
 }
 
 fn assemble(
@@ -365,22 +450,23 @@ fn first_execution(
 }
 
 /// `executions.initial`: only what was given; the context fills in the rest.
-fn start_record(request: &StartRequest) -> String {
-    let mut record = Map::new();
-    if let Some(input) = &request.input {
-        record.insert("input".into(), input.clone());
-    }
-    if let Some(webhook) = &request.webhook {
-        record.insert("webhook".into(), webhook.clone());
-    }
-    if let Some(request) = &request.request {
-        record.insert("request".into(), request.clone());
-    }
-    if let Some(user) = &request.user {
-        record.insert("user".into(), user.clone());
-    }
-    if !request.variables.is_empty() {
-        record.insert("variables".into(), json!(request.variables));
-    }
-    Value::Object(record).to_string()
+fn start_record(request: &mut StartRequest) -> Map<String, Value> {
+    let variables = std::mem::take(&mut request.variables);
+    let variables = (!variables.is_empty()).then_some(Value::Object(variables));
+    let given = [
+        ("input", request.input.take()),
+        ("webhook", request.webhook.take()),
+        ("request", request.request.take()),
+        ("user", request.user.take()),
+        ("variables", variables),
+    ];
+    let given = given.into_iter();
+    given
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+}
+
+fn to_text(record: &Map<String, Value>) -> Arc<str> {
+    // A map of values can always be written.
+    serde_json::to_string(record).unwrap_or_default().into()
 }

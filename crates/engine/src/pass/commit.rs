@@ -7,18 +7,20 @@ use pawl_kernel::id;
 use pawl_kernel::lifecycle::CommitRefusal;
 use pawl_kernel::node::NodeError;
 use pawl_kernel::planted::{self, Bug};
-use pawl_kernel::ports::store::{CommitError, Dispatch, StoreError};
+use pawl_kernel::ports::store::{CommitError, Dispatch, Probe, StoreError};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Next, Snapshot, Transition};
 use pawl_kernel::visit;
 
 use super::{Pass, PassEnd, Turn};
 
-enum Verdict {
+pub(super) enum Verdict {
     Committed(Applied),
     InboxChanged,
     /// The lease is not ours any more.
     Lost,
+    /// The execution was not written, and never will be.
+    Unborn,
     /// This content can never be stored.
     Rejected(String),
 }
@@ -32,7 +34,8 @@ impl Pass {
                 Ok(())
             }
             Verdict::Committed(applied) => Err(self.over(&applied)),
-            Verdict::Rejected(reason) => Err(self.end_rejected(reason).await),
+            Verdict::Rejected(reason) => Err(Box::pin(self.end_rejected(reason)).await),
+            Verdict::Unborn => Err(Turn::Over(PassEnd::Unborn)),
             Verdict::InboxChanged | Verdict::Lost => Err(Turn::Over(PassEnd::Abandoned)),
         }
     }
@@ -41,7 +44,8 @@ impl Pass {
     pub(super) async fn commit_last(&mut self, next: Next) -> Turn {
         match self.send(next, None).await {
             Verdict::Committed(applied) => self.over(&applied),
-            Verdict::Rejected(reason) => self.end_rejected(reason).await,
+            Verdict::Rejected(reason) => Box::pin(self.end_rejected(reason)).await,
+            Verdict::Unborn => Turn::Over(PassEnd::Unborn),
             Verdict::InboxChanged | Verdict::Lost => Turn::Over(PassEnd::Abandoned),
         }
     }
@@ -51,7 +55,8 @@ impl Pass {
         match self.send(next, inbox_seen).await {
             Verdict::Committed(applied) => self.over(&applied),
             Verdict::InboxChanged => Turn::GoOn,
-            Verdict::Rejected(reason) => self.end_rejected(reason).await,
+            Verdict::Rejected(reason) => Box::pin(self.end_rejected(reason)).await,
+            Verdict::Unborn => Turn::Over(PassEnd::Unborn),
             Verdict::Lost => Turn::Over(PassEnd::Abandoned),
         }
     }
@@ -66,11 +71,11 @@ impl Pass {
     }
 
     async fn send(&mut self, next: Next, inbox_seen: Option<u64>) -> Verdict {
-        let transition = self.transition(next, inbox_seen);
+        let transition = Box::new(self.transition(next, inbox_seen));
         let (steps, logs) = (transition.steps.clone(), transition.logs.clone());
         let position = transition.next.position().clone();
         let (began, commit_id) = (transition.now, transition.commit_id);
-        let verdict = self.deliver(transition).await;
+        let verdict = self.deliver(&transition).await;
         if let Verdict::Committed(_) = &verdict {
             let took = self.parts.now().since(began);
             self.parts.metrics.committed(&steps, took);
@@ -132,11 +137,16 @@ impl Pass {
     }
 
     /// Sends until the store has an opinion, or until the lease may be somebody else's.
-    async fn deliver(&mut self, transition: Transition) -> Verdict {
+    async fn deliver(&mut self, transition: &Transition) -> Verdict {
         let give_up_at = self
             .ticket
             .lease_until()
             .minus(self.parts.options.lease_margin);
+        if let Some(birth) = self.birth.take()
+            && let Some(verdict) = self.bear(birth, transition, give_up_at).await
+        {
+            return verdict;
+        }
         let mut pause = Duration::from_millis(20);
         let mut sent_before = false;
         loop {
@@ -151,7 +161,7 @@ impl Pass {
                     // It may be our own, sent before, that came through late.
                     if sent_before
                         && let Some(verdict @ Verdict::Committed(_)) =
-                            self.look_up(&transition, give_up_at).await
+                            Box::pin(self.look_up(transition, give_up_at)).await
                     {
                         self.count_found(Some(&verdict));
                         return verdict;
@@ -173,7 +183,7 @@ impl Pass {
                     return Verdict::Rejected(reason);
                 }
                 StoreError::Unknown(_) => {
-                    let found = self.look_up(&transition, give_up_at).await;
+                    let found = Box::pin(self.look_up(transition, give_up_at)).await;
                     self.count_found(found.as_ref());
                     if let Some(verdict) = found {
                         return verdict;
@@ -200,27 +210,30 @@ impl Pass {
             self.saw_unknown_commit = true;
             return Some(Verdict::Lost);
         }
+        match self.probe(give_up_at).await {
+            Some(Some(probe)) if probe.commit_id == Some(transition.commit_id) => {
+                Some(Verdict::Committed(probe.applied))
+            }
+            Some(Some(probe)) if probe.lease_token == Some(transition.lease_token) => None,
+            _ => Some(Verdict::Lost),
+        }
+    }
+
+    /// What is in the store, unless it stays silent for too long.
+    pub(super) async fn probe(&self, give_up_at: Timestamp) -> Option<Option<Probe>> {
         loop {
             match self.parts.store.probe(self.execution.id).await {
-                Ok(Some(probe)) if probe.commit_id == Some(transition.commit_id) => {
-                    return Some(Verdict::Committed(probe.applied));
-                }
-                Ok(Some(probe)) if probe.lease_token == Some(transition.lease_token) => {
-                    return None;
-                }
-                Ok(_) => return Some(Verdict::Lost),
-                Err(_) if self.parts.now() >= give_up_at => return Some(Verdict::Lost),
+                Ok(found) => return Some(found),
+                Err(_) if self.parts.now() >= give_up_at => return None,
                 Err(_) => {
-                    self.parts
-                        .clock
-                        .sleep_until(self.parts.now().plus(Duration::from_millis(50)))
-                        .await;
+                    let again = self.parts.now().plus(Duration::from_millis(50));
+                    self.parts.clock.sleep_until(again).await;
                 }
             }
         }
     }
 
-    fn count_found(&self, found: Option<&Verdict>) {
+    pub(super) fn count_found(&self, found: Option<&Verdict>) {
         let commits = &self.parts.metrics.commits;
         match found {
             Some(Verdict::Committed(_)) => commits.found_committed.increment(),

@@ -61,6 +61,9 @@ impl Pass {
         event: String,
         timeout: Option<Duration>,
     ) -> Turn {
+        if let Err(turn) = self.be_born().await {
+            return turn;
+        }
         loop {
             let Some((inbox, signals)) = self.look_at_signals().await else {
                 return Turn::Over(PassEnd::Abandoned);

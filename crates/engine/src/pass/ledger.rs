@@ -1,8 +1,7 @@
 //! What a pass has done in memory and not yet committed.
 
-use std::sync::Arc;
-
 use pawl_kernel::execution::{LogRecord, Step};
+use pawl_kernel::webhook::answer::Answer;
 
 /// A transition is committed early when its payloads grow beyond this.
 const LARGE_BYTES: usize = 4 << 20;
@@ -13,7 +12,7 @@ pub(super) struct Ledger {
     pub(super) logs: Vec<LogRecord>,
     pub(super) consumed: Vec<(String, u64)>,
     /// What the caller is told once the steps are committed.
-    pub(super) answer: Option<Arc<str>>,
+    pub(super) answer: Option<Answer>,
     pub(super) pending_bytes: usize,
     /// Payload bytes of the steps since the last snapshot, committed or not.
     pub(super) unsnapshotted_bytes: usize,

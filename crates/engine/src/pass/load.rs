@@ -11,9 +11,11 @@ use pawl_kernel::schema::graph::Graph;
 use pawl_kernel::transition::{Next, Transition};
 use pawl_kernel::visit;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::ledger::{Ledger, step_bytes};
 use super::{Limits, Pass, PassEnd};
+use crate::birth::Birth;
 use crate::graphs::GraphError;
 use crate::parts::Parts;
 use crate::running::Ticket;
@@ -24,28 +26,70 @@ enum LoadError {
     Broken(String),
 }
 
-pub(super) async fn load(parts: &Parts, claimed: Claimed, ticket: Ticket) -> Result<Pass, PassEnd> {
-    match assemble(parts, &claimed, ticket).await {
-        Ok(pass) => Ok(pass),
-        Err(LoadError::Store(error)) => Err(put_back(parts, &claimed, &error).await),
-        Err(LoadError::Broken(reason)) => Err(end_broken(parts, claimed, reason).await),
+pub(super) async fn load(
+    parts: &Parts,
+    claimed: Box<Claimed>,
+    ticket: Ticket,
+    mut birth: Option<Birth>,
+) -> Result<Pass, PassEnd> {
+    let error = match gather(parts, &claimed, birth.as_mut()).await {
+        Ok(found) => return Ok(assemble(parts, claimed, ticket, birth, found)),
+        Err(error) => error,
+    };
+    if let Some(birth) = birth
+        && !birth.alone(parts).await
+    {
+        return Err(PassEnd::Unborn);
     }
+    Err(match error {
+        LoadError::Store(error) => Box::pin(put_back(parts, &claimed, &error)).await,
+        LoadError::Broken(reason) => Box::pin(end_broken(parts, claimed, reason)).await,
+    })
 }
 
-async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pass, LoadError> {
+/// What a pass needs besides the rows.
+struct Found {
+    graph: Arc<Graph>,
+    kept: Kept,
+    token: Uuid,
+}
+
+async fn gather(
+    parts: &Parts,
+    claimed: &Claimed,
+    birth: Option<&mut Birth>,
+) -> Result<Found, LoadError> {
     let Claimed { execution, state } = claimed;
-    let graph = parts
-        .graphs
-        .get(execution.schema_id, execution.schema_version)
-        .await?;
+    let (schema_id, version) = (execution.schema_id, execution.schema_version);
+    let graph = parts.graphs.get(schema_id, version).await?;
+    let lease = state.lease.as_ref();
+    let lease = lease.ok_or_else(|| LoadError::Broken("claimed without a lease".into()))?;
+    let kept = match birth.and_then(|birth| birth.context.take()) {
+        Some(context) => Some(Kept::of(context)),
+        None => parts.warm.take(state),
+    };
+    let kept = match kept {
+        Some(kept) => kept,
+        None => Box::pin(replay(parts, &graph, claimed)).await?,
+    };
+    let token = lease.token;
+    Ok(Found { graph, kept, token })
+}
+
+fn assemble(
+    parts: &Parts,
+    claimed: Box<Claimed>,
+    ticket: Ticket,
+    birth: Option<Birth>,
+    found: Found,
+) -> Pass {
+    let Claimed { execution, state } = *claimed;
+    let Found { graph, kept, token } = found;
     let Kept {
         context,
         unsnapshotted_bytes,
         snapshot_bytes,
-    } = match parts.warm.take(state) {
-        Some(kept) => kept,
-        None => replay(parts, &graph, claimed).await?,
-    };
+    } = kept;
     let ledger = Ledger {
         calls_spent: state.calls_spent,
         bytes_spent: state.bytes_spent,
@@ -55,12 +99,8 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
     };
     let now = parts.now();
     let limits = limits_of(&graph.definition().settings, &execution.initial);
-    let lease = state
-        .lease
-        .as_ref()
-        .ok_or_else(|| LoadError::Broken("claimed without a lease".into()))?;
-    Ok(Pass {
-        token: lease.token,
+    Pass {
+        token,
         started: now,
         at: now,
         position: state.position.clone(),
@@ -69,9 +109,10 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
         parts: parts.clone(),
         graph,
         id_text: execution.id.to_string().into(),
-        execution: execution.clone(),
-        state: state.clone(),
+        execution,
+        state,
         context,
+        birth,
         ledger,
         ticket,
         limits,
@@ -79,7 +120,7 @@ async fn assemble(parts: &Parts, claimed: &Claimed, ticket: Ticket) -> Result<Pa
         answering: false,
         interruption_noted: false,
         saw_unknown_commit: false,
-    })
+    }
 }
 
 /// The context as the stored history makes it.
@@ -88,11 +129,7 @@ async fn replay(parts: &Parts, graph: &Graph, claimed: &Claimed) -> Result<Kept,
     let facts = Facts {
         schema_name: graph.definition().name.clone(),
     };
-    let mut kept = Kept {
-        context: Context::start(execution, &facts, &parts.options.env)?,
-        unsnapshotted_bytes: 0,
-        snapshot_bytes: 0,
-    };
+    let mut kept = Kept::of(Context::start(execution, &facts, &parts.options.env)?);
     if state.seq > 0 {
         let history = parts.store.history(execution.id, state.seq).await?;
         if let Some(snapshot) = &history.snapshot {
@@ -151,7 +188,7 @@ async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassE
 }
 
 /// What is stored cannot be run, now or later: say so instead of trying for ever.
-async fn end_broken(parts: &Parts, claimed: Claimed, reason: String) -> PassEnd {
+async fn end_broken(parts: &Parts, claimed: Box<Claimed>, reason: String) -> PassEnd {
     let Some(lease) = &claimed.state.lease else {
         return PassEnd::Abandoned;
     };

@@ -13,8 +13,10 @@ use pawl_kernel::transition::Next;
 use pawl_kernel::visit::{self, Finished, Move};
 use serde_json::{Map, Value};
 
-use super::{Pass, PassEnd, Turn};
-use crate::running::Interruption;
+use super::{Pass, PassEnd, Turn, born_alone};
+use crate::birth::Birth;
+use crate::parts::Parts;
+use crate::running::{Interruption, Ticket};
 
 /// A node that may run longer is not waited for by its message: brokers take back what is held for half an hour.
 const LONG_NODE: Duration = Duration::from_secs(5 * 60);
@@ -41,7 +43,7 @@ impl Pass {
             }
         }
         if let Some(until) = self.position.not_before {
-            self.wait_under_lease(until).await?;
+            Box::pin(self.wait_under_lease(until)).await?;
             self.at = self.parts.now();
         }
         let started = if node.pure { self.at } else { self.parts.now() };
@@ -62,7 +64,7 @@ impl Pass {
     /// Commits everything the effect depends on, with its position and key, before it may start.
     async fn enter_effect(&mut self) -> Result<(), Turn> {
         if self.position_committed {
-            return Ok(());
+            return self.be_born().await;
         }
         let keep_until = Some(self.parts.now().plus(self.parts.options.lease));
         let next = Next::Continue {
@@ -77,7 +79,7 @@ impl Pass {
         let clock = self.parts.clock.clone();
         tokio::select! {
             biased;
-            reason = self.ticket.interrupted() => Err(self.interrupted_turn(reason).await),
+            reason = self.ticket.interrupted() => Err(Box::pin(self.interrupted_turn(reason)).await),
             () = clock.sleep_until(until) => Ok(()),
         }
     }
@@ -95,6 +97,7 @@ impl Pass {
         };
         self.ledger_input(&config);
         let parts = self.parts.clone();
+        let mut birth = self.birth.take();
         let now = if node.pure { self.at } else { parts.now() };
         let (id, seq) = (self.id_text.clone(), self.seq() + 1);
         let timeout = self.time_for(node, now);
@@ -122,9 +125,12 @@ impl Pass {
         };
         let work = AssertUnwindSafe(handler.run(call)).catch_unwind();
         if node.pure {
-            return Ok(work
-                .await
-                .unwrap_or_else(|panic| Err(panicked(&id, node, &*panic))));
+            let result = match birth.is_some() {
+                true => before_birth(work, &mut birth, &parts, &self.ticket).await?,
+                false => work.await,
+            };
+            self.birth = birth;
+            return Ok(result.unwrap_or_else(|panic| Err(panicked(&id, node, &*panic))));
         }
         if now.plus(parts.options.lease_margin) >= self.ticket.lease_until() {
             // The store or this process was stuck: by now the execution may be somebody else's.
@@ -138,7 +144,7 @@ impl Pass {
         }
         tokio::select! {
             biased;
-            reason = self.ticket.interrupted() => Err(self.interrupted_turn(reason).await),
+            reason = self.ticket.interrupted() => Err(Box::pin(self.interrupted_turn(reason)).await),
             result = work => Ok(result.unwrap_or_else(|panic| Err(panicked(&id, node, &*panic)))),
             () = parts.clock.sleep_until(deadline) => Ok(Err(timed_out(node, timeout))),
         }
@@ -201,6 +207,23 @@ impl Pass {
     fn draw(&self) -> f64 {
         (self.parts.entropy.bits() >> 75) as f64 / (1u64 << 53) as f64
     }
+}
+
+/// Runs what takes no time; before anything is waited for, the execution is written.
+async fn before_birth<T>(
+    work: impl Future<Output = T>,
+    birth: &mut Option<Birth>,
+    parts: &Parts,
+    ticket: &Ticket,
+) -> Result<T, Turn> {
+    let mut work = std::pin::pin!(work);
+    if let Some(result) = work.as_mut().now_or_never() {
+        return Ok(result);
+    }
+    if let Some(birth) = birth.take() {
+        born_alone(birth, parts, ticket).await?;
+    }
+    Ok(work.await)
 }
 
 fn skipped<'g>(graph: &'g Graph, node: &'g Node) -> Move<'g> {

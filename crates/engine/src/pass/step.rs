@@ -1,11 +1,12 @@
 //! Recording what a visit did: payload limits, redaction, the step row, and the fold into the context.
 
 use pawl_kernel::execution::{Attempt, LogRecord, Position, Step, StepStatus};
+use pawl_kernel::json;
 use pawl_kernel::node::{LogLevel, LogLine, NodeError};
 use pawl_kernel::schema::graph::Node;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::visit::Finished;
-use pawl_kernel::webhook::answer;
+use pawl_kernel::webhook::answer::{self, Answer};
 use serde_json::Value;
 
 use super::Pass;
@@ -16,11 +17,11 @@ impl Pass {
         let empty = config.as_object().is_some_and(|fields| fields.is_empty()) || config.is_null();
         self.input = (!empty).then(|| {
             if self.parts.redactor.is_empty() {
-                return config.to_string();
+                return json::to_text(config);
             }
             let mut shown = config.clone();
             self.parts.redactor.value(&mut shown);
-            shown.to_string()
+            json::to_text(&shown)
         });
     }
 
@@ -46,7 +47,7 @@ impl Pass {
             return Err(error);
         }
         if is_answer {
-            self.answer(&step);
+            self.answer(&step, &finished.output);
         }
         self.context.apply(
             &node.id,
@@ -74,9 +75,11 @@ impl Pass {
     }
 
     /// The first answer goes to whoever waits; a later one has nobody to go to.
-    fn answer(&mut self, step: &Step) {
+    fn answer(&mut self, step: &Step, output: &Value) {
         if !self.has_answered() {
-            self.ledger.answer = step.output.as_deref().map(Into::into);
+            // The node has checked it; what was taken out since may have been what made it whole.
+            let answer = Answer::read(output).unwrap_or_else(|_| Answer::unreadable());
+            self.ledger.answer = Some(answer);
             return;
         }
         self.ledger.logs.push(LogRecord {
@@ -97,7 +100,7 @@ impl Pass {
     }
 
     fn make_step(&mut self, node: &Node, finished: &Finished, next: Option<&Node>) -> Step {
-        let text = |value: &Value| (!value.is_null()).then(|| value.to_string());
+        let text = |value: &Value| (!value.is_null()).then(|| json::to_text(value));
         let changes = (!finished.changes.is_empty())
             .then(|| serde_json::to_string(&finished.changes).unwrap_or_default());
         self.at = self.parts.now();

@@ -62,7 +62,8 @@ pub(crate) enum Trick {
     AnswerLost,
     /// It is not written and nobody hears of it.
     RequestLost,
-    /// Nobody hears of it, and it is written only when it is sent again, just before.
+    /// Nobody hears of it, and it is written only when it is sent again, just before. Of a birth: the execution is
+    /// there, its first transition is not.
     Late,
     Unavailable,
     /// It waits here before it is sent.
@@ -183,6 +184,35 @@ impl ExecutionStore for Stage {
         let trick = self.next_trick();
         self.bell.ring();
         let result = self.play(trick, transition).await;
+        self.bell.ring();
+        result
+    }
+
+    async fn create_and_commit(
+        &self,
+        new: Arc<NewExecution>,
+        first: Transition,
+    ) -> Result<Applied, CommitError> {
+        let trick = self.next_trick();
+        self.bell.ring();
+        let unknown = || CommitError::Store(StoreError::Unknown("a trick".into()));
+        let result = match trick {
+            Trick::None => self.inner.create_and_commit(new, first).await,
+            Trick::AnswerLost => {
+                self.inner.create_and_commit(new, first).await?;
+                Err(unknown())
+            }
+            Trick::RequestLost => Err(unknown()),
+            Trick::Late => {
+                self.inner.create(NewExecution::clone(&new)).await?;
+                Err(unknown())
+            }
+            Trick::Unavailable => Err(StoreError::Unavailable("a trick".into()).into()),
+            Trick::Wait(gate) => {
+                gate.pass().await;
+                self.inner.create_and_commit(new, first).await
+            }
+        };
         self.bell.ring();
         result
     }

@@ -108,6 +108,18 @@ pub trait ExecutionStore: Send + Sync {
     /// Durable when it returns. A wait it is born with gets its timer row in the same transaction.
     async fn create(&self, new: NewExecution) -> StoreResult<Created>;
 
+    /// An execution born with its lease, and the first transition of its holder. It has no idempotency key, no quotas
+    /// and no snapshot. After any error but `Unknown` neither of the two is there.
+    async fn create_and_commit(
+        &self,
+        new: Arc<NewExecution>,
+        first: Transition,
+    ) -> Result<Applied, CommitError> {
+        self.create(Arc::unwrap_or_clone(new)).await?;
+        let unknown = |error: CommitError| StoreError::Unknown(error.to_string());
+        Ok(self.commit(first).await.map_err(unknown)?)
+    }
+
     /// Takes leases for many messages in one transaction; answers in the order asked.
     async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>>;
 

@@ -69,6 +69,12 @@ impl Answer {
         Ok(answer)
     }
 
+    /// In place of one that cannot be sent.
+    pub fn unreadable() -> Self {
+        let message = "the answer of the execution cannot be sent";
+        Self::json(500, &json!({"error": "INTERNAL_ERROR", "message": message}))
+    }
+
     fn has_content_type(&self) -> bool {
         self.headers.iter().any(|(name, _)| name == "content-type")
     }
@@ -89,7 +95,7 @@ impl Answer {
                 kind.unwrap_or("application/octet-stream").to_owned()
             }
             other => {
-                self.body = other.to_string().into_bytes();
+                self.body = crate::json::to_text(other).into_bytes();
                 "application/json".to_owned()
             }
         };

@@ -1,11 +1,15 @@
 //! Creating executions.
 
+use std::sync::Arc;
+
 use pawl_kernel::execution::{DebugMode, PriorityClass, Status, Wait, WaitKind};
-use pawl_kernel::ports::store::Created;
+use pawl_kernel::ports::store::{
+    CommitError, Created, ExecutionView, NewExecution, StoreError, lease,
+};
 use pawl_kernel::transition::Snapshot;
 
 use super::{Scene, StoreCase, cases};
-use crate::fixture::{at, execution_id, new_execution, uuid};
+use crate::fixture::{at, commit, execution_id, new_execution, sleep, uuid};
 
 pub(super) const CASES: &[StoreCase] = cases!["create":
     comes_back_as_it_went_in,
@@ -16,6 +20,10 @@ pub(super) const CASES: &[StoreCase] = cases!["create":
     an_unknown_execution_is_none,
     a_fork_starts_from_its_snapshot,
     a_start_in_the_future_has_its_timer,
+    a_birth_is_the_creation_and_the_first_commit,
+    a_birth_that_waits_has_its_timer,
+    a_birth_may_end_it,
+    a_birth_keeps_its_lease_for_the_next_commit,
 ];
 
 async fn comes_back_as_it_went_in(scene: Scene) {
@@ -43,6 +51,84 @@ async fn comes_back_as_it_went_in(scene: Scene) {
     assert_eq!(view.execution, new.execution);
     assert_eq!(view.state, new.state);
     assert_eq!(view.schema_name, "flow-1");
+}
+
+/// As the pass of a worker that was given it at once begins.
+fn born(n: u64) -> NewExecution {
+    let mut new = new_execution(n);
+    new.execution.status = Status::Running;
+    new.execution.started_at = Some(at(1));
+    new.state.lease = Some(lease("w1", uuid(77), at(30)));
+    new.state.recoveries = 1;
+    new
+}
+
+async fn a_birth_is_the_creation_and_the_first_commit(scene: Scene) {
+    let (one, mut other) = (born(1), born(1));
+    other.execution.id = execution_id(2);
+    other.state.execution_id = execution_id(2);
+    let first = |new: &NewExecution| commit(&new.state, at(2)).steps(2).log("hello").build();
+    let at_once = scene.bear(&one, first(&one)).await;
+    scene.create_as(other.clone()).await;
+    let apart = scene.commit(first(&other)).await;
+    assert_eq!(at_once, apart);
+    let (born, made) = (
+        scene.view(one.execution.id).await,
+        scene.view(other.execution.id).await,
+    );
+    let like = |mut view: ExecutionView| {
+        view.execution.id = one.execution.id;
+        view.state.execution_id = one.execution.id;
+        view.state.commit_id = None;
+        view
+    };
+    assert_eq!(like(born.clone()).execution, like(made.clone()).execution);
+    assert_eq!(like(born).state, like(made).state);
+    for id in [one.execution.id, other.execution.id] {
+        assert_eq!(scene.store.steps(id, 0, 9).await.unwrap().len(), 2);
+        assert_eq!(scene.store.logs(id, 0, 9).await.unwrap().len(), 1);
+    }
+}
+
+async fn a_birth_that_waits_has_its_timer(scene: Scene) {
+    let new = born(1);
+    let first = commit(&new.state, at(2)).steps(1).wait(sleep(5, at(60)));
+    let applied = scene.bear(&new, first.build()).await;
+    assert_eq!((applied.wake_at, applied.lease_kept), (Some(at(60)), false));
+    assert_eq!(
+        scene.execution(new.execution.id).await.status,
+        Status::Sleeping
+    );
+    assert!(scene.has_timer(new.execution.id, 5).await);
+}
+
+async fn a_birth_may_end_it(scene: Scene) {
+    let new = born(1);
+    let first = commit(&new.state, at(2)).steps(3).end(Status::Completed);
+    let applied = scene.bear(&new, first.build()).await;
+    assert_eq!((applied.ended, applied.seq), (Some(Status::Completed), 3));
+    let view = scene.view(new.execution.id).await;
+    assert_eq!(view.execution.status, Status::Completed);
+    assert_eq!(view.execution.finished_at, Some(at(2)));
+    assert_eq!(view.execution.started_at, Some(at(1)));
+    assert!(view.state.lease.is_none());
+}
+
+async fn a_birth_keeps_its_lease_for_the_next_commit(scene: Scene) {
+    let new = born(1);
+    let first = commit(&new.state, at(2)).steps(1).keep(at(40)).build();
+    assert!(scene.bear(&new, first).await.lease_kept);
+    let state = scene.view(new.execution.id).await.state;
+    let last = commit(&state, at(3)).steps(1).end(Status::Failed).build();
+    assert_eq!(scene.commit(last).await.seq, 2);
+    let again = scene
+        .store
+        .create_and_commit(Arc::new(new.clone()), commit(&new.state, at(4)).build());
+    let again = again.await;
+    assert!(
+        matches!(again, Err(CommitError::Store(StoreError::Rejected(_)))),
+        "{again:?}"
+    );
 }
 
 async fn same_key_gives_the_first_execution(scene: Scene) {

@@ -56,6 +56,11 @@ impl Scene {
         self.store.commit(transition).await.unwrap()
     }
 
+    pub async fn bear(&self, new: &NewExecution, first: Transition) -> Applied {
+        let new = Arc::new(new.clone());
+        self.store.create_and_commit(new, first).await.unwrap()
+    }
+
     pub async fn commit_refused(&self, transition: Transition) -> CommitRefusal {
         match self.store.commit(transition).await {
             Err(CommitError::Refused(refusal)) => refusal,

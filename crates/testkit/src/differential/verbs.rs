@@ -11,6 +11,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode, Release};
 use pawl_kernel::ports::store::{
     Claim, Created, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store, StoreResult,
+    lease,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -28,6 +29,7 @@ impl Story {
             return self.quota_verb().await;
         }
         match self.rng.below(100) {
+            9..12 if !self.quotas => self.bear().await,
             0..12 => self.create().await,
             12..32 => self.claim().await,
             32..57 => self.commit().await,
@@ -54,6 +56,28 @@ impl Story {
             Ok(Created::New | Created::Admitted | Created::InLine)
         ) {
             self.created = self.created.max(self.number(&new));
+        }
+    }
+
+    /// An execution and its first transition at once.
+    async fn bear(&mut self) {
+        let mut new = self.new_execution();
+        let token = self.rng.uuid();
+        new.execution.idempotency_key = None;
+        new.execution.quotas.clear();
+        new.execution.status = Status::Running;
+        new.execution.started_at = Some(self.now);
+        new.state.wait = None;
+        new.state.lease = Some(lease("worker", token, self.later(40)));
+        new.state.recoveries = 1;
+        let first = self.transition(&new.state).await;
+        self.note("bear", &(new.execution.id, first.steps.len(), &first.next));
+        let (number, new) = (self.number(&new), Arc::new(new));
+        let answer = self
+            .both(async |store| told(store.create_and_commit(new.clone(), first.clone()).await))
+            .await;
+        if answer.is_ok() {
+            self.created = self.created.max(number);
         }
     }
 

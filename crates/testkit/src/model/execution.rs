@@ -1,5 +1,7 @@
 //! The step protocol.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use uuid::Uuid;
 
@@ -35,6 +37,18 @@ impl ExecutionStore for ModelStore {
 
     async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
         self.lock().commit(transition)
+    }
+
+    async fn create_and_commit(
+        &self,
+        new: Arc<NewExecution>,
+        first: Transition,
+    ) -> Result<Applied, CommitError> {
+        lifecycle::commit(&new.execution, &new.state, first.clone())
+            .map_err(CommitError::Refused)?;
+        let mut tables = self.lock();
+        tables.create(Arc::unwrap_or_clone(new))?;
+        tables.commit(first)
     }
 
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {

@@ -23,6 +23,8 @@ use crate::api::wire;
 /// When somebody whose waiting time is over might look again.
 const LOOK_AGAIN: u64 = 1;
 const EXECUTION_ID: HeaderName = HeaderName::from_static("x-pawl-execution-id");
+/// Those that every answer has.
+const OWN_HEADERS: usize = 8;
 /// Pages of webhooks come from the same place as those of the API, and must not be able to use it.
 const SANDBOX: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
@@ -71,6 +73,13 @@ pub(super) async fn check_repetition(
     Ok(())
 }
 
+/// One that has run to its answer already.
+pub(super) fn at_once(started: &Started, respond: Respond) -> Option<Response> {
+    let watcher = started.watcher.as_ref();
+    let watcher = watcher.filter(|_| respond == Respond::RespondNode)?;
+    Some(send(started.id, watcher.answer()?))
+}
+
 /// The answer, or where to look for it once `wait` or the server is over.
 pub(super) async fn wait(
     state: &ApiState,
@@ -86,11 +95,11 @@ pub(super) async fn wait(
     let mut is_due = !is_new;
     loop {
         if respond == Respond::RespondNode
-            && let Some(text) = watcher.answer()
+            && let Some(answer) = watcher.answer()
         {
-            return said(id, &text);
+            return Ok(send(id, answer));
         }
-        if is_due && let Some(response) = look(state, id, respond).await? {
+        if is_due && let Some(response) = Box::pin(look(state, id, respond)).await? {
             return Ok(response);
         }
         let now = Instant::now();
@@ -137,6 +146,7 @@ fn send(id: ExecutionId, answer: Answer) -> Response {
     *response.status_mut() =
         StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
+    headers.reserve(answer.headers.len() + OWN_HEADERS);
     if let Some(kind) = answer.content_type
         && let Ok(kind) = HeaderValue::try_from(kind)
     {

@@ -27,14 +27,19 @@ const SIGNATURES: &[&str] = &[auth::SIGNATURE, auth::STANDARD_SIGNATURE];
 
 pub(super) fn context(call: &Call, head: &Head, bytes: &Bytes) -> ApiResult<Value> {
     let query = head.uri.query().unwrap_or_default();
-    Ok(json!({
-        "payload": payload(&head.headers, bytes)?,
-        "headers": headers(call, &head.headers),
-        "query": pairs(query.as_bytes())?,
-        "params": call.params,
-        "method": head.method.as_str(),
-        "path": call.path,
-    }))
+    // Not by `json!`, which would copy every value.
+    let fields = [
+        ("payload", payload(&head.headers, bytes)?),
+        ("headers", headers(call, &head.headers)),
+        ("query", pairs(query.as_bytes())?),
+        ("params", Value::Object(call.params.clone())),
+        ("method", head.method.as_str().into()),
+        ("path", call.path.as_str().into()),
+    ];
+    Ok(fields
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect())
 }
 
 /// The content type decides how the body reads, and nothing else does.
@@ -109,6 +114,9 @@ fn headers(call: &Call, headers: &HeaderMap) -> Value {
 
 /// A name that comes several times is a list.
 fn pairs(bytes: &[u8]) -> ApiResult<Value> {
+    if bytes.is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
     if !is_utf8(bytes) {
         return Err(ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,

@@ -59,10 +59,10 @@ impl Tables {
     async fn current(&self, state: &ApiState) -> ApiResult<Arc<Table>> {
         let known = self.known();
         let Some(asked) = known.asked else {
-            return self.ask(state, Instant::now()).await;
+            return Box::pin(self.ask(state, Instant::now())).await;
         };
         if self.stale.load(Ordering::Acquire) {
-            return self.ask(state, Instant::now()).await;
+            return Box::pin(self.ask(state, Instant::now())).await;
         }
         if asked.elapsed() < LOOK_EVERY {
             return Ok(known.table);
@@ -72,7 +72,8 @@ impl Tables {
         };
         drop(turn);
         // A store that is away for a moment has changed nothing.
-        self.ask(state, Instant::now()).await.or(Ok(known.table))
+        let asked = Box::pin(self.ask(state, Instant::now())).await;
+        asked.or(Ok(known.table))
     }
 
     /// What the store says, asked after `since`.
@@ -152,8 +153,8 @@ pub(super) async fn find(state: &ApiState, head: &Head) -> ApiResult<Call> {
     if !matches!(&found, Err(error) if error.is_not_found()) {
         return found;
     }
-    let table = tables.ask(state, since).await?;
-    look(state, &table, head, path, &parts).await
+    let table = Box::pin(tables.ask(state, since)).await?;
+    Box::pin(look(state, &table, head, path, &parts)).await
 }
 
 async fn look(
@@ -165,7 +166,7 @@ async fn look(
 ) -> ApiResult<Call> {
     if head.method == HttpMethod::POST
         && let [schema, node] = parts
-        && let Some(call) = entry(state, table, path, schema, node).await?
+        && let Some(call) = Box::pin(entry(state, table, path, schema, node)).await?
     {
         return Ok(call);
     }

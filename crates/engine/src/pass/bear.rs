@@ -1,0 +1,83 @@
+//! Writing an execution together with its first transition.
+
+use pawl_kernel::ports::store::{CommitError, StoreError};
+use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::{Applied, Transition};
+
+use super::Pass;
+use super::commit::Verdict;
+use crate::birth::Birth;
+
+impl Pass {
+    /// `None`: the execution is there, and the transition is still to be committed.
+    pub(super) async fn bear(
+        &mut self,
+        birth: Birth,
+        transition: &Transition,
+        give_up_at: Timestamp,
+    ) -> Option<Verdict> {
+        let store = &self.parts.store;
+        let writing = store.create_and_commit(birth.new.clone(), transition.clone());
+        let error = match writing.await {
+            Ok(applied) => return Some(self.born_with(birth, applied, transition)),
+            // One of the two cannot be stored. Who asked must hear it of the first; the second has its own way to end.
+            Err(CommitError::Store(StoreError::Rejected(_))) => {
+                return Box::pin(self.bear_alone(birth)).await;
+            }
+            Err(CommitError::Store(StoreError::Unknown(reason))) => {
+                return Box::pin(self.find_born(birth, reason, transition, give_up_at)).await;
+            }
+            Err(CommitError::Store(error)) => error,
+            Err(CommitError::Refused(reason)) => {
+                StoreError::Rejected(format!("the first commit was refused: {reason:?}"))
+            }
+        };
+        birth.tell(&self.parts, Err(error));
+        Some(Verdict::Unborn)
+    }
+
+    fn born_with(&self, birth: Birth, applied: Applied, transition: &Transition) -> Verdict {
+        birth.tell(&self.parts, Ok(()));
+        self.ticket.born();
+        if applied.lease_kept {
+            self.ticket.renewed(&transition.next);
+        }
+        Verdict::Committed(applied)
+    }
+
+    async fn bear_alone(&self, birth: Birth) -> Option<Verdict> {
+        if !birth.alone(&self.parts).await {
+            return Some(Verdict::Unborn);
+        }
+        self.ticket.born();
+        None
+    }
+
+    /// The store does not know whether it was done: what is there tells.
+    async fn find_born(
+        &self,
+        birth: Birth,
+        reason: String,
+        transition: &Transition,
+        give_up_at: Timestamp,
+    ) -> Option<Verdict> {
+        let found = match self.probe(give_up_at).await {
+            Some(Some(found)) => found,
+            Some(None) => {
+                birth.tell(&self.parts, Err(StoreError::Unavailable(reason)));
+                return Some(Verdict::Unborn);
+            }
+            None => {
+                birth.tell(&self.parts, Err(StoreError::Unknown(reason)));
+                return Some(Verdict::Lost);
+            }
+        };
+        if found.commit_id == Some(transition.commit_id) {
+            return Some(self.born_with(birth, found.applied, transition));
+        }
+        birth.tell(&self.parts, Ok(()));
+        self.ticket.born();
+        // Somebody else may have it by now.
+        (found.lease_token != Some(transition.lease_token)).then_some(Verdict::Lost)
+    }
+}

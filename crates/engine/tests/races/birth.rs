@@ -1,0 +1,189 @@
+//! Executions that run before they are written: on a store of its own, a worker's first commit brings both.
+
+use pawl_engine::control::{ControlError, StartRequest};
+use pawl_kernel::execution::Status;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{ExecutionFilter, StoreError};
+use pawl_testkit::clock::Rng;
+use serde_json::json;
+
+use crate::clock::Gate;
+use crate::stage::Trick;
+use crate::world::{Crew, World, chain, effect, event, gated};
+
+async fn alone(world: &World) -> Crew {
+    world.worker_with(|options| options.exclusive = true).await
+}
+
+async fn count(world: &World) -> u64 {
+    let all = world.store.count_executions(ExecutionFilter::default());
+    all.await.unwrap()
+}
+
+/// Starts a flow with one effect whose first write meets this trick.
+async fn start(world: &World, crew: &Crew, trick: Trick) -> Result<ExecutionId, ControlError> {
+    let schema = world.save(chain(&[effect("only", json!({}))])).await;
+    crew.stage.plan([trick]);
+    let started = crew
+        .control
+        .start_version(schema, 1, StartRequest::default());
+    started.await.map(|started| started.id)
+}
+
+both! {
+    async fn what_takes_no_time_is_one_write(world: &World) {
+        let crew = alone(world).await;
+        let request = StartRequest { input: Some(json!({"n": 0.1})), ..StartRequest::default() };
+        let id = world.start_with(&crew.control, chain(&[]), request).await;
+        // It is written before anybody hears of it, and by then it has ended.
+        let view = world.view(id).await;
+        assert_eq!(view.execution.status, Status::Completed);
+        assert_eq!(&*view.execution.initial, r#"{"input":{"n":0.1}}"#);
+        assert!(view.execution.finished_at.is_some() && view.state.lease.is_none());
+        assert_eq!((crew.stage.commits_seen(), view.state.version), (1, 2));
+        assert_eq!(world.path(id).await, "start finish");
+    }
+
+    async fn an_effect_waits_for_the_birth(world: &World) {
+        let crew = alone(world).await;
+        let gate = Gate::shut();
+        let schema = world.save(chain(&[effect("only", json!({}))])).await;
+        crew.stage.plan([Trick::Wait(gate.clone())]);
+        let control = crew.control.clone();
+        let asking = tokio::spawn(async move { control.start_version(schema, 1, StartRequest::default()).await });
+        world.bell.until(async || (crew.stage.commits_seen() == 1).then_some(())).await;
+        assert!(world.outside.called().is_empty() && !asking.is_finished());
+        assert_eq!(count(world).await, 0);
+        gate.open();
+        let id = asking.await.unwrap().unwrap().id;
+        world.until_status(id, Status::Completed).await;
+        assert_eq!(world.outside.called(), ["only"]);
+    }
+
+    async fn the_answer_is_lost(world: &World) {
+        let crew = alone(world).await;
+        let id = start(world, &crew, Trick::AnswerLost).await.unwrap();
+        world.until_status(id, Status::Completed).await;
+        assert_eq!(world.outside.called(), ["only"]);
+    }
+
+    /// A store that makes two transactions of it may be cut off between them.
+    async fn half_of_it_is_lost(world: &World) {
+        let crew = alone(world).await;
+        let id = start(world, &crew, Trick::Late).await.unwrap();
+        world.until_status(id, Status::Completed).await;
+        assert_eq!(world.outside.called(), ["only"]);
+    }
+
+    async fn what_is_not_written_is_not_there(world: &World) {
+        let crew = alone(world).await;
+        for trick in [Trick::RequestLost, Trick::Unavailable] {
+            let refused = start(world, &crew, trick).await;
+            assert!(matches!(refused, Err(ControlError::Store(StoreError::Unavailable(_)))), "{refused:?}");
+        }
+        assert_eq!(count(world).await, 0);
+        assert!(world.outside.called().is_empty());
+        world.assert_alive(&crew.control).await;
+    }
+
+    async fn a_wait_comes_after_the_birth(world: &World) {
+        let crew = alone(world).await;
+        let id = world.start(&crew.control, chain(&[event("wait", "go")])).await;
+        world.until_status(id, Status::Waiting).await;
+        crew.control.signal(id, "go".into(), &json!(1), Some("s".into())).await.unwrap();
+        world.until_status(id, Status::Completed).await;
+    }
+
+    /// A lease that is not in the store yet must not be taken for a lost one.
+    async fn a_heartbeat_does_not_look_for_the_unborn(world: &World) {
+        let crew = alone(world).await;
+        let held = world.start(&crew.control, chain(&[gated("held")])).await;
+        world.outside.until_called(1).await;
+        let gate = Gate::shut();
+        let schema = world.save(chain(&[gated("late")])).await;
+        crew.stage.plan([Trick::Wait(gate.clone())]);
+        let (control, sent) = (crew.control.clone(), crew.stage.commits_seen());
+        let asking = tokio::spawn(async move { control.start_version(schema, 1, StartRequest::default()).await });
+        world.bell.until(async || (crew.stage.commits_seen() > sent).then_some(())).await;
+        world.pass_with_heartbeats(&crew, 1).await;
+        assert_eq!(crew.stage.beats().last().unwrap(), &[held]);
+        gate.open();
+        let late = asking.await.unwrap().unwrap().id;
+        world.outside.until_called(2).await;
+        world.pass_with_heartbeats(&crew, 1).await;
+        assert!(crew.stage.beats().last().unwrap().contains(&late));
+        for name in ["held", "late"] {
+            world.outside.open(name);
+        }
+        world.until_status(late, Status::Completed).await;
+        assert_eq!(world.outside.dropped(), 0);
+    }
+
+    async fn a_caller_that_goes_away_has_started_it_all_the_same(world: &World) {
+        let crew = alone(world).await;
+        let schema = world.save(chain(&[effect("only", json!({}))])).await;
+        let gate = Gate::shut();
+        crew.stage.plan([Trick::Wait(gate.clone())]);
+        let control = crew.control.clone();
+        let asking = tokio::spawn(async move { control.start_version(schema, 1, StartRequest::default()).await });
+        world.bell.until(async || (crew.stage.commits_seen() == 1).then_some(())).await;
+        asking.abort();
+        assert!(asking.await.is_err_and(|error| error.is_cancelled()));
+        gate.open();
+        let completed = ExecutionFilter { statuses: vec![Status::Completed], ..ExecutionFilter::default() };
+        let look = async || (world.store.count_executions(completed.clone()).await.unwrap() == 1).then_some(());
+        world.bell.until(look).await;
+        assert_eq!(world.outside.called(), ["only"]);
+    }
+
+    async fn a_worker_that_stops_loses_nothing(world: &World) {
+        let crew = alone(world).await;
+        let schema = world.save(chain(&[effect("only", json!({}))])).await;
+        let mut asking = Vec::new();
+        for _ in 0..20 {
+            let control = crew.control.clone();
+            asking.push(tokio::spawn(async move { control.start_version(schema, 1, StartRequest::default()).await }));
+        }
+        tokio::task::yield_now().await;
+        crew.begin_shutdown();
+        let mut ids = Vec::new();
+        for asked in asking {
+            ids.push(asked.await.unwrap().unwrap().id);
+        }
+        crew.shut_down().await;
+        assert_eq!(count(world).await, 20);
+        // Whoever comes next finishes what is not finished.
+        let _next = world.worker().await;
+        for id in ids {
+            world.until_status(id, Status::Completed).await;
+        }
+        assert_eq!(world.outside.called().len(), 20);
+    }
+
+    /// Whoever is told that it was started finds it done once; whoever is told that it was not finds nothing.
+    async fn what_people_are_told_is_true(world: &World) {
+        let crew = alone(world).await;
+        let mut rng = Rng::new(7);
+        let (mut told, mut ids) = (0, Vec::new());
+        for _ in 0..60 {
+            let trick = match rng.below(5) {
+                0 => Trick::AnswerLost,
+                1 => Trick::RequestLost,
+                2 => Trick::Unavailable,
+                3 => Trick::Late,
+                _ => Trick::None,
+            };
+            match start(world, &crew, trick).await {
+                Ok(id) => {
+                    // Its last commit shall not meet the next one's trick.
+                    world.until_status(id, Status::Completed).await;
+                    ids.push(id);
+                }
+                Err(_) => told += 1,
+            }
+        }
+        assert!(told > 10 && ids.len() > 20);
+        assert_eq!(count(world).await, ids.len() as u64);
+        assert_eq!(world.outside.called().len(), ids.len());
+    }
+}
