@@ -55,6 +55,9 @@ pub struct Slot {
 impl Adopter {
     /// A free slot, if there is one: saves the execution the way through the queue.
     pub fn reserve(&self) -> Option<Slot> {
+        if self.work.is_closed() {
+            return None;
+        }
         let permit = self.slots.clone().try_acquire_owned().ok()?;
         Some(Slot {
             adopter: self.clone(),
@@ -168,7 +171,7 @@ pub(crate) fn pass_of(
 /// Its lease will run out, and the reaper owns its recovery.
 fn panicked(id: ExecutionId, panic: &(dyn std::any::Any + Send)) -> PassEnd {
     let text = pass::panic_text(panic);
-    tracing::error!(execution_id = %id, panic = text, "a pass panicked; the execution will be taken up again");
+    tracing::error!(execution_id = %id, panic = text, "a pass panicked; if the execution is stored it will be taken up again");
     PassEnd::Abandoned
 }
 

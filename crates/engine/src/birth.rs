@@ -1,10 +1,13 @@
-//! Executions that run before they are written. What one does without waiting for anything is written together with
-//! it, in one transaction; before it waits, it is written by itself. Whoever asked for it hears of it only then.
+//! Executions that run before they are written. What one does in a moment and without waiting is written together with
+//! it, in one transaction; before it waits or takes longer, it is written by itself. Whoever asked for it hears of it only
+//! then.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pawl_kernel::context::Context;
 use pawl_kernel::ports::store::{NewExecution, StoreError, StoreResult};
+use pawl_kernel::time::Timestamp;
 use tokio::sync::oneshot;
 
 use crate::parts::Parts;
@@ -31,23 +34,41 @@ impl Birth {
         (birth, BirthNews(news))
     }
 
-    /// Writes it without a transition. False: it is not there, and whoever asked for it knows.
-    pub(crate) async fn alone(self, parts: &Parts) -> bool {
-        let new = NewExecution::clone(&self.new);
+    /// Writes it without a transition, and returns how long its lease lasts. `None`: it is not there, and whoever asked
+    /// for it knows.
+    pub(crate) async fn alone(self, parts: &Parts) -> Option<Timestamp> {
+        let mut new = NewExecution::clone(&self.new);
+        // What it did until now took its time.
+        let until = parts.now().plus(parts.options.lease);
+        if let Some(lease) = &mut new.state.lease {
+            lease.until = until;
+        }
         let created = match parts.store.create(new).await {
             Ok(_) => Ok(()),
-            Err(StoreError::Unknown(reason)) => self.look_up(parts, reason).await,
+            Err(error @ StoreError::Unknown(_)) => match self.is_there(parts).await {
+                true => Ok(()),
+                // It may be there again after a restart: nobody is told that it is not.
+                false => Err(error),
+            },
             Err(error) => Err(error),
         };
-        let is_there = created.is_ok();
+        let until = created.is_ok().then_some(until);
         self.tell(parts, created);
-        is_there
+        until
     }
 
-    async fn look_up(&self, parts: &Parts, reason: String) -> StoreResult<()> {
-        match parts.store.probe(self.new.execution.id).await? {
-            Some(_) => Ok(()),
-            None => Err(StoreError::Unavailable(reason)),
+    /// Looks until the store has an opinion, or the lease may be over.
+    async fn is_there(&self, parts: &Parts) -> bool {
+        let give_up_at = parts.now().plus(parts.options.lease / 2);
+        loop {
+            match parts.store.probe(self.new.execution.id).await {
+                Ok(found) => return found.is_some(),
+                Err(_) if parts.now() >= give_up_at => return false,
+                Err(_) => {
+                    let again = parts.now().plus(Duration::from_millis(50));
+                    parts.clock.sleep_until(again).await;
+                }
+            }
         }
     }
 

@@ -53,7 +53,8 @@ impl Consumer {
         }
     }
 
-    /// Runs until `stop`, then finishes what is in flight. Dropping the future drops the passes where they are.
+    /// Runs until `stop`, then finishes what is in flight. Dropping the future drops the passes where they are,
+    /// but for those that run where somebody waits for their birth.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let slots = self.parts.options.slots;
         let _here = self.parts.metrics.workers.worker_here(slots);
@@ -86,7 +87,15 @@ impl Consumer {
         self.suspects.close();
         if stop.is_cancelled() {
             // A claim under way is finished, so that what it took can be given back.
-            while intakes.next().await.is_some() {}
+            loop {
+                tokio::select! {
+                    ended = intakes.next() => match ended {
+                        Some(()) => {}
+                        None => break,
+                    },
+                    Some(work) = self.work.recv() => self.settle(&mut passes, work).await,
+                }
+            }
         }
         self.drain(passes).await;
     }

@@ -14,6 +14,7 @@ mod run;
 mod step;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pawl_kernel::context::Context;
 use pawl_kernel::execution::{Ending, Execution, Position, State};
@@ -87,6 +88,9 @@ struct Limits {
     max_calls: Option<u64>,
 }
 
+/// Nodes that take longer together are not worth one write less.
+const UNBORN_MAX: Duration = Duration::from_millis(5);
+
 /// What one turn of the loop came to.
 enum Turn {
     GoOn,
@@ -123,6 +127,13 @@ impl Pass {
         loop {
             // A long run of pure nodes must not keep the thread from everybody else.
             tokio::task::consume_budget().await;
+            // Whoever asked for it waits, and nobody can see or stop it.
+            if self.birth.is_some()
+                && self.at.since(self.started) >= UNBORN_MAX
+                && let Err(Turn::Over(end)) = self.be_born().await
+            {
+                return end;
+            }
             match self.turn().await {
                 Turn::GoOn => {}
                 Turn::Over(end) => return end,
@@ -335,9 +346,10 @@ impl Pass {
 }
 
 async fn born_alone(birth: Birth, parts: &Parts, ticket: &Ticket) -> Result<(), Turn> {
-    if !birth.alone(parts).await {
+    let until = birth.alone(parts).await;
+    if until.is_none() {
         return Err(Turn::Over(PassEnd::Unborn));
     }
-    ticket.born();
+    ticket.born(until);
     Ok(())
 }

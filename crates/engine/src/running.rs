@@ -74,6 +74,13 @@ impl Alarm {
     }
 }
 
+impl Entry {
+    /// A lease that nobody else can see cannot be lost either.
+    fn is_stored(&self) -> bool {
+        self.renew_until > Timestamp::default()
+    }
+}
+
 impl Drop for Entry {
     /// Another claim of the same execution by this worker may have taken its place.
     fn drop(&mut self) {
@@ -169,7 +176,7 @@ impl Running {
     pub(crate) fn abandon_expired(&self, limit: Timestamp) {
         for entry in lock(&self.entries)
             .values()
-            .filter(|entry| entry.lease_until <= limit)
+            .filter(|entry| entry.is_stored() && entry.lease_until <= limit)
         {
             entry.alarm.raise(Interruption::LeaseLost);
         }
@@ -180,7 +187,7 @@ impl Running {
         let entries = lock(&self.entries);
         let open = entries
             .values()
-            .filter(|entry| entry.alarm.reason().is_none());
+            .filter(|entry| entry.is_stored() && entry.alarm.reason().is_none());
         open.map(|entry| entry.lease_until).min()
     }
 
@@ -264,9 +271,12 @@ impl Ticket {
         lock(&self.place.suspicion).take();
     }
 
-    /// The lease is in the store.
-    pub(crate) fn born(&self) {
-        self.with_entry(|entry| entry.renew_until = entry.lease_until);
+    /// The lease is in the store, until then if it was written anew.
+    pub(crate) fn born(&self, until: Option<Timestamp>) {
+        self.with_entry(|entry| {
+            entry.lease_until = entry.lease_until.max(until.unwrap_or_default());
+            entry.renew_until = entry.lease_until;
+        });
     }
 
     /// A commit renewed the lease.

@@ -149,7 +149,7 @@ impl Worker {
     }
 
     /// Runs until `stop` is cancelled and what is in flight has finished. Dropping the future is a crash: every
-    /// service stops where it is.
+    /// service stops where it is, and passes that run where somebody waits for them end when nobody does.
     pub async fn run(self, stop: CancellationToken) {
         let handle = self.handle();
         let Self {

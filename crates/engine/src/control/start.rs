@@ -130,7 +130,7 @@ impl Control {
         Ok(self.parts.graphs.get(schema_id, version).await?)
     }
 
-    /// The same with the graph of the version at hand. Whoever waits for it carries little along.
+    /// The same with the graph of the version at hand. It begins with the call; whoever waits for it carries little along.
     pub fn start_graph(
         &self,
         (schema_id, version): (SchemaId, u32),

@@ -38,7 +38,7 @@ impl Pass {
 
     fn born_with(&self, birth: Birth, applied: Applied, transition: &Transition) -> Verdict {
         birth.tell(&self.parts, Ok(()));
-        self.ticket.born();
+        self.ticket.born(None);
         if applied.lease_kept {
             self.ticket.renewed(&transition.next);
         }
@@ -46,10 +46,11 @@ impl Pass {
     }
 
     async fn bear_alone(&self, birth: Birth) -> Option<Verdict> {
-        if !birth.alone(&self.parts).await {
+        let until = birth.alone(&self.parts).await;
+        if until.is_none() {
             return Some(Verdict::Unborn);
         }
-        self.ticket.born();
+        self.ticket.born(until);
         None
     }
 
@@ -61,23 +62,23 @@ impl Pass {
         transition: &Transition,
         give_up_at: Timestamp,
     ) -> Option<Verdict> {
-        let found = match self.probe(give_up_at).await {
-            Some(Some(found)) => found,
-            Some(None) => {
-                birth.tell(&self.parts, Err(StoreError::Unavailable(reason)));
-                return Some(Verdict::Unborn);
-            }
-            None => {
-                birth.tell(&self.parts, Err(StoreError::Unknown(reason)));
-                return Some(Verdict::Lost);
-            }
+        let Some(Some(found)) = self.probe(give_up_at).await else {
+            // What a disk lost sight of may be there again after a restart: nobody is told that it is not.
+            self.count_found(Some(&Verdict::Lost));
+            birth.tell(&self.parts, Err(StoreError::Unknown(reason)));
+            return Some(Verdict::Unborn);
         };
         if found.commit_id == Some(transition.commit_id) {
-            return Some(self.born_with(birth, found.applied, transition));
+            let verdict = self.born_with(birth, found.applied, transition);
+            self.count_found(Some(&verdict));
+            return Some(verdict);
         }
         birth.tell(&self.parts, Ok(()));
-        self.ticket.born();
+        self.ticket.born(None);
         // Somebody else may have it by now.
-        (found.lease_token != Some(transition.lease_token)).then_some(Verdict::Lost)
+        let is_lost = found.lease_token != Some(transition.lease_token);
+        let verdict = is_lost.then_some(Verdict::Lost);
+        self.count_found(verdict.as_ref());
+        verdict
     }
 }

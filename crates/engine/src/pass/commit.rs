@@ -142,13 +142,14 @@ impl Pass {
             .ticket
             .lease_until()
             .minus(self.parts.options.lease_margin);
-        if let Some(birth) = self.birth.take()
+        let birth = self.birth.take();
+        let mut sent_before = birth.is_some();
+        if let Some(birth) = birth
             && let Some(verdict) = self.bear(birth, transition, give_up_at).await
         {
             return verdict;
         }
         let mut pause = Duration::from_millis(20);
-        let mut sent_before = false;
         loop {
             let error = match self.parts.store.commit(transition.clone()).await {
                 Ok(applied) => {

@@ -37,7 +37,7 @@ pub(super) async fn load(
         Err(error) => error,
     };
     if let Some(birth) = birth
-        && !birth.alone(parts).await
+        && birth.alone(parts).await.is_none()
     {
         return Err(PassEnd::Unborn);
     }

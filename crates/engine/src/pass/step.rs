@@ -78,7 +78,10 @@ impl Pass {
     fn answer(&mut self, step: &Step, output: &Value) {
         if !self.has_answered() {
             // The node has checked it; what was taken out since may have been what made it whole.
-            let answer = Answer::read(output).unwrap_or_else(|_| Answer::unreadable());
+            let answer = Answer::read(output).unwrap_or_else(|problem| {
+                tracing::error!(execution_id = %self.execution.id, problem, "an answer cannot be sent");
+                Answer::unreadable()
+            });
             self.ledger.answer = Some(answer);
             return;
         }

@@ -40,7 +40,7 @@ both! {
         assert_eq!(view.execution.status, Status::Completed);
         assert_eq!(&*view.execution.initial, r#"{"input":{"n":0.1}}"#);
         assert!(view.execution.finished_at.is_some() && view.state.lease.is_none());
-        assert_eq!((crew.stage.commits_seen(), view.state.version), (1, 2));
+        assert_eq!((crew.stage.commits_seen(), crew.stage.creates_seen()), (1, 0));
         assert_eq!(world.path(id).await, "start finish");
     }
 
@@ -77,10 +77,11 @@ both! {
 
     async fn what_is_not_written_is_not_there(world: &World) {
         let crew = alone(world).await;
-        for trick in [Trick::RequestLost, Trick::Unavailable] {
-            let refused = start(world, &crew, trick).await;
-            assert!(matches!(refused, Err(ControlError::Store(StoreError::Unavailable(_)))), "{refused:?}");
-        }
+        let refused = start(world, &crew, Trick::Unavailable).await;
+        assert!(matches!(refused, Err(ControlError::Store(StoreError::Unavailable(_)))), "{refused:?}");
+        // A disk that lost sight of it may find it again: nobody is told to try again.
+        let refused = start(world, &crew, Trick::RequestLost).await;
+        assert!(matches!(refused, Err(ControlError::Store(StoreError::Unknown(_)))), "{refused:?}");
         assert_eq!(count(world).await, 0);
         assert!(world.outside.called().is_empty());
         world.assert_alive(&crew.control).await;
@@ -92,6 +93,43 @@ both! {
         world.until_status(id, Status::Waiting).await;
         crew.control.signal(id, "go".into(), &json!(1), Some("s".into())).await.unwrap();
         world.until_status(id, Status::Completed).await;
+    }
+
+    async fn a_birth_apart_may_lose_its_answer(world: &World) {
+        let crew = alone(world).await;
+        let schema = world.save(chain(&[event("wait", "go")])).await;
+        crew.stage.plan_create(Trick::AnswerLost);
+        let started = crew.control.start_version(schema, 1, StartRequest::default()).await;
+        world.until_status(started.unwrap().id, Status::Waiting).await;
+        crew.stage.plan_create(Trick::RequestLost);
+        let refused = crew.control.start_version(schema, 1, StartRequest::default()).await;
+        assert!(matches!(refused.map(|started| started.id), Err(ControlError::Store(StoreError::Unknown(_)))));
+        assert_eq!(count(world).await, 1);
+    }
+
+    /// Nobody waits for a node that takes time, not even for one without an effect.
+    async fn a_node_that_waits_comes_after_the_birth(world: &World) {
+        let crew = alone(world).await;
+        let think = json!({"id": "think", "type": "think", "config": {"gate": "thought"}});
+        let id = world.start(&crew.control, chain(&[think])).await;
+        assert_eq!(world.view(id).await.execution.status, Status::Running);
+        world.outside.open("thought");
+        world.until_status(id, Status::Completed).await;
+        assert_eq!(world.path(id).await, "start think finish");
+    }
+
+    /// It must be seen, and its lease must not run out, before a long pass is over.
+    async fn a_long_pass_is_written_on_the_way(world: &World) {
+        let crew = alone(world).await;
+        let think = |id: &str, seconds: f64| json!({"id": id, "type": "think", "config": {"seconds": seconds}});
+        let quick = world.start(&crew.control, chain(&[think("a", 0.001)])).await;
+        assert_eq!(world.until_status(quick, Status::Completed).await.status, Status::Completed);
+        assert_eq!(crew.stage.creates_seen(), 0, "one write");
+        let slow = world.start(&crew.control, chain(&[think("a", 28.0), effect("only", json!({}))])).await;
+        world.until_status(slow, Status::Completed).await;
+        assert_eq!(crew.stage.creates_seen(), 1, "written before the rest");
+        let interrupted = world.steps(slow).await.iter().any(|step| step.attempts.is_some());
+        assert!(!interrupted && world.outside.called() == ["only"]);
     }
 
     /// A lease that is not in the store yet must not be taken for a lost one.

@@ -107,6 +107,7 @@ pub(crate) fn registry(outside: &Arc<Outside>, with_effect: bool) -> Registry {
             timeout: seconds(call),
         }),
     ];
+    handlers.push(Arc::new(Think(outside.clone())));
     for spec in [&HTTP_REQUEST, &RABBITMQ_PUBLISH] {
         let outside = outside.clone();
         handlers.push(Arc::new(Callback { spec, outside }));
@@ -115,6 +116,24 @@ pub(crate) fn registry(outside: &Arc<Outside>, with_effect: bool) -> Registry {
         handlers.push(Arc::new(Effect(outside.clone())));
     }
     Registry::new(handlers)
+}
+
+/// Has no effect, and takes its time: of the processor, or waiting at a gate.
+struct Think(Arc<Outside>);
+
+#[async_trait]
+impl NodeHandler for Think {
+    fn spec(&self) -> &'static NodeSpec {
+        &THINK
+    }
+
+    async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError> {
+        self.0.clock.advance(seconds(&call).unwrap_or_default());
+        if let Some(gate) = call.config["gate"].as_str() {
+            self.0.gate(gate).pass().await;
+        }
+        Ok(Outcome::done(json!({})))
+    }
 }
 
 fn seconds(call: &NodeCall<'_>) -> Option<Duration> {
@@ -285,6 +304,7 @@ static FINISH: NodeSpec = spec("finish", true, &[], &[field("output")]);
 static NOTE: NodeSpec = spec("note", true, &[], &[field("value")]);
 static HTTP_REQUEST: NodeSpec = spec("http_request", false, &[], &[]);
 static RABBITMQ_PUBLISH: NodeSpec = spec("rabbitmq_publish", false, &[], &[]);
+static THINK: NodeSpec = spec("think", true, &[], &[field("seconds"), field("gate")]);
 static NAP: NodeSpec = spec("nap", true, &[], &[field("seconds")]);
 static EVENT: NodeSpec = spec(
     "event",

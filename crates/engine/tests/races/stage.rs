@@ -46,6 +46,8 @@ pub(crate) struct Stage {
 #[derive(Default)]
 struct Script {
     commits: VecDeque<Trick>,
+    creates: VecDeque<Trick>,
+    creates_seen: usize,
     commits_seen: usize,
     whisper: Option<(Signal, Timestamp)>,
     beats: Vec<Vec<ExecutionId>>,
@@ -84,6 +86,11 @@ impl Stage {
         self.script.lock().unwrap().commits.extend(tricks);
     }
 
+    /// The same for executions that are created before anything else: their request or their answer is lost.
+    pub(crate) fn plan_create(&self, trick: Trick) {
+        self.script.lock().unwrap().creates.push_back(trick);
+    }
+
     /// This signal arrives just after the next look at the inbox.
     pub(crate) fn whisper(&self, signal: Signal, now: Timestamp) {
         self.script.lock().unwrap().whisper = Some((signal, now));
@@ -92,6 +99,11 @@ impl Stage {
     /// Commits that were sent so far, also those still at a gate.
     pub(crate) fn commits_seen(&self) -> usize {
         self.script.lock().unwrap().commits_seen
+    }
+
+    /// Executions that were created without a transition.
+    pub(crate) fn creates_seen(&self) -> usize {
+        self.script.lock().unwrap().creates_seen
     }
 
     /// Whose leases each heartbeat asked for.
@@ -169,7 +181,17 @@ macro_rules! forward {
 #[async_trait]
 impl ExecutionStore for Stage {
     async fn create(&self, new: NewExecution) -> StoreResult<Created> {
-        let created = self.inner.create(new).await;
+        let trick = {
+            let mut script = self.script.lock().unwrap();
+            script.creates_seen += 1;
+            script.creates.pop_front()
+        };
+        let unknown = || StoreError::Unknown("a trick".into());
+        let created = match trick {
+            Some(Trick::RequestLost) => Err(unknown()),
+            Some(Trick::AnswerLost) => self.inner.create(new).await.and_then(|_| Err(unknown())),
+            _ => self.inner.create(new).await,
+        };
         self.bell.ring();
         created
     }

@@ -72,7 +72,7 @@ impl Answer {
     /// In place of one that cannot be sent.
     pub fn unreadable() -> Self {
         let message = "the answer of the execution cannot be sent";
-        Self::json(500, &json!({"error": "INTERNAL_ERROR", "message": message}))
+        Self::json(500, &json!({"error": "INTERNAL", "message": message}))
     }
 
     fn has_content_type(&self) -> bool {

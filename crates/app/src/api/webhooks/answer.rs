@@ -137,7 +137,7 @@ async fn look(state: &ApiState, id: ExecutionId, respond: Respond) -> ApiResult<
 /// The output of a `respond` node, which checked it before it was written.
 fn said(id: ExecutionId, text: &str) -> ApiResult {
     let said: Value = serde_json::from_str(text).map_err(ApiError::internal)?;
-    let answer = Answer::read(&said).map_err(ApiError::internal)?;
+    let answer = Answer::read(&said).unwrap_or_else(|_| Answer::unreadable());
     Ok(send(id, answer))
 }
 

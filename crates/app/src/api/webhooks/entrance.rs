@@ -59,3 +59,20 @@ async fn handle(state: &ApiState, mut request: Request<Body>) -> Response {
     };
     answered.unwrap_or_else(ApiError::into_response)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::access::ANYBODY;
+    use crate::api::routes::table;
+
+    /// Calls do not come through the table: what stands there must be what happens here.
+    #[test]
+    fn the_table_says_the_same() {
+        let routes = table();
+        let mut lines = routes.iter().filter(|route| route.path == ROUTE);
+        let line = lines.next().unwrap();
+        assert!(line.needs == ANYBODY && line.method == Method::POST);
+        assert!(lines.next().is_none());
+    }
+}
