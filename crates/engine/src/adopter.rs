@@ -117,7 +117,8 @@ impl Future for Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         if let Some(pass) = self.pass.take() {
-            // An error means that the worker is gone; the lease will run out and the execution be found.
+            // An error means that the worker is gone. If the execution is stored, its lease will run out and it be found; if
+            // not, nobody was told that it is.
             let _ = self.work.send(Work::Begun(pass));
         }
     }

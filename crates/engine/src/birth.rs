@@ -72,7 +72,7 @@ impl Birth {
         }
     }
 
-    /// It is on disk, or it never will be.
+    /// It is on disk, or it is not, or nobody knows.
     pub(crate) fn tell(self, parts: &Parts, created: StoreResult<()>) {
         let id = self.new.execution.id;
         match &created {
@@ -80,7 +80,7 @@ impl Birth {
                 parts.metrics.executions.started.increment();
                 tracing::debug!(execution_id = %id, "created");
             }
-            Err(error) => tracing::warn!(execution_id = %id, %error, "not created"),
+            Err(error) => tracing::warn!(execution_id = %id, %error, "not known to be created"),
         }
         // Whoever asked may have gone away.
         let _ = self.told.send(created);
