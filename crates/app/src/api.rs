@@ -18,9 +18,10 @@ mod guard;
 mod health;
 mod history;
 mod insight;
-mod json;
 mod keys;
+mod knocks;
 mod letters;
+mod messages;
 pub mod metrics;
 mod openapi;
 mod operations;
@@ -30,6 +31,7 @@ mod query;
 mod quotas;
 mod retention;
 mod routes;
+mod sampled;
 mod schedule;
 mod schemas;
 mod serve;
@@ -50,7 +52,7 @@ use pawl_kernel::ports::store::Store;
 use pawl_kernel::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::LimitsSection;
+use crate::config::Config;
 
 pub use access::{BadAdminKey, check_admin_key};
 pub use serve::serve;
@@ -68,6 +70,7 @@ pub struct Shared {
     access: Access,
     health: Arc<health::Health>,
     webhooks: Arc<webhooks::Desk>,
+    knocks: Arc<knocks::Knocks>,
     /// May dead letters be started that other programs sent?
     takes_starts: bool,
     /// Names besides loopback under which this server may be called.
@@ -86,6 +89,10 @@ pub struct Limits {
     pub header_time: Duration,
     pub header_bytes: usize,
     pub connections: usize,
+    /// Of one peer; 0: no limit.
+    pub connections_per_peer: usize,
+    /// A client that takes nothing of its answer for so long is hung up on.
+    pub write_time: Duration,
     /// Longest `?wait=`.
     pub wait: Duration,
     /// A watcher looks again after this time even if no hint came.
@@ -104,9 +111,11 @@ impl Default for Limits {
             body_bytes: 1 << 20,
             schema_bytes: 4 << 20,
             body_time: Duration::from_secs(30),
-            header_time: Duration::from_secs(30),
+            header_time: Duration::from_secs(10),
             header_bytes: 64 << 10,
             connections: 1_000,
+            connections_per_peer: 200,
+            write_time: Duration::from_secs(30),
             wait: Duration::from_secs(60),
             reread: Duration::from_secs(15),
             page_bytes: 16 << 20,
@@ -116,20 +125,17 @@ impl Default for Limits {
     }
 }
 
+pub(crate) use messages::{MessageStart, Refused, read_start};
+
 /// JSON by the rules that hold at every edge; the sentence of the error says what is wrong and where.
 pub(crate) fn read_json(bytes: &[u8]) -> Result<serde_json::Value, String> {
-    json::read(bytes).map_err(|error| {
-        format!(
-            "not valid JSON: {} (line {}, column {})",
-            error.message, error.line, error.column
-        )
-    })
+    pawl_kernel::json::read(bytes).map_err(|error| format!("not valid JSON: {error}"))
 }
 
-impl From<&LimitsSection> for Limits {
-    fn from(section: &LimitsSection) -> Self {
-        let defaults = Self::default();
-        let body_bytes = section.request_body.unwrap_or(defaults.body_bytes);
+impl From<&Config> for Limits {
+    fn from(config: &Config) -> Self {
+        let defaults = config.server.apply(Self::default());
+        let body_bytes = config.limits.request_body.unwrap_or(defaults.body_bytes);
         Self {
             body_bytes,
             schema_bytes: defaults.schema_bytes.max(body_bytes),
@@ -152,6 +158,7 @@ impl ApiState {
         Self(Arc::new(Shared {
             health: Arc::new(health::Health::new(control.parts().clone())),
             webhooks: Arc::new(webhooks::Desk::new(&limits)),
+            knocks: Arc::default(),
             control,
             limits,
             access: Access::Open,

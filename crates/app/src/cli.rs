@@ -221,9 +221,16 @@ fn completions(shell: Shell) -> Done {
 const USUAL_LOG: &str = "warn,pawl::audit=info";
 
 /// Never logged, whatever PAWL_LOG says. The broker's client logs bodies and headers of messages and the password in its
-/// address, the database's client the parameters of queries, hashes of keys among them; what is worth knowing of them
-/// we say ourselves.
-const SILENT: [&str; 3] = ["lapin", "amq_protocol", "tokio_postgres"];
+/// address, the database's client the parameters of queries, hashes of keys among them, the client for HTTP and TLS the
+/// names of hosts, in which there may be a secret; what is worth knowing of them we say ourselves.
+const SILENT: [&str; 6] = [
+    "lapin",
+    "amq_protocol",
+    "tokio_postgres",
+    "hyper",
+    "hyper_util",
+    "rustls",
+];
 
 fn is_silent(target: &str) -> bool {
     SILENT.iter().any(|name| target.starts_with(name))
@@ -257,6 +264,20 @@ fn start_log(common: &Common) -> Done {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clients_that_log_what_passes_through_them_are_silent() {
+        for target in [
+            "hyper::proto::h1::io",
+            "hyper_util::client::legacy::connect::dns",
+            "rustls::client::hs",
+            "lapin::channel",
+            "tokio_postgres::query",
+        ] {
+            assert!(is_silent(target), "{target}");
+        }
+        assert!(!is_silent("pawl::audit") && !is_silent("pawl_engine::worker"));
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -1,5 +1,10 @@
 //! Settings: flags, then `PAWL_*` variables, then `pawl.toml`, then defaults.
 
+mod limits;
+mod rights;
+mod secrets;
+mod server;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -12,6 +17,10 @@ use pawl_kernel::time::parse_duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use limits::LimitsSection;
+pub use secrets::SecretSection;
+pub use server::ServerSection;
+
 /// `pawl.toml`. Unknown names are refused: a typo must not silently be a default.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -20,6 +29,7 @@ pub struct Config {
     /// Where a worker serves its metrics and health.
     pub metrics_listen: Option<SocketAddr>,
     pub data: Option<PathBuf>,
+    pub server: ServerSection,
     pub env: EnvSection,
     pub engine: EngineSection,
     pub timers: TimersSection,
@@ -31,6 +41,7 @@ pub struct Config {
     pub retention: RetentionSection,
     pub connections: BTreeMap<String, ConnectionSection>,
     pub code: CodeSection,
+    pub secrets: BTreeMap<String, SecretSection>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -124,22 +135,14 @@ impl TimersSection {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct LimitsSection {
-    /// Bytes of one step's output.
-    pub step_output: Option<usize>,
-    /// Bytes of a context.
-    pub context: Option<usize>,
-    /// Bytes of a request body.
-    pub request_body: Option<usize>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
 pub struct HttpSection {
     /// Outgoing requests may reach private networks.
     pub allow_private: bool,
     /// Address ranges that are allowed although the rules forbid them, as `10.1.0.0/16`.
     pub allow: Vec<String>,
+    /// Where this process itself listens, once it does: no request of a workflow may go there.
+    #[serde(skip)]
+    pub own: Vec<SocketAddr>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -200,18 +203,33 @@ impl DatabaseSection {
 }
 
 /// The RabbitMQ of a cluster.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BrokerSection {
     pub url: Option<String>,
     /// Put before the name of every queue and exchange, so that several installations can share a broker.
     pub prefix: String,
-    /// `classic` or `quorum`; cannot be changed once the queues exist.
+    /// `classic` or `quorum`; queues that exist are used as they are.
     pub queue_type: Option<String>,
     /// Deliveries after which a quorum queue gives a message up.
     pub delivery_limit: Option<u32>,
     /// Messages of other programs may start executions.
     pub accept_external: bool,
+    /// Nodes and scheduled actions that name no connection may publish to it.
+    pub publish: bool,
+}
+
+impl Default for BrokerSection {
+    fn default() -> Self {
+        Self {
+            url: None,
+            prefix: String::new(),
+            queue_type: None,
+            delivery_limit: None,
+            accept_external: false,
+            publish: true,
+        }
+    }
 }
 
 impl BrokerSection {
@@ -446,6 +464,7 @@ impl Config {
         };
         let config: Self = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         config.check().map_err(wrong)?;
+        rights::warn_if_open(path, &config);
         Ok(config)
     }
 
@@ -473,11 +492,16 @@ impl Config {
                 seconds(engine.sweep_after).is_none_or(|after| after >= 1.0),
             ),
         ];
-        let (timers, code) = (self.timers.rules(), self.code.rules());
-        let mut all = rules.iter().chain(&timers).chain(&code);
+        let (timers, code, server) = (self.timers.rules(), self.code.rules(), self.server.rules());
+        let limits = self.limits.rules();
+        let own = rules.iter().chain(&limits);
+        let mut all = own.chain(&timers).chain(&code).chain(&server);
         match all.find(|(_, holds)| !holds) {
             Some((rule, _)) => Err((*rule).to_owned()),
-            None => self.quotas.all().map(drop),
+            None => {
+                secrets::check(&self.secrets)?;
+                self.quotas.all().map(drop)
+            }
         }
     }
 
@@ -487,6 +511,13 @@ impl Config {
             .filter(|(name, _)| self.env.allow.iter().any(|pattern| matches(pattern, name)))
             .map(|(name, value)| (name, Value::String(value)))
             .collect()
+    }
+
+    /// Names of secrets that have a section and no value.
+    pub fn secrets_without_value(&self) -> Vec<String> {
+        let values = secrets_from(variables());
+        let names = self.secrets.keys().map(|name| name.to_lowercase());
+        names.filter(|name| !values.contains_key(name)).collect()
     }
 
     /// The names of secrets that are too short to be blotted out.
@@ -515,8 +546,13 @@ impl Config {
             grace: engine.grace.map_or(defaults.grace, |text| text.0),
             retention: self.retention.keep.map(|text| text.0),
             payload,
+            expression_time: self
+                .limits
+                .expression_time
+                .map_or(defaults.expression_time, |text| text.0),
             env: self.visible_env(variables()),
             secrets: secrets_from(variables()),
+            secret_scopes: secrets::scopes(&self.secrets),
             ..defaults
         }
     }

@@ -5,9 +5,12 @@ mod brokers;
 mod cluster;
 mod mail;
 mod observe;
+mod own;
+mod own_store;
 mod programs;
 mod services;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use brokers::ConfiguredBrokers;
 pub use cluster::{Cluster, Membership};
 pub(crate) use mail::start_of_letter;
+pub(crate) use own_store::{exposure, look_for_exposure};
 pub use programs::SCRIPT_CHILD;
 pub(crate) use programs::databases;
 pub use services::Broken;
@@ -59,7 +63,7 @@ pub struct Embedded {
 impl Embedded {
     /// Opens the folder, clears what a dead process left, and starts the worker.
     pub async fn start(data: &Path, config: &Config) -> Result<Self, WiringError> {
-        check_secrets()?;
+        check_secrets(config)?;
         let registry = Arc::new(registry(config, true)?);
         let options = Options {
             exclusive: true,
@@ -68,6 +72,7 @@ impl Embedded {
         };
         let mut embedded = Self::start_with(data, registry, options).await?;
         configure_quotas(&embedded.control, config).await?;
+        look_for_exposure(embedded.control.parts(), config)?;
         if let Some(keeper) = programs::keeper(embedded.control.parts(), config)? {
             embedded
                 .helpers
@@ -145,7 +150,13 @@ pub(crate) async fn configure_quotas(
 }
 
 /// What is too short to be blotted out must not get in anywhere.
-pub(crate) fn check_secrets() -> Result<(), WiringError> {
+pub(crate) fn check_secrets(config: &Config) -> Result<(), WiringError> {
+    for name in config.secrets_without_value() {
+        let variable = format!("PAWL_SECRET_{}", name.to_uppercase());
+        tracing::warn!(
+            "[secrets.{name}] of the configuration names a secret without a value: set {variable}"
+        );
+    }
     match Config::short_secrets().first() {
         None => Ok(()),
         Some(name) => Err(WiringError::Config(format!(
@@ -156,18 +167,20 @@ pub(crate) fn check_secrets() -> Result<(), WiringError> {
 
 /// The node types of this binary. `loopback`: `dev` and `run` may call services on this machine.
 pub fn registry(config: &Config, loopback: bool) -> Result<Registry, WiringError> {
-    registry_beside(None, config, loopback)
+    registry_beside(None, config.http.own.clone(), config, loopback)
 }
 
-/// As [`registry`], in a process with a broker of its own at this address.
+/// As [`registry`], in a process with a broker of its own at this address. `own`: where workflows must not get to.
 fn registry_beside(
     own_broker: Option<&str>,
+    own: Vec<SocketAddr>,
     config: &Config,
     loopback: bool,
 ) -> Result<Registry, WiringError> {
     let mut policy = AddressPolicy {
         allow_loopback: loopback,
         allow_private: config.http.allow_private,
+        deny_own: own,
         ..AddressPolicy::default()
     };
     for range in &config.http.allow {
@@ -186,7 +199,7 @@ fn registry_beside(
 }
 
 /// A name a person can find: host and process.
-fn worker_id() -> String {
+pub(crate) fn worker_id() -> String {
     let host =
         std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_else(|_| "localhost".into());
     format!("{}/{}", host.trim(), std::process::id())

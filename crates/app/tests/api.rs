@@ -5,10 +5,16 @@
 
 #[path = "api/access.rs"]
 mod access;
+#[path = "api/branches.rs"]
+mod branches;
 #[path = "api/client.rs"]
 mod client;
 #[path = "api/control.rs"]
 mod control;
+#[path = "api/doors.rs"]
+mod doors;
+#[path = "api/evaluation.rs"]
+mod evaluation;
 #[path = "api/events.rs"]
 mod events;
 #[path = "api/executions.rs"]
@@ -33,9 +39,13 @@ mod retention;
 mod schedule;
 #[path = "api/schemas.rs"]
 mod schemas;
+#[path = "api/secrets.rs"]
+mod secrets;
 #[path = "api/server.rs"]
 mod server;
 #[path = "api/triggers.rs"]
 mod triggers;
+#[path = "api/users.rs"]
+mod users;
 #[path = "api/webhooks.rs"]
 mod webhooks;

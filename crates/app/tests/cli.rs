@@ -6,6 +6,8 @@
 mod client;
 #[path = "cli/dev.rs"]
 mod dev;
+#[path = "cli/editor.rs"]
+mod editor;
 #[path = "cli/examples.rs"]
 mod examples;
 #[path = "cli/gc.rs"]

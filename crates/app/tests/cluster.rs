@@ -38,6 +38,8 @@ mod strangers;
 mod tap;
 #[path = "cluster/timers.rs"]
 mod timers;
+#[path = "cluster/users.rs"]
+mod users;
 #[path = "cluster/webhooks.rs"]
 mod webhooks;
 #[path = "common/wire.rs"]

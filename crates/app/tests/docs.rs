@@ -289,7 +289,12 @@ fn examples_of_node_types_are_valid() {
         }
         if spec.node_type != "end" {
             nodes.push_str("- { id: done, type: end }\n");
-            edges.push_str("- { source: it, target: done }\n");
+            let exit = spec.handles.first().unwrap_or(&"success");
+            writeln!(
+                edges,
+                "- {{ source: it, target: done, sourceHandle: {exit} }}"
+            )
+            .unwrap();
         }
         let text = format!("name: example\nnodes:\n{nodes}edges:\n{edges}");
         check_schema(spec.node_type, &text, &registry);
@@ -366,6 +371,55 @@ fn codes_of_scheduled_actions_are_fresh() {
         writeln!(table, "| `{code}` | {} |", cell(meaning)).unwrap();
     }
     check_region("docs/errors.md", "schedule-codes", &table);
+}
+
+/// A hint that sends people to a node type has to send them to one that is there.
+#[test]
+fn diagnostics_name_only_node_types_that_exist() {
+    let registry = registry();
+    let mut files = Vec::new();
+    for folder in [
+        "kernel/src/schema",
+        "kernel/src/webhook",
+        "kernel/src/schedule",
+        "nodes/src",
+        "sql/src",
+        "script/src",
+    ] {
+        rust_files(&root().join("crates").join(folder), &mut files);
+    }
+    let mut count = 0;
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for line in code.lines().filter(|line| line.contains('"')) {
+            for name in node_types_in(line) {
+                assert!(registry.get(name).is_some(), "{}: {line}", file.display());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 5, "only {count} mentions found");
+}
+
+/// X of "a `X` node", "type `X`" and "type: X".
+fn node_types_in(line: &str) -> Vec<&str> {
+    let is_name =
+        |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let quoted = line.split("` node").take(line.matches("` node").count());
+    let quoted = quoted.filter_map(|before| before.rsplit('`').next());
+    let typed = line.split("type `").skip(1);
+    let typed = typed.filter_map(|after| after.split('`').next());
+    let written = line.split("type: ").skip(1);
+    let written = written.filter_map(|after| after.split([' ', '`', '}', ',']).next());
+    quoted.chain(typed).chain(written).filter(is_name).collect()
+}
+
+#[test]
+fn mentions_of_node_types_are_found() {
+    let line = "\"use a `parallel` node or one of type `end`, as in `{ id: a, type: log }`\"";
+    assert_eq!(node_types_in(line), ["parallel", "end", "log"]);
+    assert!(node_types_in("let message = format!(\"there is no node type `{}`\");").is_empty());
 }
 
 /// The codes in the first column of every table of errors.md, table by table.

@@ -259,7 +259,7 @@ impl Scene {
         self.save(control, flow, id, mode).await;
         let request = StartRequest {
             input: flow.given("input"),
-            user: Some(json!({"id": 1, "email": "dev@localhost"})),
+            user: Some(pawl_kernel::user::developer()),
             created_by: "flows".into(),
             watch: true,
             ..StartRequest::default()

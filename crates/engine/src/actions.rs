@@ -6,7 +6,7 @@
 
 mod attempt;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +53,8 @@ impl fmt::Debug for MockHook {
 #[derive(Clone)]
 struct Begun {
     timer: DueTimer,
+    /// The lock of its shard.
+    lock: Uuid,
     run: Run,
     /// By our clock, before the store wrote it down.
     at: Timestamp,
@@ -62,6 +64,7 @@ struct Begun {
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
     pub(crate) timer: DueTimer,
+    lock: Uuid,
     ticket: Ticket,
     attempt: Attempt,
     pub(crate) outcome: Outcome,
@@ -75,6 +78,7 @@ impl Done {
         let row_at = begun.run.row.due_at().unwrap_or(begun.timer.at);
         Self {
             timer: begun.timer,
+            lock: begun.lock,
             ticket: begun.run.ticket,
             attempt: begun.run.attempt,
             outcome,
@@ -156,11 +160,24 @@ impl Runner {
         !self.over.is_empty()
     }
 
-    /// Attempts that the store has written down since `at`.
-    pub(crate) fn begin(&mut self, runs: Vec<(DueTimer, Run)>, at: Timestamp) {
+    /// Attempts that the store has written down since `at`, under these locks of shards. Their ends are recorded under the
+    /// same: the next holder of a shard, which may be the same worker, finds them interrupted.
+    pub(crate) fn begin(
+        &mut self,
+        runs: Vec<(DueTimer, Run)>,
+        locks: &BTreeMap<u32, Uuid>,
+        at: Timestamp,
+    ) {
         for (timer, run) in runs {
             self.open.insert(key(&timer), timer.shard_id);
-            self.waiting.push_back(Begun { timer, run, at });
+            // Begun under a lock of these, so it is there; under none nothing would be recorded.
+            let lock = locks.get(&timer.shard_id).copied().unwrap_or_default();
+            self.waiting.push_back(Begun {
+                timer,
+                lock,
+                run,
+                at,
+            });
         }
     }
 
@@ -265,6 +282,7 @@ impl Runner {
 
     pub(crate) fn requests(&self, done: &[Done]) -> Vec<RecordRequest> {
         let request = |done: &Done| RecordRequest {
+            lock: done.lock,
             timer: done.timer.clone(),
             ticket: done.ticket.clone(),
             attempt: done.attempt.clone(),

@@ -3,9 +3,11 @@
 //! Every answer is given after the commit. A message or hint that follows may be lost; nothing depends on it.
 
 mod branch;
+mod lineage;
 mod quotas;
 mod requeue;
 mod schedule;
+mod secrets;
 mod start;
 mod triggers;
 
@@ -20,11 +22,12 @@ use crate::graphs::GraphError;
 use crate::parts::Parts;
 use crate::worker::Handle;
 
-pub use branch::{ForkRequest, RetryRequest};
+pub use branch::{ForkRequest, RetryRequest, WantedVersion};
+pub use lineage::{Gone, Lineage, Stretch};
 pub use requeue::Requeued;
 pub(crate) use schedule::OWN_PREFIX;
 pub use schedule::ScheduleError;
-pub use start::{StartRequest, Started};
+pub use start::{SchemaKey, StartRequest, Started};
 pub use triggers::{
     TriggerKeeper, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
 };
@@ -43,6 +46,13 @@ pub enum ControlError {
     /// The request cannot be done in the state things are in.
     #[error("{0}")]
     Conflict(String),
+    #[error(
+        "the execution {id} was retried before, as {retried_as}; look at that one, or ask for another retry with `again` (--again)"
+    )]
+    AlreadyRetried {
+        id: ExecutionId,
+        retried_as: ExecutionId,
+    },
     /// The request itself is wrong.
     #[error("{message}")]
     Invalid { code: &'static str, message: String },
@@ -87,6 +97,10 @@ impl Control {
         payload: &Value,
         signal_id: Option<String>,
     ) -> Result<bool, ControlError> {
+        self.refuse_secret("the id of the signal", signal_id.as_deref())?;
+        self.refuse_secret("the name of the signal", Some(&name))?;
+        let mut payload = payload.clone();
+        self.parts.redactor.value(&mut payload);
         let drawn =
             || pawl_kernel::id::time_ordered(self.parts.now(), &*self.parts.entropy).to_string();
         let signal = Signal {
@@ -113,7 +127,7 @@ impl Control {
             id,
             Command::Continue {
                 mode,
-                variables,
+                variables: self.without_secrets(variables),
                 expect_seq,
             },
         )

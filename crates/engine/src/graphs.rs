@@ -68,13 +68,14 @@ impl Graphs {
         };
         let definition: Definition =
             serde_json::from_str(&record.definition).map_err(|error| broken(error.to_string()))?;
-        Graph::compile(definition, &self.registry).map_err(|problems| {
+        let graph = Graph::compile(definition, &self.registry).map_err(|problems| {
             let texts: Vec<String> = problems
                 .into_iter()
                 .map(|problem| problem.message)
                 .collect();
             broken(texts.join("; "))
-        })
+        })?;
+        Ok(graph.owned_by(record.owner()))
     }
 }
 

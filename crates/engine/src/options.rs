@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pawl_kernel::node::PayloadLimits;
 use pawl_kernel::schedule::Limits;
+use pawl_kernel::secrets::SecretScopes;
 use serde_json::{Map, Value};
 
 use crate::actions::MockHook;
@@ -24,6 +25,8 @@ pub struct Options {
     /// Retry delays shorter than this are waited for under the lease.
     pub short_delay: Duration,
     pub payload: PayloadLimits,
+    /// How long the expressions of one config may take.
+    pub expression_time: Duration,
     pub reaper_interval: Duration,
     /// An execution that could run and has waited this long gets a new message.
     pub sweep_after: Duration,
@@ -50,6 +53,8 @@ pub struct Options {
     pub env: Map<String, Value>,
     /// What `secrets` holds in effectful nodes; replaced by `***` in all that is stored.
     pub secrets: BTreeMap<String, String>,
+    /// Who may use them, and where they may be sent; those that are not here are free.
+    pub secret_scopes: SecretScopes,
 }
 
 impl Options {
@@ -88,6 +93,7 @@ impl Default for Options {
             pass_time: Duration::from_secs(30),
             short_delay: Duration::from_secs(2),
             payload: PayloadLimits::default(),
+            expression_time: Duration::from_secs(1),
             reaper_interval: Duration::from_secs(5),
             sweep_after: Duration::from_secs(10),
             grace: Duration::from_secs(20),
@@ -102,6 +108,7 @@ impl Default for Options {
             exclusive: false,
             env: Map::new(),
             secrets: BTreeMap::new(),
+            secret_scopes: SecretScopes::new(),
         }
     }
 }

@@ -1,22 +1,25 @@
 //! The things every service of the engine works with, handed over once by the wiring.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use pawl_kernel::id::{Entropy, ExecutionId};
-use pawl_kernel::node::Registry;
+use pawl_kernel::node::{NodeError, Registry};
 use pawl_kernel::ports::queue::{Message, Queue};
 use pawl_kernel::ports::store::{Dispatch, Store};
+use pawl_kernel::redact::Redactor;
+use pawl_kernel::secrets::{self, CarriedSecrets, Reader, SecretReads};
 use pawl_kernel::time::{Clock, Timestamp};
 use pawl_kernel::transition::Applied;
 use pawl_kernel::webhook::answer::Answer;
+use serde_json::{Map, Value};
 
+use crate::evaluation::Evaluations;
 use crate::graphs::Graphs;
 use crate::hints::{Hints, News};
 use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::redact::Redactor;
 use crate::scheduler::Lines;
 use crate::warm::Warm;
 
@@ -38,8 +41,11 @@ pub struct Inner {
     pub metrics: Arc<Metrics>,
     pub(crate) lines: Lines,
     pub(crate) warm: Warm,
+    pub(crate) evaluations: Evaluations,
     pub redactor: Arc<Redactor>,
     pub options: Arc<Options>,
+    /// What was found to be wrong around the engine, for the doctor: name and detail.
+    problems: Mutex<Vec<(&'static str, String)>>,
 }
 
 impl std::ops::Deref for Parts {
@@ -51,12 +57,18 @@ impl std::ops::Deref for Parts {
 }
 
 impl Parts {
-    /// What `secrets` holds in expressions.
-    pub(crate) fn secrets(&self) -> serde_json::Map<String, serde_json::Value> {
-        let secrets = self.options.secrets.iter();
-        secrets
-            .map(|(name, value)| (name.clone(), value.clone().into()))
-            .collect()
+    /// What `secrets` holds for a reader that reads these; and what it is to ask before it sends them anywhere.
+    pub(crate) fn secrets(
+        &self,
+        reads: &SecretReads,
+        reader: Reader<'_>,
+    ) -> Result<(Map<String, Value>, CarriedSecrets), NodeError> {
+        let (values, scopes) = (&self.options.secrets, &self.options.secret_scopes);
+        let (given, carried) = match reads.is_empty() {
+            true => Default::default(),
+            false => secrets::resolve(values, scopes, reads, reader)?,
+        };
+        Ok((given, carried.hidden_by(&self.redactor)))
     }
 
     pub fn new(
@@ -76,13 +88,26 @@ impl Parts {
             )),
             lines: Lines::default(),
             warm: Warm::default(),
+            evaluations: Evaluations::new(clock.clone(), options.expression_time),
             options: Arc::new(options),
+            problems: Mutex::default(),
             store,
             queue,
             clock,
             entropy,
             registry,
         }))
+    }
+
+    /// For the doctor to tell, until the process ends.
+    pub fn note_problem(&self, problem: &'static str, detail: String) {
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.push((problem, detail));
+    }
+
+    pub(crate) fn problems(&self) -> Vec<(&'static str, String)> {
+        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.clone()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -26,7 +26,7 @@ use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Next;
 use pawl_kernel::visit::{self, Move};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::birth::Birth;
@@ -71,6 +71,8 @@ pub(crate) struct Pass {
     at: Timestamp,
     nodes_run: u32,
     limits: Limits,
+    /// What the request of a repeated effect says of the run, instead of what is true of this one.
+    repeats: Option<Map<String, Value>>,
     /// The rendered config of the try under way, for the step's `input`.
     input: Option<String>,
     /// The output of the visit under way is an answer.
@@ -288,13 +290,8 @@ impl Pass {
 
     /// An ending is made from the node's own words: what the step hides, the ending hides too.
     fn redact(&self, text: &mut Option<String>) {
-        if self.parts.redactor.is_empty() {
-            return;
-        }
-        let parsed = text.as_deref().map(serde_json::from_str::<Value>);
-        if let Some(Ok(mut value)) = parsed {
-            self.parts.redactor.value(&mut value);
-            *text = Some(value.to_string());
+        if let Some(text) = text {
+            self.parts.redactor.json_text(text);
         }
     }
 

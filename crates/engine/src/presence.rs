@@ -69,6 +69,12 @@ impl Presence {
     }
 }
 
+/// The worker as people find it, host and process, and the program it runs.
+pub(crate) fn full_name(parts: &Parts) -> String {
+    let worker = &parts.options.worker_id;
+    format!("{worker} pawl/{}", env!("CARGO_PKG_VERSION"))
+}
+
 fn interval(parts: &Parts) -> Duration {
     if parts.options.exclusive {
         EXCLUSIVE_INTERVAL

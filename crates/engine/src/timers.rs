@@ -13,7 +13,7 @@ mod pace;
 mod record;
 mod share;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pawl_kernel::id;
@@ -31,6 +31,7 @@ use crate::hints::News;
 use crate::parts::Parts;
 use crate::presence;
 use crate::worker::Handle;
+pub(crate) use locks::Takings;
 use look::HORIZON;
 use near::{Near, Room};
 use pace::Pace;
@@ -48,8 +49,11 @@ const SENDING_MAX: usize = 8;
 
 pub struct Timers {
     parts: Parts,
-    guid: Uuid,
-    shards: Vec<u32>,
+    /// The shards that are ours, each with the guid of its taking.
+    locks: BTreeMap<u32, Uuid>,
+    takings: Takings,
+    /// The name of this pass.
+    sync: Uuid,
     /// Shards that go to others as soon as no attempt is open in them.
     leaving: BTreeSet<u32>,
     share: Share,
@@ -91,8 +95,9 @@ impl Timers {
         let parts = control.parts().clone();
         let start = Timestamp::default();
         Self {
-            guid: id::random(&*parts.entropy),
-            shards: Vec::new(),
+            locks: BTreeMap::new(),
+            takings: Takings::default(),
+            sync: Uuid::nil(),
             leaving: BTreeSet::new(),
             share: Share::new(parts.options.shard_lock, presence::counted(&parts)),
             around: ShardsAround::default(),
@@ -114,9 +119,8 @@ impl Timers {
         }
     }
 
-    /// What our locks are marked with.
-    pub(crate) fn guid(&self) -> Uuid {
-        self.guid
+    pub(crate) fn takings(&self) -> Takings {
+        self.takings.clone()
     }
 
     /// Works for ever; says by `finished` when it was told to stop and all of its attempts are over and recorded.
@@ -151,11 +155,12 @@ impl Timers {
 
     /// Fires what is due and records what is over; returns when to look again.
     pub async fn tick(&mut self) -> StoreResult<Timestamp> {
+        self.sync = id::random(&*self.parts.entropy);
         self.hear();
         self.notice_gaps();
         self.record()?;
         self.hold_shards().await?;
-        self.parts.metrics.timers.shards_held(&self.shards);
+        self.parts.metrics.timers.shards_held(&self.shards());
         if self.stop.is_cancelled() {
             self.runner.give_back();
             self.record()?;
@@ -165,7 +170,7 @@ impl Timers {
                 .postponed_until()
                 .map_or(beat, |at| at.min(beat)));
         }
-        while !self.shards.is_empty() && self.turn().await? {
+        while !self.locks.is_empty() && self.turn().await? {
             self.hear();
             self.record()?;
             // A long row of them takes its time; the locks must not run out meanwhile.
@@ -217,7 +222,7 @@ impl Timers {
 
     fn wake_at(&self) -> Timestamp {
         let now = self.parts.now();
-        if self.shards.is_empty() {
+        if self.locks.is_empty() {
             return self.next_hold();
         }
         let room = self.runner.room() > 0;
@@ -268,7 +273,7 @@ impl Timers {
         let begun = self
             .parts
             .store
-            .begin_actions(self.guid, due.clone(), limits, now)
+            .begin_actions(self.pass(), due.clone(), limits, now)
             .await?;
         if begun.runs.len() + begun.waits.len() < due.len() {
             // Put off, dropped, or not ours.
@@ -304,7 +309,7 @@ impl Timers {
             }
         }
         // They are written down: they are made even if the rest fails.
-        self.runner.begin(begun.runs, now);
+        self.runner.begin(begun.runs, &self.locks, now);
         self.runner.start(self.held_until);
         self.wake(begun.waits, now).await
     }
@@ -314,7 +319,11 @@ impl Timers {
             return Ok(());
         }
         self.parts.metrics.timers.fired(waits.iter(), now);
-        let woken = self.parts.store.fire(self.guid, waits.clone(), now).await?;
+        let woken = self
+            .parts
+            .store
+            .fire(self.pass(), waits.clone(), now)
+            .await?;
         if woken.len() == waits.len() {
             waits.iter().for_each(|row| self.near.settled(row));
         } else {

@@ -21,7 +21,7 @@ use crate::reaper::Reaper;
 use crate::retention::Retention;
 use crate::running::Running;
 use crate::scheduler::Scheduler;
-use crate::timers::Timers;
+use crate::timers::{Takings, Timers};
 
 /// Saying goodbye to the store takes no longer than this.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -160,7 +160,7 @@ impl Worker {
         } = self;
         let (stop_timers, actions_over) = (stop.child_token(), CancellationToken::new());
         let timers = Timers::of_worker(parts.clone(), handle, stop_timers.clone());
-        let shard_lock = timers.guid();
+        let takings = timers.takings();
         let presence = Presence::new(parts.clone(), roles, running.clone());
         let heartbeat = heartbeat::run(parts.clone(), running.clone());
         let reaper = Reaper::new(parts.clone()).run(running.clone());
@@ -196,7 +196,7 @@ impl Worker {
             () = main => {}
             _ = services => {}
         }
-        say_goodbye(&parts, roles, shard_lock).await;
+        say_goodbye(&parts, roles, &takings).await;
     }
 }
 
@@ -209,12 +209,12 @@ async fn only_if(has_role: bool, service: impl Future<Output = ()>) {
 }
 
 /// The others need not wait until they miss this worker.
-async fn say_goodbye(parts: &Parts, roles: Roles, shard_lock: uuid::Uuid) {
+async fn say_goodbye(parts: &Parts, roles: Roles, takings: &Takings) {
     let farewell = async {
         if roles.timers {
             let _ = parts
                 .store
-                .unlock_shards(shard_lock, None, parts.now())
+                .unlock_shards(takings.guids(), None, parts.now())
                 .await;
         }
         if roles != Roles::NONE {

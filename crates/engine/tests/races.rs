@@ -19,6 +19,7 @@
 //! | `interrupted` | `on_interrupt: fail` could not be kept | `recovery::an_interrupted_effect_may_fail` |
 //! | `effect_key` | an effect that runs again would be a new one to the other side | `recovery::an_interrupted_effect_repeats_itself` |
 //! | `not_before` | a short retry delay would be forgotten by a crash | `recovery::a_short_retry_delay_survives_a_crash` |
+//! | `last_error` | a viewer could not see why a node is tried again | `node::between_tries_the_reason_is_there` |
 //! | `debug` | one press of Continue would run on | `debugger::continue_twice_makes_one_step` |
 //! | `deadline_at` | a sleep would outlive `max_duration` | `timer::a_deadline_ends_a_sleep` |
 //! | `next_sweep_at` | a long queue would be made longer by every sweep | `recovery::a_backlog_causes_no_storm` |

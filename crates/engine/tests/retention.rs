@@ -17,7 +17,7 @@ use pawl_kernel::ports::store::{
 use pawl_kernel::schedule::{Limits, Outcome, Run};
 use pawl_sqlite::EmbeddedQueue;
 use pawl_testkit::clock::{SeededEntropy, SimClock};
-use pawl_testkit::fixture::{self, at, execution_id, schema_id};
+use pawl_testkit::fixture::{self, at, execution_id, pass, schema_id};
 use pawl_testkit::model::ModelStore;
 
 /// An execution of this schema that has ended.
@@ -150,9 +150,12 @@ async fn finished_actions_go_too() {
     store.put_action(open, at(5)).await.unwrap();
     let lock = fixture::uuid(1);
     let shards = store.lock_shards(fixture::lock_request(1, at(10))).await;
-    let due = store.collect(lock, &shards.unwrap(), at(10), 1_000).await;
-    let begun = store.begin_actions(lock, due.unwrap(), Limits::default(), at(10));
+    let due = store
+        .collect(pass(lock), &shards.unwrap(), at(10), 1_000)
+        .await;
+    let begun = store.begin_actions(pass(lock), due.unwrap(), Limits::default(), at(10));
     let record = |(timer, run): (DueTimer, Run)| RecordRequest {
+        lock,
         timer,
         ticket: run.ticket,
         attempt: run.attempt,

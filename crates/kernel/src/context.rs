@@ -14,6 +14,8 @@ pub struct Facts {
 pub struct Context {
     roots: Map<String, Value>,
     bytes: usize,
+    /// The input is no longer that of the start record.
+    input_edited: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -63,10 +65,11 @@ impl Context {
         Self {
             roots,
             bytes: execution.initial.len(),
+            input_edited: false,
         }
     }
 
-    /// Replaces steps and variables by those of a snapshot.
+    /// Replaces steps and variables by those of a snapshot, and the input if it was edited by then.
     pub fn restore(&mut self, snapshot: &str) -> Result<(), CorruptContext> {
         let mut stored: Map<String, Value> = parse("snapshot", snapshot)?;
         for name in ["steps", "variables"] {
@@ -74,13 +77,25 @@ impl Context {
                 self.roots.insert(name.into(), value);
             }
         }
+        if let Some(input) = stored.remove("input") {
+            self.edit_input(input);
+        }
         self.bytes += snapshot.len();
         Ok(())
     }
 
     /// The text of a snapshot: what [`Context::restore`] takes back.
     pub fn snapshot(&self) -> String {
-        json!({"steps": self.roots["steps"], "variables": self.roots["variables"]}).to_string()
+        let mut kept = json!({"steps": self.roots["steps"], "variables": self.roots["variables"]});
+        if self.input_edited {
+            kept["input"] = self.roots["input"].clone();
+        }
+        kept.to_string()
+    }
+
+    fn edit_input(&mut self, input: Value) {
+        self.roots.insert("input".into(), input);
+        self.input_edited = true;
     }
 
     pub fn roots(&self) -> &Map<String, Value> {
@@ -117,12 +132,14 @@ impl Context {
         &mut self,
         node_id: &str,
         status: StepStatus,
-        output: Value,
+        mut output: Value,
         error: Value,
         changes: Map<String, Value>,
     ) {
         if node_id != EDIT_NODE {
             self.record_visit(node_id, status, output, error);
+        } else if let Some(input) = output.get_mut("input") {
+            self.edit_input(input.take());
         }
         if let Some(Value::Object(variables)) = self.roots.get_mut("variables") {
             variables.extend(changes);

@@ -2,11 +2,15 @@
 
 use serde::Serialize;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    /// Forbids saving.
     Error,
+    /// Probably not what was meant.
     Warning,
+    /// What was read otherwise than it was written, and means the same.
+    Note,
 }
 
 /// A place in a source text. Lines and columns start at 1, columns count characters.
@@ -24,7 +28,7 @@ pub struct Diagnostic {
     /// Stable and upper case, like `UNKNOWN_NODE_TYPE`.
     pub code: &'static str,
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

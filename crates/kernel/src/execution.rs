@@ -4,8 +4,10 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::effect;
 use crate::id::ExecutionId;
 use crate::id::SchemaId;
 use crate::quota::QuotaClaim;
@@ -60,6 +62,9 @@ coded_enum!(
 );
 
 impl Status {
+    /// Ends that leave something to do, until the execution is retried.
+    pub const UNRESOLVED: [Self; 3] = [Self::Failed, Self::Stopped, Self::FailedStuck];
+
     pub const fn is_terminal(self) -> bool {
         matches!(
             self,
@@ -125,8 +130,10 @@ pub struct Execution {
     pub parent_seq: Option<u64>,
     pub child_index: Option<u32>,
     pub retry_of: Option<ExecutionId>,
+    /// The newest retry of this one.
+    pub retried_as: Option<ExecutionId>,
     pub forked_from: Option<ExecutionId>,
-    /// Steps up to here belong to the execution this one was forked from; its own start after it.
+    /// Steps up to here belong to the execution this one was retried or forked from; its own start after it.
     pub base_seq: u64,
     /// The start record as JSON text: `{input, webhook, user, variables}`.
     pub initial: Arc<str>,
@@ -136,6 +143,22 @@ pub struct Execution {
     pub queued_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
+}
+
+impl Execution {
+    /// Has a worker run a node of it? An edit that it was created with is a step, and no node.
+    pub fn has_begun(&self, state: &State) -> bool {
+        state.seq > self.base_seq && self.started_at.is_some()
+    }
+
+    /// The execution that this one took its first steps over from.
+    pub fn origin(&self) -> Option<ExecutionId> {
+        self.retry_of.or(self.forked_from)
+    }
+
+    pub fn can_be_retried(&self) -> bool {
+        Status::UNRESOLVED.contains(&self.status)
+    }
 }
 
 /// The right of one worker to run one execution until a time.
@@ -202,6 +225,8 @@ pub struct Position {
     pub effect_key: Option<String>,
     /// The next try does not start before this (a short retry delay, waited for under the lease).
     pub not_before: Option<Timestamp>,
+    /// Why the try before failed, as JSON text, while the next one is due.
+    pub last_error: Option<String>,
 }
 
 impl Position {
@@ -214,6 +239,7 @@ impl Position {
             attempts: None,
             effect_key: None,
             not_before: None,
+            last_error: None,
         }
     }
 }
@@ -258,6 +284,12 @@ impl State {
         due && self.position.effect_key.is_some()
     }
 
+    /// Is the effect to come one that an earlier execution began, so that the same request has to go out again?
+    pub fn repeats_an_effect(&self) -> bool {
+        let key = self.position.effect_key.as_deref();
+        key.is_some_and(|key| !effect::belongs_to(key, self.execution_id))
+    }
+
     /// Could a worker run this now, if nobody else does?
     pub fn is_runnable(&self) -> bool {
         self.wait.is_none() && self.hold.is_none() && self.control.is_none()
@@ -283,8 +315,43 @@ pub struct Step {
     pub finished_at: Timestamp,
 }
 
-/// The node id and type of the step that a person's edit of variables makes.
+/// The node id and type of the step that a person's edit of variables or of the input makes.
 pub const EDIT_NODE: &str = "$edit";
+
+/// What a person changes before an execution goes on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edit {
+    pub variables: Map<String, Value>,
+    /// Takes the place of the whole input.
+    pub input: Option<Value>,
+}
+
+impl Edit {
+    pub fn is_empty(&self) -> bool {
+        self.variables.is_empty() && self.input.is_none()
+    }
+
+    /// An edit is a step too, so that the context stays the fold of the steps.
+    pub fn step(&self, seq: u64, position: &Position, at: Timestamp) -> Step {
+        let changes = (!self.variables.is_empty()).then(|| json!(self.variables).to_string());
+        let input = self.input.as_ref();
+        Step {
+            seq,
+            node_id: EDIT_NODE.into(),
+            node_type: EDIT_NODE.into(),
+            prev_node_id: position.prev_node_id.clone(),
+            next_node_id: Some(position.node_id.clone()),
+            input: None,
+            output: input.map(|input| json!({"input": input}).to_string()),
+            changes,
+            status: StepStatus::Success,
+            error: None,
+            attempts: None,
+            started_at: at,
+            finished_at: at,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogRecord {

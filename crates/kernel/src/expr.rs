@@ -52,6 +52,7 @@ mod number;
 mod operators;
 mod output;
 mod parser;
+mod pattern;
 mod template;
 mod undefined;
 mod value;
@@ -60,12 +61,14 @@ mod value;
 mod properties;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod worst;
 
 pub use ast::{Reference, Segment};
 pub use error::{ErrorCode, ExprError, Span};
 pub(crate) use functions::hmac_sha256;
 pub use functions::{FunctionDoc, functions, reference_markdown};
-pub use meter::{Limits, Meter};
+pub use meter::{Deadline, Limits, Meter};
 pub use nearest::nearest;
 pub use template::{Encoding, Template};
 

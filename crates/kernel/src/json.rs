@@ -1,6 +1,10 @@
-//! JSON as text.
+//! JSON as text: how it is let in, and how it is written.
 
 use serde_json::Value;
+
+mod read;
+
+pub use read::{DEPTH_MAX, JsonError, JsonRule, read};
 
 /// The same as `to_string`, without a formatter in between, which takes every piece on its own.
 pub fn to_text(value: &Value) -> String {

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::Diagnostic;
+use crate::schema::definition::HANDLE_SUCCESS;
 use crate::schema::graph::{LateTexts, RenderError};
+use crate::secrets::CarriedSecrets;
 use crate::time::Timestamp;
 
 #[async_trait]
@@ -30,6 +32,12 @@ pub trait NodeHandler: Send + Sync {
             .collect()
     }
 
+    /// The exit that an edge without a `sourceHandle` means; `None` where every edge has to name its exit.
+    fn unnamed_exit(&self) -> Option<&'static str> {
+        let named = self.spec().handles;
+        (named.is_empty() || named.contains(&HANDLE_SUCCESS)).then_some(HANDLE_SUCCESS)
+    }
+
     /// Problems beyond single fields: "one of these two", "names must differ". Pointers are relative
     /// to the config.
     fn check(&self, _config: &Value) -> Vec<Diagnostic> {
@@ -39,6 +47,12 @@ pub trait NodeHandler: Send + Sync {
     /// Names that texts left to the node can begin with besides those of the context.
     fn locals(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Does it ask `call.secrets` before it sends anything anywhere? Only then it is given secrets that may go to some
+    /// hosts or connections only.
+    fn guards_secrets(&self) -> bool {
+        false
     }
 
     /// Runs one try. Dropping the future cancels it.
@@ -70,6 +84,8 @@ pub struct NodeCall<'a> {
     pub names: &'a BTreeMap<String, String>,
     /// The texts that the schema leaves to the node.
     pub late: LateTexts,
+    /// Where the secrets in the config may go.
+    pub secrets: CarriedSecrets,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +135,7 @@ pub enum Outcome {
     },
     /// Done at `until`, not before.
     Sleep { until: Timestamp },
-    /// Done when the event arrives, or by handle `timeout`.
+    /// Done when the event arrives, or by handle `timeout`: see [`crate::visit::time_out`].
     Wait {
         event: String,
         timeout: Option<Duration>,
@@ -312,6 +328,11 @@ impl NodeSpec {
         schema["title"] = json!(self.title);
         schema["description"] = json!(self.doc);
         schema
+    }
+
+    /// Does the config have a field of this name?
+    pub fn has_field(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
     }
 
     pub fn summary(&self) -> &'static str {

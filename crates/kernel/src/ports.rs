@@ -2,6 +2,7 @@
 //! passes the conformance suite in `testkit`.
 
 pub mod batches;
+pub mod catalog;
 pub mod hints;
 pub mod keys;
 pub mod letters;
@@ -10,5 +11,6 @@ pub mod quotas;
 pub mod retention;
 pub mod schedule;
 pub mod store;
+mod timers;
 pub mod webhooks;
 pub mod workers;

@@ -45,6 +45,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::start_key;
 use crate::time::Timestamp;
 
 /// A row of `scheduled_actions`.
@@ -71,6 +72,15 @@ impl ScheduledAction {
         format!("{}:{}:{planned_at}", self.id, self.status.generation)
     }
 
+    /// The idempotency key of the execution that a firing starts. Ids of cron triggers begin with their prefix already.
+    pub fn start_key(&self, planned_at: Timestamp) -> String {
+        let key = self.key(planned_at);
+        match key.starts_with(start_key::CRON) {
+            true => key,
+            false => format!("{}{key}", start_key::SCHEDULE),
+        }
+    }
+
     /// The keys of firings whose executions, if they still run, have a say in whether the next begins: what to look for
     /// before [`begin`].
     pub fn previous_keys(&self) -> Vec<String> {
@@ -82,7 +92,9 @@ impl ScheduledAction {
             return Vec::new();
         }
         let previous = self.previous_times().into_iter();
-        previous.map(|planned_at| self.key(planned_at)).collect()
+        previous
+            .map(|planned_at| self.start_key(planned_at))
+            .collect()
     }
 
     /// The planned times of the firings before whose executions may still run: the last that succeeded, and the last that
@@ -110,6 +122,8 @@ pub struct Meta {
     pub updated_at: Timestamp,
     /// Who wrote it last.
     pub written_by: String,
+    /// `user` of the executions it starts: who wrote it last, as they were then. `None`: that of the version it starts.
+    pub user: Option<Value>,
     /// Whatever the user wants to find here again.
     pub notes: Map<String, Value>,
 }

@@ -6,6 +6,7 @@
 
 pub mod codes;
 pub mod definition;
+mod exits;
 pub(crate) mod findings;
 pub mod graph;
 pub(crate) mod read;
@@ -36,12 +37,22 @@ pub use self::validate::{ROOTS, check};
 pub struct Loaded {
     /// Only if there is no error; warnings do not count.
     pub definition: Option<Definition>,
-    /// In the order of the text, each with file, line and column.
+    /// Errors first, then warnings and notes, each in the order of the text, with file, line and column.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Reads and checks a schema.
 pub fn load(file: Option<&str>, text: &str, registry: &Registry) -> Loaded {
+    load_named(None, file, text, registry)
+}
+
+/// As [`load`]; a schema without a name takes this one, made to fit.
+pub fn load_named(
+    name: Option<&str>,
+    file: Option<&str>,
+    text: &str,
+    registry: &Registry,
+) -> Loaded {
     let (source, mut diagnostics) = Source::parse_on(file, text);
     let Some(source) = source else {
         return Loaded {
@@ -50,9 +61,10 @@ pub fn load(file: Option<&str>, text: &str, registry: &Registry) -> Loaded {
         };
     };
     let mut findings = Findings::default();
-    let read = read::read(source.value(), &mut findings);
-    let definition = read.map(|(definition, layout)| {
-        validate::check_with(&definition, &layout, registry, &mut findings);
+    let read = read::read(source.value(), name, registry, &mut findings);
+    let definition = read.map(|(mut definition, layout)| {
+        let unnamed = exits::name_exits(&mut definition, registry);
+        validate::check_with(&definition, &unnamed, &layout, registry, &mut findings);
         definition
     });
     // What was refused reads as null; that null is no news.

@@ -3,13 +3,16 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::execution::{Ending, Status, StepStatus};
 use crate::node::{LogLine, NodeError, Outcome};
-use crate::schema::definition::{HANDLE_ERROR, HANDLE_SUCCESS, OnError};
+use crate::schema::definition::{HANDLE_ERROR, HANDLE_SUCCESS, HANDLE_TIMEOUT, OnError};
 use crate::schema::graph::{Graph, Node};
 use crate::time::Timestamp;
+
+/// An event did not come in time, and the schema does not say what then.
+pub const EVENT_TIMEOUT: &str = "EVENT_TIMEOUT";
 
 /// What a finished visit leaves behind: the contents of its step.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +22,27 @@ pub struct Finished {
     pub error: Value,
     pub changes: Map<String, Value>,
     pub logs: Vec<LogLine>,
+}
+
+impl Finished {
+    pub fn success(output: Value) -> Self {
+        Self {
+            status: StepStatus::Success,
+            output,
+            error: Value::Null,
+            changes: Map::new(),
+            logs: Vec::new(),
+        }
+    }
+
+    pub fn failed(error: &NodeError) -> Self {
+        Self {
+            status: StepStatus::Failed,
+            error: error.to_value(),
+            logs: error.logs().to_vec(),
+            ..Self::success(Value::Null)
+        }
+    }
 }
 
 pub enum Move<'g> {
@@ -60,14 +84,7 @@ pub fn settle<'g>(
             leave(graph, node, &handle, finished)
         }
         Ok(Outcome::Respond { answer }) => {
-            let finished = Finished {
-                status: StepStatus::Success,
-                output: answer,
-                error: Value::Null,
-                changes: Map::new(),
-                logs: Vec::new(),
-            };
-            leave(graph, node, HANDLE_SUCCESS, finished)
+            leave(graph, node, HANDLE_SUCCESS, Finished::success(answer))
         }
         Ok(Outcome::End {
             success: true,
@@ -91,13 +108,10 @@ pub fn settle<'g>(
     }
 }
 
-/// Leaves by `handle`; an exit without an edge of its own takes the default one, and without that ends the
-/// execution as completed.
+/// Leaves by `handle`. No exit falls back to another one's edge: without an edge of its own it ends the execution as
+/// completed.
 pub fn leave<'g>(graph: &'g Graph, node: &'g Node, handle: &str, finished: Finished) -> Move<'g> {
-    let target = graph
-        .target(node, handle)
-        .or_else(|| graph.target(node, HANDLE_SUCCESS));
-    match target {
+    match graph.target(node, handle) {
         Some(next) => Move::Leave(finished, next),
         None => {
             let ending = completed(&finished.output);
@@ -108,13 +122,7 @@ pub fn leave<'g>(graph: &'g Graph, node: &'g Node, handle: &str, finished: Finis
 
 /// A failure that is final: by the edge `error`, or on by `success`, or the end.
 pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<'g> {
-    let finished = Finished {
-        status: StepStatus::Failed,
-        output: Value::Null,
-        error: error.to_value(),
-        changes: Map::new(),
-        logs: error.logs().to_vec(),
-    };
+    let finished = Finished::failed(error);
     if let Some(next) = graph.target(node, HANDLE_ERROR) {
         return Move::Leave(finished, next);
     }
@@ -123,6 +131,29 @@ pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<
     }
     let ending = failed(error, &node.id);
     Move::End(finished, ending)
+}
+
+/// The event did not come in time: by `timeout`, or the visit has failed, and then not even `on_error: continue` leads
+/// on by `success`, where the event is taken for granted.
+pub fn time_out<'g>(graph: &'g Graph, node: &'g Node, event: &str) -> Move<'g> {
+    if let Some(next) = graph.target(node, HANDLE_TIMEOUT) {
+        let output = json!({"name": event, "timed_out": true});
+        return Move::Leave(Finished::success(output), next);
+    }
+    let error = event_timeout(node, event);
+    let finished = Finished::failed(&error);
+    match graph.target(node, HANDLE_ERROR) {
+        Some(next) => Move::Leave(finished, next),
+        None => Move::End(finished, failed(&error, &node.id)),
+    }
+}
+
+fn event_timeout(node: &Node, event: &str) -> NodeError {
+    let message = format!(
+        "`{}` waited for `{event}`, which did not come in time, and no edge leaves it by `timeout`",
+        node.id
+    );
+    NodeError::new(EVENT_TIMEOUT, message)
 }
 
 pub fn completed(output: &Value) -> Ending {
@@ -188,21 +219,27 @@ mod tests {
     use super::*;
     use crate::node::{LogLevel, NodeCall, NodeHandler, NodeSpec, Registry};
 
-    const fn spec(node_type: &'static str) -> NodeSpec {
+    const fn spec(node_type: &'static str, handles: &'static [&'static str]) -> NodeSpec {
         NodeSpec {
             node_type,
             title: "",
             category: "",
             doc: "",
             pure: false,
-            handles: &[],
+            handles,
             fields: &[],
             output: "",
             example: "",
         }
     }
 
-    static TYPES: [NodeSpec; 3] = [spec("start"), spec("work"), spec("end")];
+    static TYPES: [NodeSpec; 5] = [
+        spec("start", &[]),
+        spec("work", &[]),
+        spec("end", &[]),
+        spec("choice", &["true", "false"]),
+        spec("wait", &["success", "timeout"]),
+    ];
 
     struct Type(&'static NodeSpec);
 
@@ -218,14 +255,28 @@ mod tests {
     }
 
     fn graph() -> Graph {
+        leaving("work, retry: {max_attempts: 2, delay: 1s}", &["success"])
+    }
+
+    /// A node `b` of the type, with an edge from each of the handles to a node of the handle's name.
+    fn leaving(node_type: &str, handles: &[&str]) -> Graph {
         let types = TYPES
             .iter()
             .map(|spec| Arc::new(Type(spec)) as Arc<dyn NodeHandler>);
         let registry = Registry::new(types.collect());
-        let text = "name: t\nnodes:\n  - {id: a, type: start}\n  \
-                    - {id: b, type: work, retry: {max_attempts: 2, delay: 1s}}\n  - {id: c, type: end}\n\
-                    edges:\n  - {source: a, target: b}\n  - {source: b, target: c}\n";
-        let loaded = crate::schema::load(Some("t.yaml"), text, &registry);
+        let ends: String = handles
+            .iter()
+            .map(|handle| format!("- {{id: '{handle}', type: end}}\n"))
+            .collect();
+        let edges: String = handles
+            .iter()
+            .map(|handle| format!("- {{source: b, target: '{handle}', sourceHandle: {handle}}}\n"))
+            .collect();
+        let text = format!(
+            "name: t\nnodes:\n- {{id: a, type: start}}\n- {{id: b, type: {node_type}}}\n{ends}edges:\n\
+             - {{source: a, target: b}}\n{edges}"
+        );
+        let loaded = crate::schema::load(Some("t.yaml"), &text, &registry);
         let definition = loaded
             .definition
             .unwrap_or_else(|| panic!("{:?}", loaded.diagnostics));
@@ -251,5 +302,72 @@ mod tests {
             _ => panic!("not ended"),
         }
         assert!(!error.to_value().to_string().contains("before it failed"));
+    }
+
+    /// Where a move leads, or how it ends.
+    fn told(decision: Move<'_>) -> String {
+        match decision {
+            Move::Leave(finished, next) => format!("{:?} to {}", finished.status, next.id),
+            Move::End(finished, ending) => {
+                let error: Value =
+                    serde_json::from_str(ending.error.as_deref().unwrap_or("{}")).unwrap();
+                let code = error["code"].as_str().unwrap_or("no error");
+                format!("{:?}, {:?}: {code}", finished.status, ending.status)
+            }
+            _ => "goes on".into(),
+        }
+    }
+
+    #[track_caller]
+    fn check_exit(edges: &[&str], handle: &str, expected: &str) {
+        let graph = leaving("choice", edges);
+        let done = Ok(Outcome::exit(handle.to_owned(), json!({"result": true})));
+        let node = graph.node("b").unwrap();
+        assert_eq!(
+            told(settle(&graph, node, done, 0, 0.0)),
+            expected,
+            "{edges:?}"
+        );
+    }
+
+    #[test]
+    fn no_exit_falls_back_to_another() {
+        check_exit(&["true", "false"], "false", "Success to false");
+        check_exit(&["true"], "false", "Success, Completed: no error");
+        check_exit(&["false", "error"], "true", "Success, Completed: no error");
+    }
+
+    /// Not even for a version that was stored when it did.
+    #[test]
+    fn an_old_default_edge_is_not_taken() {
+        let mut definition = leaving("choice", &["true"]).definition().clone();
+        definition.edges[1].source_handle = HANDLE_SUCCESS.into();
+        let graph = Graph::compile(definition, &Registry::default()).unwrap();
+        let node = graph.node("b").unwrap();
+        let left = leave(&graph, node, "false", Finished::success(json!(1)));
+        assert_eq!(told(left), "Success, Completed: no error");
+    }
+
+    #[track_caller]
+    fn check_timeout(fields: &str, edges: &[&str], expected: &str) {
+        let graph = leaving(&format!("wait{fields}"), edges);
+        let node = graph.node("b").unwrap();
+        assert_eq!(
+            told(time_out(&graph, node, "approved")),
+            expected,
+            "{edges:?}"
+        );
+    }
+
+    #[test]
+    fn an_event_that_never_came_is_no_success() {
+        check_timeout("", &["success", "timeout"], "Success to timeout");
+        check_timeout("", &["success"], "Failed, Failed: EVENT_TIMEOUT");
+        check_timeout("", &["success", "error"], "Failed to error");
+        check_timeout(
+            ", on_error: continue",
+            &["success"],
+            "Failed, Failed: EVENT_TIMEOUT",
+        );
     }
 }

@@ -151,8 +151,6 @@ pub struct Webhook {
     /// The version it starts.
     pub version: u32,
     pub active: bool,
-    /// Who saved that version.
-    pub owner: String,
     pub name: String,
     pub trigger: Trigger,
 }
@@ -186,18 +184,20 @@ fn is_enabled(entry: &Value) -> bool {
 
 const NAME_MAX: usize = 64;
 
+/// What a trigger can be called; all digits are a place.
+pub(crate) fn is_trigger_name(name: &str) -> bool {
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_place = name.bytes().all(|byte| byte.is_ascii_digit());
+    name.len() <= NAME_MAX && !is_place && name.bytes().all(letters)
+}
+
 /// A name of its own, so that another order of the triggers changes nothing; else its place.
 fn name_of(triggers: &[Value], place: usize, entry: &Value) -> String {
-    let is_plain = |name: &&str| {
-        let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let is_place = name.bytes().all(|byte| byte.is_ascii_digit());
-        name.len() <= NAME_MAX && !is_place && name.bytes().all(letters)
-    };
     let is_taken = |name: &&str| {
         let mut others = triggers.iter().enumerate().filter(|(at, _)| *at != place);
         others.any(|(_, other)| other["type"] == "webhook" && other["name"] == *name)
     };
-    match entry["name"].as_str().filter(is_plain) {
+    match entry["name"].as_str().filter(|name| is_trigger_name(name)) {
         Some(name) if !is_taken(&name) => name.to_owned(),
         _ => place.to_string(),
     }

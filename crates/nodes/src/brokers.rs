@@ -1,5 +1,5 @@
-//! The way to message brokers of the user, by the names of connections in the configuration. What is behind it is
-//! chosen by the program; nodes only see this.
+//! The way to message brokers: those of the user by the names of connections in the configuration, and the one that the
+//! program itself runs on. What is behind it is chosen by the program; nodes only see this.
 
 use std::time::Duration;
 
@@ -25,6 +25,9 @@ pub struct Outgoing {
 pub enum NotPublished {
     #[error("{0}")]
     NoConnection(String),
+    /// What carries Pawl's own messages is not for others to write to.
+    #[error("{0}")]
+    Forbidden(String),
     #[error("{0}")]
     Unroutable(String),
     /// The broker said no, and will again.
@@ -39,13 +42,13 @@ pub enum NotPublished {
 
 #[async_trait]
 pub trait Brokers: Send + Sync {
-    /// Is there a broker of this name in the configuration?
-    fn knows(&self, connection: &str) -> bool;
+    /// Is there a broker of this name in the configuration? `None`: has the program one of its own to offer?
+    fn knows(&self, connection: Option<&str>) -> bool;
 
     /// Returns once the broker has confirmed that a queue has the message.
     async fn publish(
         &self,
-        connection: &str,
+        connection: Option<&str>,
         message: Outgoing,
         limit: Duration,
     ) -> Result<(), NotPublished>;
@@ -56,17 +59,27 @@ pub struct NoBrokers;
 
 #[async_trait]
 impl Brokers for NoBrokers {
-    fn knows(&self, _: &str) -> bool {
+    fn knows(&self, _: Option<&str>) -> bool {
         false
     }
 
-    async fn publish(&self, name: &str, _: Outgoing, _: Duration) -> Result<(), NotPublished> {
-        Err(no_connection(name))
+    async fn publish(
+        &self,
+        connection: Option<&str>,
+        _: Outgoing,
+        _: Duration,
+    ) -> Result<(), NotPublished> {
+        Err(no_connection(connection))
     }
 }
 
-pub fn no_connection(name: &str) -> NotPublished {
-    NotPublished::NoConnection(format!(
-        "there is no connection `{name}` to a broker; add [connections.{name}] with url = \"amqp://…\" to pawl.toml"
-    ))
+pub fn no_connection(name: Option<&str>) -> NotPublished {
+    NotPublished::NoConnection(match name {
+        Some(name) => format!(
+            "there is no connection `{name}` to a broker; add [connections.{name}] with url = \"amqp://…\" to pawl.toml"
+        ),
+        None => "no `connection` is named, and this process has no broker of its own; name one of [connections] in pawl.toml, \
+                 with url = \"amqp://…\""
+            .to_owned(),
+    })
 }

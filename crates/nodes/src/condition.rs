@@ -15,7 +15,8 @@ static SPEC: NodeSpec = NodeSpec {
     title: "Condition",
     category: "flow",
     doc: "Goes on by `true` or by `false`. The expression must give a boolean: there is no guessing what an \
-          empty text or a zero means, so compare (`{{x}} != \"\"`, `len({{list}}) > 0`).",
+          empty text or a zero means, so compare (`{{x}} != \"\"`, `len({{list}}) > 0`). An edge without a \
+          `sourceHandle` leaves by `true`.",
     pure: true,
     handles: &["true", "false"],
     fields: &[required(
@@ -41,6 +42,11 @@ pub(crate) struct Condition;
 impl NodeHandler for Condition {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    /// As editors without handles draw it: the edge is for when the condition holds.
+    fn unnamed_exit(&self) -> Option<&'static str> {
+        Some("true")
     }
 
     async fn run(&self, mut call: NodeCall<'_>) -> Result<Outcome, NodeError> {

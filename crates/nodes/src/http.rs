@@ -26,6 +26,7 @@ use hyper::body::{Body, Incoming};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use pawl_kernel::secrets::CarriedSecrets;
 use rustls::pki_types::CertificateDer;
 use url::{Position, Url};
 
@@ -69,6 +70,8 @@ pub struct Request {
     pub redirects_max: Option<u32>,
     /// For everything together; `None` when the caller drops the future instead.
     pub timeout: Option<Duration>,
+    /// Every host on the way must be one of theirs: what was left out of a redirected request may be in its address.
+    pub secrets: CarriedSecrets,
 }
 
 impl Request {
@@ -82,7 +85,14 @@ impl Request {
             body_bytes_max: 1 << 20,
             redirects_max: Some(5),
             timeout: None,
+            secrets: CarriedSecrets::default(),
         }
+    }
+
+    fn check_secrets(&self) -> Result<(), HttpError> {
+        let (host, port) = (self.url.host_str(), self.url.port_or_known_default());
+        let checked = self.secrets.check_host(host.unwrap_or_default(), port);
+        checked.map_err(|error| HttpError::new(HttpErrorKind::Secret, error.message))
     }
 }
 
@@ -125,6 +135,7 @@ impl HttpClient {
 
     async fn follow(&self, mut request: Request) -> Result<Response, HttpError> {
         loop {
+            request.check_secrets()?;
             let answer = self.exchange(&request).await?;
             match redirect::next(&request, answer.status(), answer.headers())? {
                 Some(next) => request = next,

@@ -40,7 +40,8 @@ static SPEC: NodeSpec = NodeSpec {
           the work once. `X-Correlation-Id` holds the correlation id of the execution. Headers of your own win \
           over both.\n\nInternal addresses (loopback, private, link-local, cloud metadata) are refused unless \
           the configuration allows them. Redirects are followed within that rule; to another origin only \
-          harmless headers go along. Answers are never unpacked: the node asks for them uncompressed.",
+          harmless headers go along and never a body: where the status asks for that (307, 308), the node fails with \
+          `REDIRECT_REFUSED`. Answers are never unpacked: the node asks for them uncompressed.",
     pure: false,
     handles: &["success", "error"],
     fields: &[
@@ -61,7 +62,8 @@ static SPEC: NodeSpec = NodeSpec {
             "headers",
             MapOf(&SCALAR),
             Template,
-            "Headers by name; those that are null are left out.",
+            "Headers by name; those that are null are left out. `Host` and the headers of the connection are not \
+             yours to set.",
         ),
         optional(
             "query",
@@ -93,7 +95,8 @@ static SPEC: NodeSpec = NodeSpec {
             Choice(&["auto", "json", "text", "base64"]),
             Template,
             "\"auto\"",
-            "How to read the body. `auto` goes by the content type: JSON, else text, else `{\"base64\": …}`.",
+            "How to read the body. `auto` goes by the content type: JSON, else text, else `{\"base64\": …}`. JSON with a \
+             key that comes twice or an integer beyond 64 bits is `INVALID_JSON`; read it as `text`.",
         ),
         defaulted(
             "max_bytes",
@@ -222,10 +225,19 @@ impl NodeHandler for HttpRequest {
     }
 
     fn check(&self, config: &Value) -> Vec<Diagnostic> {
-        [check_url(config), check_auth(config), check_accept(config)]
-            .into_iter()
-            .flatten()
-            .collect()
+        [
+            check_url(config),
+            check_headers(config),
+            check_auth(config),
+            check_accept(config),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn guards_secrets(&self) -> bool {
+        true
     }
 
     async fn run(&self, mut call: NodeCall<'_>) -> Result<Outcome, NodeError> {
@@ -240,7 +252,6 @@ impl NodeHandler for HttpRequest {
             method,
             reading,
             accepted,
-            depth_max: call.limits.depth,
             now: call.now,
         };
         answer::outcome(&asked, &response).map(Outcome::done)
@@ -264,6 +275,22 @@ fn check_url(config: &Value) -> Option<Diagnostic> {
     let url = parse::literal(config.get("url"))?;
     let problem = build::url(url).err()?;
     Some(Diagnostic::error("INVALID_URL", "/url", problem.message))
+}
+
+fn check_headers(config: &Value) -> Option<Diagnostic> {
+    let names = config.get("headers")?.as_object()?.keys();
+    let mut problems = names
+        .filter(|name| !name.contains("{{"))
+        .filter_map(|name| {
+            let problem = build::header_name(name).err()?;
+            let pointer = format!("/headers/{}", name.replace('~', "~0").replace('/', "~1"));
+            Some(Diagnostic::error(
+                "INVALID_HEADER",
+                pointer,
+                problem.message,
+            ))
+        });
+    problems.next()
 }
 
 /// Which fields belong to which kind; the kinds themselves are checked by the spec.

@@ -21,22 +21,24 @@ static SPEC: NodeSpec = NodeSpec {
     doc: "Publishes a message to RabbitMQ. The node is done when the broker has confirmed that a queue has the \
           message; where no queue would get it, the node fails with `UNROUTABLE`. The broker is named by \
           `connection`, whose address stands in the configuration (`[connections.NAME] url = \"amqp://…\"`), never \
-          in a schema.\n\nEvery try of a step carries the same `message_id` (the effect key), so a consumer that \
+          in a schema. Left out on a cluster it is the broker that the cluster itself runs on, unless the configuration \
+          says `[broker] publish = false`; elsewhere the node fails with `NO_CONNECTION`. Queues and exchanges that Pawl \
+          declares for itself are refused with `FORBIDDEN_ADDRESS`.\n\nEvery try of a step carries the same `message_id` (the effect key), so a consumer that \
           remembers ids sees the message once; `correlation_id` is that of the execution.",
     pure: false,
     handles: &["success", "error"],
     fields: &[
-        required(
+        optional(
             "connection",
             Text,
             Raw,
-            "The name of a connection in the configuration.",
+            "The name of a connection in the configuration; left out on a cluster, its own broker.",
         ),
         optional(
             "exchange",
             Text,
             Template,
-            "The exchange; left out, the message goes straight to `queue`.",
+            "The exchange; left out or empty, the message goes straight to `queue`.",
         ),
         optional(
             "queue",
@@ -48,7 +50,7 @@ static SPEC: NodeSpec = NodeSpec {
             "routing_key",
             Text,
             Template,
-            "What the exchange routes by.",
+            "What the exchange routes by; without an exchange the same as `queue`.",
         ),
         required(
             "message",
@@ -77,7 +79,7 @@ static SPEC: NodeSpec = NodeSpec {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Config {
-    connection: String,
+    connection: Option<String>,
     exchange: Option<String>,
     queue: Option<String>,
     routing_key: Option<String>,
@@ -103,6 +105,9 @@ impl RabbitmqPublish {
     }
 }
 
+/// How the scope of a secret names the cluster's own broker, which no connection names.
+const OWN_BROKER: &str = "[broker]";
+
 #[async_trait]
 impl NodeHandler for RabbitmqPublish {
     fn spec(&self) -> &'static NodeSpec {
@@ -116,8 +121,15 @@ impl NodeHandler for RabbitmqPublish {
             .collect()
     }
 
+    fn guards_secrets(&self) -> bool {
+        true
+    }
+
     async fn run(&self, mut call: NodeCall<'_>) -> Result<Outcome, NodeError> {
         let config: Config = parse::config(&mut call)?;
+        let connection = given(&config.connection);
+        call.secrets
+            .check_connection(connection.unwrap_or(OWN_BROKER))?;
         let (exchange, routing_key) = address(&config)?;
         let (body, content_type) = body(&config.message);
         let mut headers = config.headers.unwrap_or_default();
@@ -139,7 +151,7 @@ impl NodeHandler for RabbitmqPublish {
             "bytes": message.body.len(),
         });
         self.brokers
-            .publish(&config.connection, message, call.timeout)
+            .publish(connection, message, call.timeout)
             .await
             .map_err(failed)?;
         Ok(Outcome::done(output))
@@ -149,50 +161,73 @@ impl NodeHandler for RabbitmqPublish {
 impl RabbitmqPublish {
     /// A schema may be saved before its connection is set up; it is told apart, not refused.
     fn check_connection(&self, config: &Value) -> Option<Diagnostic> {
-        let name = config.get("connection")?.as_str()?;
+        let name = match config.get("connection") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) => Some(name.as_str()).filter(|name| !name.is_empty()),
+            Some(_) => return None,
+        };
         if self.brokers.knows(name) {
             return None;
         }
-        let message = format!(
-            "there is no connection `{name}` here; running this will fail with NO_CONNECTION"
-        );
-        let hint = format!("add [connections.{name}] with url = \"amqp://…\" to pawl.toml");
-        Some(Diagnostic::warning("NO_CONNECTION", "/connection", message).hint(hint))
+        let (place, message, hint) = match name {
+            Some(name) => (
+                "/connection",
+                format!(
+                    "there is no connection `{name}` here; running this will fail with NO_CONNECTION"
+                ),
+                format!("add [connections.{name}] with url = \"amqp://…\" to pawl.toml"),
+            ),
+            None => (
+                "",
+                "no `connection` is named, and there is no broker of Pawl's own here; running this will fail with \
+                 NO_CONNECTION"
+                    .to_owned(),
+                "name a connection of pawl.toml; on a cluster its own broker is used".to_owned(),
+            ),
+        };
+        Some(Diagnostic::warning("NO_CONNECTION", place, message).hint(hint))
     }
+}
+
+/// What is left out may also be written as empty, as forms do it.
+fn given(value: &Option<String>) -> Option<&str> {
+    value.as_deref().filter(|text| !text.is_empty())
 }
 
 fn check_address(config: &Value) -> Option<Diagnostic> {
-    let has = |name: &str| config.get(name).is_some_and(|value| !value.is_null());
-    let problem = match (has("exchange"), has("queue"), has("routing_key")) {
-        (false, false, false) => "name a `queue`, or an `exchange` and a `routing_key`",
-        (true, true, _) => {
-            "`queue` and `exchange` exclude each other: an exchange finds the queues itself"
-        }
-        (_, true, true) => "`queue` and `routing_key` exclude each other",
-        (false, false, true) => {
-            "a `routing_key` needs an `exchange`; for a queue by its name use `queue`"
-        }
-        _ => return None,
+    let has = |name: &str| match config.get(name) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(_) => true,
     };
+    let problem = address_problem(has("exchange"), has("queue"), has("routing_key"))?;
     Some(Diagnostic::error("INVALID_FIELD", "", problem))
 }
 
-/// Exchange and routing key.
-fn address(config: &Config) -> Result<(String, String), NodeError> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let address = match (&config.exchange, &config.queue) {
-        (None, Some(queue)) => (String::new(), queue.clone()),
-        (Some(exchange), None) => (exchange.clone(), text(&config.routing_key)),
-        _ => {
-            return Err(parse::type_error(
-                "name either a `queue` or an `exchange`, and not both",
-            ));
+fn address_problem(exchange: bool, queue: bool, routing_key: bool) -> Option<&'static str> {
+    match (exchange, queue, routing_key) {
+        (false, false, false) => {
+            Some("name a `queue` (or its name as `routing_key`), or an `exchange`")
         }
-    };
-    if address.0.is_empty() && address.1.is_empty() {
-        return Err(parse::type_error("the name of the queue is empty"));
+        (true, true, _) => {
+            Some("`queue` and `exchange` exclude each other: an exchange finds the queues itself")
+        }
+        (_, true, true) => Some("`queue` and `routing_key` exclude each other"),
+        _ => None,
     }
-    Ok(address)
+}
+
+/// Exchange and routing key. Without an exchange the key is the name of a queue.
+fn address(config: &Config) -> Result<(String, String), NodeError> {
+    let exchange = given(&config.exchange);
+    let (queue, routing_key) = (given(&config.queue), given(&config.routing_key));
+    match address_problem(exchange.is_some(), queue.is_some(), routing_key.is_some()) {
+        Some(problem) => Err(parse::type_error(problem)),
+        None => Ok((
+            exchange.unwrap_or_default().to_owned(),
+            queue.or(routing_key).unwrap_or_default().to_owned(),
+        )),
+    }
 }
 
 fn body(message: &Value) -> (Vec<u8>, &'static str) {
@@ -206,6 +241,7 @@ fn failed(error: NotPublished) -> NodeError {
     let message = error.to_string();
     match error {
         NotPublished::NoConnection(_) => NodeError::new("NO_CONNECTION", message),
+        NotPublished::Forbidden(_) => NodeError::new("FORBIDDEN_ADDRESS", message),
         NotPublished::Unroutable(_) => NodeError::new("UNROUTABLE", message),
         NotPublished::Refused(_) => NodeError::new("BROKER_REFUSED", message),
         NotPublished::Unconfirmed(_) => NodeError::new("NOT_CONFIRMED", message).retryable(),
@@ -227,17 +263,19 @@ mod tests {
     struct Kept {
         sent: Mutex<Vec<Outgoing>>,
         refusal: Option<NotPublished>,
+        /// It runs on a broker of its own.
+        own: bool,
     }
 
     #[async_trait]
     impl Brokers for Kept {
-        fn knows(&self, name: &str) -> bool {
-            name == "events"
+        fn knows(&self, name: Option<&str>) -> bool {
+            name.map_or(self.own, |name| name == "events")
         }
 
         async fn publish(
             &self,
-            name: &str,
+            name: Option<&str>,
             message: Outgoing,
             _: Duration,
         ) -> Result<(), NotPublished> {
@@ -283,10 +321,37 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn without_a_connection_it_is_the_broker_of_the_program() {
+        let kept = Arc::new(Kept {
+            own: true,
+            ..Kept::default()
+        });
+        for config in [
+            json!({"queue": "q", "message": 1}),
+            json!({"connection": null, "queue": "q", "message": 1}),
+            json!({"connection": "", "routing_key": "q", "message": 1}),
+            json!({"exchange": "", "queue": "q", "routing_key": "", "message": 1}),
+            json!({"exchange": "", "routing_key": "q", "message": 1}),
+        ] {
+            let sent = output(&node(&kept), config.clone(), "success").await;
+            assert_eq!(
+                (&sent["exchange"], &sent["routing_key"]),
+                (&json!(""), &json!("q")),
+                "{config}"
+            );
+            assert!(node(&kept).check(&config).is_empty(), "{config}");
+            let refused = error(&node(&Arc::default()), config, "NO_CONNECTION").await;
+            assert!(refused.message.contains("no `connection` is named"));
+        }
+        assert_eq!(kept.sent.lock().unwrap().len(), 5);
+    }
+
+    #[tokio::test]
     async fn every_refusal_has_its_code() {
         let text = || "why".to_owned();
         for (refusal, code, retryable) in [
             (NotPublished::Unroutable(text()), "UNROUTABLE", false),
+            (NotPublished::Forbidden(text()), "FORBIDDEN_ADDRESS", false),
             (NotPublished::Refused(text()), "BROKER_REFUSED", false),
             (NotPublished::Unconfirmed(text()), "NOT_CONFIRMED", true),
             (NotPublished::Unreachable(text()), "CONNECTION_FAILED", true),
@@ -326,11 +391,16 @@ mod tests {
             codes(json!({"connection": "x", "queue": "q"})),
             [("NO_CONNECTION", false)]
         );
+        assert_eq!(codes(json!({"queue": "q"})), [("NO_CONNECTION", false)]);
+        assert_eq!(
+            codes(json!({"connection": "events", "routing_key": "k"})),
+            []
+        );
         for senseless in [
             json!({"connection": "events"}),
             json!({"connection": "events", "queue": "q", "exchange": "e"}),
             json!({"connection": "events", "queue": "q", "routing_key": "k"}),
-            json!({"connection": "events", "routing_key": "k"}),
+            json!({"connection": "events", "exchange": "", "queue": ""}),
         ] {
             assert_eq!(codes(senseless), [("INVALID_FIELD", true)]);
         }

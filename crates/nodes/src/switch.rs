@@ -21,7 +21,8 @@ static SPEC: NodeSpec = NodeSpec {
     category: "flow",
     doc: "Goes on by the first case that matches, else by `default`. A case matches when its `when` is true. \
           With a `value`, a `when` that gives anything but a boolean is compared with it: `value: \
-          \"{{input.kind}}\"` and `when: \"'refund'\"`. Each case is an exit with the name of the case.",
+          \"{{input.kind}}\"` and `when: \"'refund'\"`. Each case is an exit with the name of the case; every \
+          edge has to name one.",
     pure: true,
     handles: &["default"],
     fields: &[

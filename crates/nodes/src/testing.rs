@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, Outcome, PayloadLimits};
 use pawl_kernel::schema::graph::LateTexts;
+use pawl_kernel::secrets::CarriedSecrets;
 use pawl_kernel::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -35,6 +36,7 @@ pub(crate) fn call(config: Value) -> NodeCall<'static> {
         previous: None,
         names: &NAMES,
         late: LateTexts::default(),
+        secrets: CarriedSecrets::default(),
     }
 }
 

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use pawl_kernel::node::FieldKind::{self, Text};
 use pawl_kernel::node::FieldMode::Template;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
+use pawl_kernel::schema::definition::{HANDLE_SUCCESS, HANDLE_TIMEOUT};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::parse;
 use pawl_kernel::node::field::{optional, required};
@@ -17,9 +19,10 @@ static SPEC: NodeSpec = NodeSpec {
     category: "time",
     doc: "Waits until a signal with this name is sent to the execution. Signals come by `POST \
           /api/executions/{id}/signals/{name}`. Waiting costs nothing and survives restarts. With a `timeout` \
-          it goes on by `timeout` when none came in time; without one it waits as long as the execution may run.",
+          it goes on by `timeout` when none came in time, or fails with `EVENT_TIMEOUT` if no edge leads on from \
+          there; without one it waits as long as the execution may run.",
     pure: true,
-    handles: &["success", "timeout"],
+    handles: &[HANDLE_SUCCESS, HANDLE_TIMEOUT],
     fields: &[
         required(
             "name",
@@ -56,6 +59,16 @@ impl NodeHandler for WaitEvent {
         &SPEC
     }
 
+    /// Without a limit nothing is ever too late.
+    fn handles(&self, config: &Value) -> Vec<String> {
+        let has_limit = config.get("timeout").is_some_and(|limit| !limit.is_null());
+        let exits = SPEC.handles.iter().copied();
+        exits
+            .filter(|exit| has_limit || *exit != HANDLE_TIMEOUT)
+            .map(str::to_owned)
+            .collect()
+    }
+
     async fn run(&self, mut call: NodeCall<'_>) -> Result<Outcome, NodeError> {
         let config: Config = parse::config(&mut call)?;
         check_name(&config.name)?;
@@ -81,7 +94,7 @@ fn check_name(name: &str) -> Result<(), NodeError> {
 mod tests {
     use std::time::Duration;
 
-    use pawl_kernel::node::Outcome;
+    use pawl_kernel::node::{NodeHandler, Outcome};
     use serde_json::{Value, json};
 
     use super::WaitEvent;
@@ -104,6 +117,14 @@ mod tests {
         check(json!("2d"), Some(172_800.0)).await;
         check(json!(1.5), Some(1.5)).await;
         check(json!("PT1M"), Some(60.0)).await;
+    }
+
+    #[test]
+    fn only_a_limit_can_be_passed() {
+        let exits = |timeout: Value| WaitEvent.handles(&json!({"name": "a", "timeout": timeout}));
+        assert_eq!(exits(json!("{{input.patience}}")), ["success", "timeout"]);
+        assert_eq!(exits(Value::Null), ["success"]);
+        assert_eq!(WaitEvent.handles(&Value::Null), ["success"]);
     }
 
     #[tokio::test]

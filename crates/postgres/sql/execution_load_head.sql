@@ -3,7 +3,7 @@ SELECT e.schema_id, e.schema_version, e.status, e.priority, e.debug_mode, e.base
        s.execution_id, s.seq, s.current_node_id, s.prev_node_id, s.entered_at, s.attempt, s.attempts, s.effect_key,
        s.not_before, s.wait_kind, s.wait_id, s.wake_at, s.wait_name, s.hold, s.control, s.inbox, s.lease_owner,
        s.lease_token, s.lease_until, s.commit_id, s.recoveries, s.interrupted, s.debug, s.deadline_at,
-       s.next_sweep_at, s.calls_spent, s.bytes_spent, s.version, s.updated_at
+       s.next_sweep_at, s.calls_spent, s.bytes_spent, s.version, s.updated_at, s.last_error
 FROM executions e
 JOIN execution_state s ON s.execution_id = e.id
 WHERE e.id = $1::uuid

@@ -12,7 +12,7 @@ WITH created AS (
         $15::uuid[], $16::uuid[], $17::bigint[], $18::timestamptz[], $19::timestamptz[], $20::timestamptz[],
         $21::timestamptz[], $22::json[], $23::json[], $24::json[]
     )
-    WHERE $54::bigint = (SELECT epoch FROM quota_epoch)
+    WHERE $55::bigint = (SELECT epoch FROM quota_epoch)
     ON CONFLICT (idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING id
 ), stated AS (
@@ -20,24 +20,24 @@ WITH created AS (
         execution_id, seq, current_node_id, prev_node_id, entered_at, attempt, attempts, effect_key, not_before,
         wait_kind, wait_id, wake_at, wait_name, hold, control, inbox, lease_owner, lease_token, lease_until,
         commit_id, recoveries, interrupted, debug, deadline_at, next_sweep_at, calls_spent, bytes_spent, version,
-        updated_at
+        updated_at, last_error
     )
     SELECT
         s.execution_id, s.seq, s.current_node_id, s.prev_node_id, s.entered_at, s.attempt, s.attempts, s.effect_key,
         s.not_before, s.wait_kind, s.wait_id, s.wake_at, s.wait_name, s.hold, s.control, s.inbox, s.lease_owner,
         s.lease_token, s.lease_until, s.commit_id, s.recoveries, s.interrupted, s.debug, s.deadline_at,
-        s.next_sweep_at, s.calls_spent, s.bytes_spent, s.version, s.updated_at
+        s.next_sweep_at, s.calls_spent, s.bytes_spent, s.version, s.updated_at, s.last_error
     FROM unnest(
         $25::uuid[], $26::bigint[], $27::text[], $28::text[], $29::timestamptz[], $30::integer[], $31::json[],
         $32::text[], $33::timestamptz[], $34::smallint[], $35::uuid[], $36::timestamptz[], $37::text[],
         $38::smallint[], $39::smallint[], $40::bigint[], $41::text[], $42::uuid[], $43::timestamptz[], $44::uuid[],
         $45::integer[], $46::boolean[], $47::text[], $48::timestamptz[], $49::timestamptz[], $50::bigint[],
-        $51::bigint[], $52::bigint[], $53::timestamptz[]
+        $51::bigint[], $52::bigint[], $53::timestamptz[], $54::json[]
     ) AS s (
         execution_id, seq, current_node_id, prev_node_id, entered_at, attempt, attempts, effect_key, not_before,
         wait_kind, wait_id, wake_at, wait_name, hold, control, inbox, lease_owner, lease_token, lease_until,
         commit_id, recoveries, interrupted, debug, deadline_at, next_sweep_at, calls_spent, bytes_spent, version,
-        updated_at
+        updated_at, last_error
     )
     JOIN created c ON c.id = s.execution_id
 )

@@ -1,7 +1,7 @@
--- Moves rows of the given shards, as far as they are locked under this guid. Writers only append: nobody waits.
+-- Moves rows of the given shards, as far as they are locked under these guids. Writers only append: nobody waits.
 WITH owned AS (
     SELECT shard_id FROM shard_locks
-    WHERE locked AND last_lock_guid = $1::uuid AND shard_id = ANY ($2::integer[])
+    WHERE locked AND last_lock_guid = ANY ($1::uuid[]) AND shard_id = ANY ($2::integer[])
     ORDER BY shard_id
     FOR SHARE
 ), taken AS (
@@ -21,7 +21,7 @@ WITH owned AS (
         shard_id, scheduled_at, action_id, action_guid, added_to_incoming_queue_at,
         moved_from_incoming_to_processing_queue_by_sync_with_guid, moved_from_incoming_to_processing_queue_at
     )
-    SELECT shard_id, scheduled_at, action_id, action_guid, created_at, $1, $3::timestamptz FROM taken
+    SELECT shard_id, scheduled_at, action_id, action_guid, created_at, $5::uuid, $3::timestamptz FROM taken
     ON CONFLICT (shard_id, scheduled_at, action_id, action_guid) DO UPDATE
     SET moved_from_incoming_to_processing_queue_by_sync_with_guid =
             excluded.moved_from_incoming_to_processing_queue_by_sync_with_guid,

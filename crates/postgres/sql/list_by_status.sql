@@ -6,6 +6,7 @@ WHERE e.status <> 4 AND e.id < $1::uuid
   AND ($4::text IS NULL OR e.tenant = $4)
   AND ($5::timestamptz IS NULL OR e.created_at > $5)
   AND ($6::timestamptz IS NULL OR e.created_at < $6)
+  AND (NOT $10::boolean OR e.retried_as IS NULL)
   AND ($7::text IS NULL
        OR strpos(replace(e.id::text, '-', ''), $8::text) > 0
        OR strpos(lower(e.correlation_id), lower($7)) > 0

@@ -1,6 +1,6 @@
 WITH mine AS (
     SELECT shard_id FROM shard_locks
-    WHERE locked AND last_lock_guid = $1::uuid AND ($3::integer[] IS NULL OR shard_id = ANY ($3))
+    WHERE locked AND last_lock_guid = ANY ($1::uuid[]) AND ($3::integer[] IS NULL OR shard_id = ANY ($3))
     ORDER BY shard_id
     FOR NO KEY UPDATE
 )

@@ -3,10 +3,12 @@
 use async_trait::async_trait;
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::store::{
-    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreResult, VersionRecord,
+    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreError, StoreResult,
+    VersionRecord,
 };
 use pawl_kernel::schema::definition::LANGUAGE;
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::user;
 use tokio_postgres::Row;
 
 use crate::error::{Fault, Outcome};
@@ -18,6 +20,7 @@ use crate::{PostgresStore, sql, webhooks};
 #[async_trait]
 impl CatalogStore for PostgresStore {
     async fn save_schema(&self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
+        let external_id = save.external_id();
         let done = self.writers.run(move |session| async move {
             let saved = match save.mode {
                 SaveMode::Create => create(&session, &save).await?,
@@ -31,7 +34,11 @@ impl CatalogStore for PostgresStore {
             }
             Ok(saved)
         });
-        done.await.map_err(|fault| fault.of_write())?
+        match done.await {
+            Ok(saved) => saved,
+            Err(fault) if fault.violates(NUMBERS) => Err(self.number_taken(external_id).await?),
+            Err(fault) => Err(fault.of_write().into()),
+        }
     }
 
     async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>> {
@@ -44,6 +51,16 @@ impl CatalogStore for PostgresStore {
                     session.alone(&sql::SCHEMA_BY_NAME, &[&name]).await?
                 }
             };
+            rows.first().map(schema_record).transpose()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn schema_by_external_id(&self, external_id: i64) -> StoreResult<Option<SchemaRecord>> {
+        let done = self.readers.run(move |session| async move {
+            let rows = session
+                .alone(&sql::SCHEMA_BY_EXTERNAL_ID, &[&external_id])
+                .await?;
             rows.first().map(schema_record).transpose()
         });
         done.await.map_err(|fault| fault.of_read())
@@ -112,6 +129,26 @@ impl CatalogStore for PostgresStore {
 
 type Saved = Result<SchemaRecord, CatalogError>;
 
+/// No two schemas that are not deleted have the same number. The index decides, so that two who save at once cannot both
+/// be right.
+const NUMBERS: &str = "schemas_by_external_id";
+
+impl PostgresStore {
+    /// What to say after [`NUMBERS`] refused: whose the number is.
+    async fn number_taken(&self, external_id: Option<i64>) -> StoreResult<CatalogError> {
+        let external_id = external_id.unwrap_or_default();
+        let owner = self.schema_by_external_id(external_id).await?;
+        let Some(owner) = owner else {
+            let message = format!("external_id {external_id} was just freed; try again");
+            return Err(StoreError::Unavailable(message));
+        };
+        Ok(CatalogError::ExternalIdTaken {
+            external_id,
+            schema: owner.name,
+        })
+    }
+}
+
 /// Inside a transaction that the caller ends.
 async fn create(session: &Session, save: &SaveSchema) -> Outcome<Saved> {
     let (name, description) = (
@@ -121,7 +158,13 @@ async fn create(session: &Session, save: &SaveSchema) -> Outcome<Saved> {
     let rows = session
         .begin_with(
             &sql::SCHEMA_INSERT,
-            &[&save.id.0, &name, &description, &Time(save.now)],
+            &[
+                &save.id.0,
+                &name,
+                &description,
+                &Time(save.now),
+                &save.external_id(),
+            ],
         )
         .await?;
     if rows.is_empty() {
@@ -164,7 +207,14 @@ async fn update(
     session
         .rows(
             &sql::SCHEMA_UPDATE,
-            &[&id.0, &name, &description, &next, &Time(save.now)],
+            &[
+                &id.0,
+                &name,
+                &description,
+                &next,
+                &Time(save.now),
+                &save.external_id(),
+            ],
         )
         .await?;
     if let Some(taken) = webhooks::replace(session, id, &save.webhooks()).await? {
@@ -198,6 +248,7 @@ async fn insert_version(
     save: &SaveSchema,
 ) -> Outcome<()> {
     session.ready(&[&sql::VERSION_INSERT]).await?;
+    let owner = save.created_by.user_to_stored();
     session
         .rows(
             &sql::VERSION_INSERT,
@@ -207,7 +258,8 @@ async fn insert_version(
                 &number(LANGUAGE),
                 &Text::new(&save.hash),
                 &Text::new(&save.definition),
-                &Text::new(&save.created_by),
+                &Text::new(&save.created_by.name),
+                &owner.as_deref().map(Text::new),
                 &Time(save.now),
             ],
         )
@@ -238,6 +290,7 @@ fn schema_record(row: &Row) -> Outcome<SchemaRecord> {
         id: SchemaId(reader.get()?),
         name: reader.text()?,
         description: reader.optional_text()?,
+        external_id: reader.get()?,
         active: reader.get()?,
         latest_version: reader.number()?,
         created_at: reader.time()?,
@@ -254,6 +307,7 @@ fn version_record(row: &Row) -> Outcome<VersionRecord> {
         hash: reader.text()?,
         definition: reader.text()?,
         created_by: reader.text()?,
+        owner: user::from_stored(reader.optional_text()?).map_err(Fault::Corrupt)?,
         created_at: reader.time()?,
     })
 }

@@ -166,7 +166,7 @@ pub(crate) async fn write_queued(session: &Session, decided: &[Decided]) -> Outc
 
 fn transition_columns<'a>(decided: &[&'a Decided], shards: u32) -> [Columns<'a>; 5] {
     let kinds = sql::TRANSITIONS_WRITE.kinds();
-    let (states, rest) = kinds.split_at(33);
+    let (states, rest) = kinds.split_at(34);
     let (executions, rest) = rest.split_at(6);
     let (steps, rest) = rest.split_at(15);
     let (logs, timers) = rest.split_at(7);

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 pub(crate) use finish::Answers;
 use finish::{Rest, commit_slowly, guess, write_guessed};
 
-use crate::creates::{create, create_with_more, existing, is_simple};
+use crate::creates::{Made, create, create_with_more, existing, is_simple};
 use crate::error::{Fault, Outcome};
 use crate::hot::Hot;
 use crate::locked::Locked;
@@ -265,18 +265,25 @@ impl Lane {
             let one = written.and_then(|mut written| written.pop());
             return Ok(one.map(|(created, written)| self.created(created, written)));
         }
-        let created = match is_simple(new) {
-            true => create(&session, &[new], known.epoch, true).await?,
+        let made = match is_simple(new) {
+            true => {
+                let created = create(&session, &[new], known.epoch, true).await?;
+                created.map(|created| match created.is_empty() {
+                    true => Made::KeyTaken,
+                    false => Made::New,
+                })
+            }
             false => create_with_more(&session, new, known.epoch, self.shards).await?,
         };
-        let Some(created) = created else {
-            return Ok(None);
-        };
-        if created.is_empty() {
-            return existing(&session, new).await.map(Some);
-        }
-        self.hot.remember_new(new);
-        Ok(Some(Ok(Created::New)))
+        Ok(match made {
+            None => None,
+            Some(Made::KeyTaken) => Some(existing(&session, new).await?),
+            Some(Made::AlreadyRetried(before)) => Some(Ok(Created::AlreadyRetried(before))),
+            Some(Made::New) => {
+                self.hot.remember_new(new);
+                Some(Ok(Created::New))
+            }
+        })
     }
 
     /// Those that need more than one statement.
@@ -309,7 +316,8 @@ impl Lane {
         let counted: Vec<&NewExecution> = rest
             .iter()
             .map(|(new, _)| new)
-            .filter(|new| names.concern(new))
+            // Whether a retry may be made is found out for each alone.
+            .filter(|new| new.execution.retry_of.is_none() && names.concern(new))
             .collect();
         if counted.is_empty() {
             return HashMap::new();
@@ -333,7 +341,7 @@ impl Lane {
     }
 
     fn created(&self, created: Created, written: NewExecution) -> StoreResult<Created> {
-        if !matches!(created, Created::Existing(_)) {
+        if !matches!(created, Created::Existing(_) | Created::AlreadyRetried(_)) {
             self.hot.remember(whole(written));
         }
         Ok(created)

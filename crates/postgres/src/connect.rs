@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use pawl_pgtls::Trust;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -56,6 +56,25 @@ pub(crate) struct Connector {
     pub(crate) questions: Arc<AtomicU64>,
 }
 
+/// Names and ports of the servers of an address; nothing for sockets in the file system, or for what is no address.
+pub fn places_of(url: &str) -> Vec<(String, u16)> {
+    let Some(config) = read_url(url)
+        .ok()
+        .and_then(|(address, ..)| address.parse::<Config>().ok())
+    else {
+        return Vec::new();
+    };
+    let ports = config.get_ports();
+    let port = |place: usize| ports.get(place).or(ports.first()).copied().unwrap_or(5432);
+    let hosts = config.get_hosts().iter().enumerate();
+    hosts
+        .filter_map(|(place, host)| match host {
+            Host::Tcp(name) => Some((name.trim_matches(['[', ']']).to_owned(), port(place))),
+            Host::Unix(_) => None,
+        })
+        .collect()
+}
+
 impl Connector {
     pub(crate) fn new(options: &Options) -> Result<Self, OpenError> {
         let (address, trust, authorities) = read_url(&options.url)?;
@@ -99,8 +118,8 @@ impl Connector {
             .get_hosts()
             .first()
             .map_or("localhost".into(), |host| match host {
-                tokio_postgres::config::Host::Tcp(name) => name.clone(),
-                tokio_postgres::config::Host::Unix(path) => path.display().to_string(),
+                Host::Tcp(name) => name.clone(),
+                Host::Unix(path) => path.display().to_string(),
             });
         let port = self.config.get_ports().first().copied().unwrap_or(5432);
         format!(

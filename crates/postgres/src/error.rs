@@ -73,6 +73,15 @@ impl Fault {
         matches!(self, Self::Sql(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
     }
 
+    /// A unique index of this name was in the way.
+    pub(crate) fn violates(&self, index: &str) -> bool {
+        let Self::Sql(error) = self else {
+            return false;
+        };
+        let refused = error.as_db_error();
+        refused.is_some_and(|error| error.constraint() == Some(index))
+    }
+
     /// One row of a batch may be at fault: the others deserve another try without it.
     pub(crate) fn may_be_one_row(&self) -> bool {
         match self {

@@ -41,6 +41,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub use clock::DatabaseClock;
+pub use connect::places_of;
 pub use migrations::MigrationError;
 pub use options::Options;
 use pawl_kernel::ports::batches::BatchSizes;

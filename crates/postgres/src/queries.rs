@@ -175,6 +175,7 @@ async fn list(
     let limit = i64::from(limit);
     let mut params = values.params(&before);
     params.push(&limit);
+    params.push(&filter.not_retried);
     ids_of(&session.alone(sql, &params).await?)
 }
 
@@ -184,7 +185,10 @@ async fn count(session: &Session, filter: &ExecutionFilter) -> Outcome<u64> {
         false => &sql::COUNT_ALL,
     };
     let values = Values::of(filter);
-    let rows = session.alone(sql, &values.params(&Uuid::nil())).await?;
+    let first = Uuid::nil();
+    let mut params = values.params(&first);
+    params.push(&filter.not_retried);
+    let rows = session.alone(sql, &params).await?;
     match rows.first() {
         Some(row) => Reader::new(row).count(),
         None => Ok(0),

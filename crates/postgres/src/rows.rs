@@ -143,6 +143,7 @@ pub(crate) fn head(row: &Row) -> Outcome<Loaded> {
         parent_seq: None,
         child_index: None,
         retry_of: None,
+        retried_as: None,
         forked_from: None,
         base_seq: reader.count()?,
         initial: Arc::from(""),
@@ -214,6 +215,7 @@ fn execution(reader: &mut Reader<'_>) -> Outcome<Execution> {
         output: reader.optional_text()?,
         error: reader.optional_text()?,
         quotas: reader.claims()?,
+        retried_as: reader.get::<Option<Uuid>>()?.map(ExecutionId),
     })
 }
 
@@ -245,7 +247,7 @@ pub(crate) fn put_execution<'a>(columns: &mut Columns<'a>, execution: &'a Execut
 }
 
 fn state(reader: &mut Reader<'_>) -> Outcome<State> {
-    Ok(State {
+    let mut state = State {
         execution_id: ExecutionId(reader.get()?),
         seq: reader.count()?,
         position: position(reader)?,
@@ -264,7 +266,9 @@ fn state(reader: &mut Reader<'_>) -> Outcome<State> {
         bytes_spent: reader.count()?,
         version: reader.count()?,
         updated_at: reader.time()?,
-    })
+    };
+    state.position.last_error = reader.optional_text()?;
+    Ok(state)
 }
 
 fn position(reader: &mut Reader<'_>) -> Outcome<Position> {
@@ -276,6 +280,7 @@ fn position(reader: &mut Reader<'_>) -> Outcome<Position> {
         attempts: reader.optional_text()?,
         effect_key: reader.optional_text()?,
         not_before: reader.optional_time()?,
+        last_error: None,
     })
 }
 
@@ -331,6 +336,7 @@ pub(crate) fn put_state<'a>(columns: &mut Columns<'a>, state: &'a State) {
     columns.count(state.bytes_spent);
     columns.count(state.version);
     columns.time(state.updated_at);
+    columns.text(state.position.last_error.as_deref());
 }
 
 fn put_position<'a>(columns: &mut Columns<'a>, position: &'a Position) {

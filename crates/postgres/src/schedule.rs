@@ -10,10 +10,10 @@ mod rows;
 use async_trait::async_trait;
 use futures_util::future::join;
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest, ScheduleStore,
-    Written, decide_command, decide_put,
+    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
+    ScheduleStore, Written, decide_command, decide_put,
 };
-use pawl_kernel::ports::store::{DueTimer, StoreResult};
+use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
 use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
@@ -22,7 +22,6 @@ use uuid::Uuid;
 use self::rows::Stored;
 use crate::error::{Fault, Outcome};
 use crate::queries::integer;
-use crate::rows::Reader;
 use crate::session::Session;
 use crate::value::{Text, Time};
 use crate::{PostgresStore, sql};
@@ -114,40 +113,40 @@ impl ScheduleStore for PostgresStore {
         done.await.map_err(|fault| fault.of_read())
     }
 
-    async fn queued_in(&self, id: &str) -> StoreResult<Vec<u32>> {
+    async fn queued(&self, id: &str) -> StoreResult<Vec<QueueRow>> {
         let id = id.to_owned();
         let done = self.readers.run(move |session| async move {
             let rows = session
-                .alone(&sql::ACTION_SHARDS, &[&Text::new(&id)])
+                .alone(&sql::ACTION_QUEUED, &[&Text::new(&id)])
                 .await?;
-            rows.iter().map(|row| Reader::new(row).number()).collect()
+            rows.iter().map(rows::queue_row).collect()
         });
         done.await.map_err(|fault| fault.of_read())
     }
 
     async fn begin_actions(
         &self,
-        lock: Uuid,
+        pass: ShardPass,
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Begun> {
         let done = self.vital.run(move |session| async move {
-            begin::begin_all(&session, lock, due, &limits, now).await
+            begin::begin_all(&session, &pass, due, &limits, now).await
         });
         done.await.map_err(|fault| fault.of_write())
     }
 
     async fn record_actions(
         &self,
-        lock: Uuid,
+        sync: Uuid,
         requests: Vec<RecordRequest>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Vec<Option<Record>>> {
         let shards = self.shards;
         let done = self.vital.run(move |session| async move {
-            record::record_all(&session, lock, &requests, &limits, now, shards).await
+            record::record_all(&session, sync, &requests, &limits, now, shards).await
         });
         done.await.map_err(|fault| fault.of_write())
     }

@@ -1,6 +1,6 @@
 //! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardsAround, StoreResult, TimerStore,
+    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    TimerStore,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
@@ -54,7 +55,7 @@ impl TimerStore for PostgresStore {
             let rows = session
                 .alone(
                     &sql::SHARDS_KEEP,
-                    &[&request.guid, &now, &owner, &alive_since],
+                    &[&request.locks, &now, &owner, &alive_since],
                 )
                 .await?;
             rows.first().map_or_else(|| Ok(Kept::default()), kept)
@@ -64,14 +65,14 @@ impl TimerStore for PostgresStore {
 
     async fn unlock_shards(
         &self,
-        guid: Uuid,
+        locks: Vec<Uuid>,
         only: Option<Vec<u32>>,
         now: Timestamp,
     ) -> StoreResult<()> {
         let only = only.as_deref().map(numbers);
         let done = self.vital.run(move |session| async move {
             session
-                .alone(&sql::SHARDS_UNLOCK, &[&guid, &Time(now), &only])
+                .alone(&sql::SHARDS_UNLOCK, &[&locks, &Time(now), &only])
                 .await?;
             Ok(())
         });
@@ -80,7 +81,7 @@ impl TimerStore for PostgresStore {
 
     async fn collect(
         &self,
-        guid: Uuid,
+        pass: ShardPass,
         shards: &[u32],
         now: Timestamp,
         limit: u32,
@@ -90,7 +91,13 @@ impl TimerStore for PostgresStore {
             let rows = session
                 .alone(
                     &sql::INCOMING_COLLECT,
-                    &[&guid, &shards, &Time(now), &i64::from(limit)],
+                    &[
+                        &pass.locks,
+                        &shards,
+                        &Time(now),
+                        &i64::from(limit),
+                        &pass.sync,
+                    ],
                 )
                 .await?;
             rows.iter().map(due_timer).collect()
@@ -151,14 +158,14 @@ impl TimerStore for PostgresStore {
 
     async fn fire(
         &self,
-        guid: Uuid,
+        pass: ShardPass,
         timers: Vec<DueTimer>,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
         let shards = self.shards;
         let done = self
             .vital
-            .run(move |session| async move { fire(&session, guid, timers, now, shards).await });
+            .run(move |session| async move { fire(&session, &pass, timers, now, shards).await });
         done.await.map_err(|fault| fault.of_write())
     }
 }
@@ -170,7 +177,7 @@ fn numbers(shards: &[u32]) -> Vec<i32> {
         .collect()
 }
 
-pub(crate) fn shards_of(rows: &[Row]) -> Outcome<Vec<u32>> {
+fn shards_of(rows: &[Row]) -> Outcome<Vec<u32>> {
     let set: BTreeSet<u32> = rows
         .iter()
         .map(|row| Reader::new(row).number())
@@ -178,16 +185,24 @@ pub(crate) fn shards_of(rows: &[Row]) -> Outcome<Vec<u32>> {
     Ok(set.into_iter().collect())
 }
 
+/// The shards that are locked under one of these guids, each with its own. Begins the transaction that keeps them so.
+pub(crate) async fn owned(session: &Session, locks: &[Uuid]) -> Outcome<BTreeMap<u32, Uuid>> {
+    let rows = session.begin_with(&sql::SHARDS_OWNED, &[&locks]).await?;
+    let lock = |row: &Row| -> Outcome<(u32, Uuid)> {
+        let mut reader = Reader::new(row);
+        Ok((reader.number()?, reader.get()?))
+    };
+    rows.iter().map(lock).collect()
+}
+
 fn kept(row: &Row) -> Outcome<Kept> {
     let mut reader = Reader::new(row);
-    let ours: Vec<i32> = reader.get()?;
-    let ours: BTreeSet<u32> = ours
-        .into_iter()
-        .filter_map(|shard| u32::try_from(shard).ok())
-        .collect();
+    let (ours, guids): (Vec<i32>, Vec<Uuid>) = (reader.get()?, reader.get()?);
+    let ours = ours.into_iter().zip(guids);
+    let locks = ours.filter_map(|(shard, lock)| Some((u32::try_from(shard).ok()?, lock)));
     let count = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(Kept {
-        shards: ours.into_iter().collect(),
+        locks: locks.collect(),
         around: ShardsAround {
             locks: count(reader.get()?),
             unlocked_since: reader.optional_time()?,
@@ -210,17 +225,15 @@ fn due_timer(row: &Row) -> Outcome<DueTimer> {
 
 async fn fire(
     session: &Session,
-    guid: Uuid,
+    pass: &ShardPass,
     timers: Vec<DueTimer>,
     now: Timestamp,
     shards: u32,
 ) -> Outcome<Vec<Dispatch>> {
-    let owned: BTreeSet<u32> = shards_of(&session.begin_with(&sql::SHARDS_OWNED, &[&guid]).await?)?
-        .into_iter()
-        .collect();
+    let owned = owned(session, &pass.locks).await?;
     let due: Vec<DueTimer> = timers
         .into_iter()
-        .filter(|timer| owned.contains(&timer.shard_id) && timer.at <= now)
+        .filter(|timer| owned.contains_key(&timer.shard_id) && timer.at <= now)
         .collect();
     let ids = due.iter().filter_map(execution_of).map(|id| id.0).collect();
     let Free {
@@ -231,15 +244,12 @@ async fn fire(
     let is_in = |set: &HashSet<ExecutionId>, timer: &DueTimer| {
         execution_of(timer).is_some_and(|id| set.contains(&id))
     };
-    put_off(
-        session,
-        &due,
-        |timer| is_in(&busy, timer),
-        now.plus(WHILE_BUSY),
-    )
-    .await?;
-    let later = now.plus(WHILE_UNREADABLE);
-    put_off(session, &due, |timer| is_in(&unreadable, timer), later).await?;
+    let late = due.iter().filter_map(|timer| {
+        let busy = is_in(&busy, timer).then_some(WHILE_BUSY);
+        let time = busy.or_else(|| is_in(&unreadable, timer).then_some(WHILE_UNREADABLE));
+        time.map(|time| (timer, now.plus(time)))
+    });
+    put_off(session, late, pass.sync, now).await?;
     let firing = due
         .into_iter()
         .filter(|timer| !is_in(&busy, timer) && !is_in(&unreadable, timer));
@@ -266,12 +276,12 @@ fn execution_of(timer: &DueTimer) -> Option<ExecutionId> {
 /// Timers whose execution cannot be had now: nobody else's waits for them.
 async fn put_off(
     session: &Session,
-    due: &[DueTimer],
-    which: impl Fn(&DueTimer) -> bool,
-    until: Timestamp,
+    late: impl Iterator<Item = (&DueTimer, Timestamp)>,
+    sync: Uuid,
+    now: Timestamp,
 ) -> Outcome<()> {
-    let mut columns = Columns::new(sql::PROCESSING_PUT_OFF.kinds());
-    for timer in due.iter().filter(|timer| which(timer)) {
+    let mut columns = Columns::new(&sql::PROCESSING_PUT_OFF.kinds()[..5]);
+    for (timer, until) in late {
         columns.int(timer.shard_id);
         columns.time(timer.at);
         columns.text(timer.action_id.as_str());
@@ -280,7 +290,10 @@ async fn put_off(
     }
     if let Some(columns) = columns.non_empty() {
         session.ready(&[&sql::PROCESSING_PUT_OFF]).await?;
-        let params = columns.params();
+        let now = Time(now);
+        let mut params = columns.params();
+        params.push(&sync);
+        params.push(&now);
         session.rows(&sql::PROCESSING_PUT_OFF, &params).await?;
     }
     Ok(())

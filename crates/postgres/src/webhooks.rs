@@ -139,7 +139,6 @@ fn webhook_row(row: &Row) -> Outcome<WebhookRow> {
         schema: reader.text()?,
         version: reader.number()?,
         active: reader.get()?,
-        owner: reader.text()?,
         name: reader.text()?,
         definition: reader.text()?,
     })

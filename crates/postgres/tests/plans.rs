@@ -15,7 +15,7 @@ use pawl_kernel::ports::store::{ExecutionStore, LockRequest, RecoveryStore, Time
 use pawl_kernel::schedule::{Limits, Outcome, Put};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_postgres::{Options, PostgresStore};
-use pawl_testkit::fixture;
+use pawl_testkit::fixture::{self, pass};
 use support::{Held, database, now, open, own_server, token, until};
 use uuid::Uuid;
 
@@ -139,7 +139,7 @@ async fn act(store: &PostgresStore) {
     assert!(store.delete_action(&name).await.unwrap());
     // The row that it has left is dropped.
     assert_eq!(attempt(store, guid, 10).await, 0);
-    store.unlock_shards(guid, None, now()).await.unwrap();
+    store.unlock_shards(vec![guid], None, now()).await.unwrap();
 }
 
 /// Makes what is due so many minutes from now; returns how many were made.
@@ -158,15 +158,19 @@ async fn attempt(store: &PostgresStore, guid: Uuid, minutes: u64) -> usize {
         .keep_shards(fixture::keep_request(guid, later))
         .await
         .unwrap()
-        .shards;
-    store.collect(guid, &shards, later, 100).await.unwrap();
+        .shards();
+    store
+        .collect(pass(guid), &shards, later, 100)
+        .await
+        .unwrap();
     let due = store
         .upcoming(&shards, fixture::due_before(later), 100)
         .await
         .unwrap();
-    let begun = store.begin_actions(guid, due, Limits::default(), later);
+    let begun = store.begin_actions(pass(guid), due, Limits::default(), later);
     let runs = begun.await.unwrap().runs.into_iter();
     let requests = runs.map(|(timer, run)| RecordRequest {
+        lock: guid,
         timer,
         ticket: run.ticket,
         attempt: run.attempt,
@@ -189,18 +193,21 @@ async fn fire(store: &PostgresStore) {
         max: 100,
     };
     let shards = store.lock_shards(request).await.unwrap();
-    store.collect(guid, &shards, later, 100).await.unwrap();
+    store
+        .collect(pass(guid), &shards, later, 100)
+        .await
+        .unwrap();
     let due = store
         .upcoming(&shards, fixture::due_before(later), 100)
         .await
         .unwrap();
     assert_eq!(due.len(), 1);
-    store.fire(guid, due, later).await.unwrap();
+    store.fire(pass(guid), due, later).await.unwrap();
     store
         .keep_shards(fixture::keep_request(guid, later))
         .await
         .unwrap();
-    store.unlock_shards(guid, None, later).await.unwrap();
+    store.unlock_shards(vec![guid], None, later).await.unwrap();
 }
 
 /// Rows of executions that have ended, without a word to the planner.

@@ -17,7 +17,7 @@ use pawl_kernel::schedule::{Failure, Limits, Outcome, Override, Put, Record, Run
 use pawl_kernel::time::Timestamp;
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::clock::Rng;
-use pawl_testkit::fixture::{self, at, once, periodic, put, uuid};
+use pawl_testkit::fixture::{self, at, once, pass, periodic, put, uuid};
 use support::{client, database, open};
 use uuid::Uuid;
 
@@ -35,13 +35,13 @@ async fn begin(store: &PostgresStore, lock: u64, now: Timestamp) -> Begun {
     let shards = store.lock_shards(fixture::lock_request(lock, now)).await;
     let shards = shards.unwrap();
     let guid = uuid(lock);
-    store.collect(guid, &shards, now, 1000).await.unwrap();
+    store.collect(pass(guid), &shards, now, 1000).await.unwrap();
     let until = now.plus(Duration::from_micros(1));
     let due = store
         .upcoming(&shards, fixture::due_before(until), 1000)
         .await
         .unwrap();
-    let begun = store.begin_actions(guid, due, Limits::default(), now);
+    let begun = store.begin_actions(pass(guid), due, Limits::default(), now);
     begun.await.unwrap()
 }
 
@@ -77,7 +77,7 @@ async fn one_bad_action_stops_nobody() {
     client.batch_execute("ROLLBACK").await.unwrap();
     let soon = at(101);
     later.retain(|timer| timer.at <= soon);
-    let begun = store.begin_actions(uuid(9), later, Limits::default(), soon);
+    let begun = store.begin_actions(pass(uuid(9)), later, Limits::default(), soon);
     assert_eq!(begun.await.unwrap().runs.len(), 1);
     // People see the others, and are told about this one.
     let listed = store.actions(ActionFilter::default(), None, 10).await;
@@ -104,7 +104,7 @@ async fn a_record_goes_around_a_lock() {
     let record = async || {
         let requests = runs
             .iter()
-            .map(|run| request_of(run, Outcome::Success, Uuid::nil()))
+            .map(|run| request_of(uuid(9), run, Outcome::Success, Uuid::nil()))
             .collect();
         let mut records = runs
             .iter()
@@ -134,8 +134,9 @@ async fn a_record_goes_around_a_lock() {
     );
 }
 
-fn request_of(run: &(DueTimer, Run), outcome: Outcome, fresh: Uuid) -> RecordRequest {
+fn request_of(lock: Uuid, run: &(DueTimer, Run), outcome: Outcome, fresh: Uuid) -> RecordRequest {
     RecordRequest {
+        lock,
         timer: run.0.clone(),
         ticket: run.1.ticket.clone(),
         attempt: run.1.attempt.clone(),
@@ -232,14 +233,19 @@ impl Contest {
         for _ in 0..ROUNDS {
             let due = self.due(store, lock, &mut rng).await;
             let now = self.now();
-            let begun = store.begin_actions(lock, due, limits.clone(), now).await;
+            let begun = store
+                .begin_actions(pass(lock), due, limits.clone(), now)
+                .await;
             let begun = begun.unwrap();
             assert!(begun.waits.is_empty());
             self.runs
                 .fetch_add(begun.runs.len() as u64, Ordering::SeqCst);
             flights.extend(begun.runs);
             let over = flights.split_off(flights.len() / 2);
-            let requests: Vec<_> = over.iter().filter_map(|run| end(run, &mut rng)).collect();
+            let requests: Vec<_> = over
+                .iter()
+                .filter_map(|run| end(lock, run, &mut rng))
+                .collect();
             let now = self.now();
             let done = store
                 .record_actions(lock, requests, limits.clone(), now)
@@ -265,8 +271,8 @@ impl Contest {
             .keep_shards(fixture::keep_request(lock, now))
             .await
             .unwrap()
-            .shards;
-        store.collect(lock, &shards, now, 1000).await.unwrap();
+            .shards();
+        store.collect(pass(lock), &shards, now, 1000).await.unwrap();
         store
             .upcoming(&shards, fixture::due_before(now), 1000)
             .await
@@ -283,14 +289,14 @@ impl Contest {
 }
 
 /// `None`: the worker forgets it, as if it had crashed.
-fn end(run: &(DueTimer, Run), rng: &mut Rng) -> Option<RecordRequest> {
+fn end(lock: Uuid, run: &(DueTimer, Run), rng: &mut Rng) -> Option<RecordRequest> {
     let outcome = match rng.below(10) {
         0 => return None,
         1 => Outcome::NotMade,
         2..4 => Outcome::Failed(Failure::new("BROKEN", "it broke")),
         _ => Outcome::Success,
     };
-    Some(request_of(run, outcome, rng.uuid()))
+    Some(request_of(lock, run, outcome, rng.uuid()))
 }
 
 /// Nobody waits for each other in a circle, no action is lost or doubled at any moment, and no firing succeeds twice.

@@ -446,7 +446,7 @@ async fn busy_connections_stop_no_heartbeat() {
             .keep_shards(pawl_testkit::fixture::keep_request(guid, now()))
             .await
             .unwrap()
-            .shards
+            .shards()
             .len(),
         4
     );

@@ -11,6 +11,9 @@ const HEARTBEAT: u16 = 10;
 /// lapin keeps two rings of 32 frames per connection. Ours are small, so small frames save megabytes.
 const FRAME_BYTES: u32 = 32 * 1024;
 
+/// One machine under several names.
+const LOOPBACK: [&str; 4] = ["localhost", "127.0.0.1", "::1", "[::1]"];
+
 /// An `amqp://` or `amqps://` URL that was understood.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BrokerUrl {
@@ -33,6 +36,29 @@ impl BrokerUrl {
         uri.query.heartbeat.get_or_insert(HEARTBEAT);
         uri.query.frame_max.get_or_insert(FRAME_BYTES);
         Ok(Self { uri })
+    }
+
+    /// Do both lead to the same vhost of the same broker, as far as the addresses show it? Users and passwords do not
+    /// matter, nor which of the two usual ports is used.
+    pub fn same_place(&self, other: &Self) -> bool {
+        self.place() == other.place()
+    }
+
+    fn place(&self) -> (String, Option<u16>, &str) {
+        let authority = &self.uri.authority;
+        let usual = self.uri.scheme.default_port();
+        let host = match authority.host.to_ascii_lowercase() {
+            host if LOOPBACK.contains(&host.as_str()) => "localhost".to_owned(),
+            host => host,
+        };
+        let port = Some(authority.port).filter(|port| *port != usual);
+        (host, port, &self.uri.vhost)
+    }
+
+    /// Name and port of the broker.
+    pub fn host_and_port(&self) -> (String, u16) {
+        let authority = &self.uri.authority;
+        (authority.host.clone(), authority.port)
     }
 
     pub(crate) fn uri(&self) -> &AMQPUri {
@@ -123,6 +149,28 @@ mod tests {
         ] {
             let error = BrokerUrl::parse(&url).unwrap_err().to_string();
             assert!(error.contains("256 bytes"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_same_place_has_many_addresses() {
+        let same = |one: &str, other: &str| {
+            let (one, other) = (BrokerUrl::parse(one), BrokerUrl::parse(other));
+            one.unwrap().same_place(&other.unwrap())
+        };
+        for (one, other) in [
+            ("amqp://a:b@mq/v", "amqp://c:d@MQ:5672/v?heartbeat=30"),
+            ("amqp://mq", "amqps://mq:5671/%2f"),
+            ("amqp://localhost:7000/v", "amqp://127.0.0.1:7000/v"),
+        ] {
+            assert!(same(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("amqp://mq/v", "amqp://mq/w"),
+            ("amqp://mq/v", "amqp://mq2/v"),
+            ("amqp://mq/v", "amqp://mq:5673/v"),
+        ] {
+            assert!(!same(one, other), "{one} {other}");
         }
     }
 

@@ -1,46 +1,71 @@
 //! Gives messages up to the dead letters.
 //!
-//! What cannot be read is rejected, and the broker moves it; the drain finds the reason by reading it again. What is
-//! refused for a reason of ours is published to the dead-letter exchange with that reason in a header, and acknowledged
-//! once that is confirmed. If it cannot be confirmed the message is rejected after all: the reason is lost then, the
-//! message is not.
+//! What is refused is published to the dead-letter exchange with the reason in a header, and acknowledged once that is
+//! confirmed: whatever the queue it came from was declared with, nothing is lost. While it cannot be confirmed the message
+//! is kept here and tried again.
+
+use std::time::Duration;
 
 use pawl_kernel::execution::PriorityClass;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
 
 use crate::flights::Destination;
 use crate::outcome::Outcome;
 use crate::publishing::{Gate, publish};
 use crate::settle::{Claimed, Verdict};
 use crate::topology::Topology;
-use crate::wire::{MAX_BYTES, shortened};
+use crate::wire::shortened;
+
+/// Between two tries: long enough not to spin while the broker takes nothing.
+const TRIED_AGAIN: Duration = Duration::from_secs(5);
+/// After this long it goes back to the broker, before the broker loses patience with the consumer.
+const KEPT_HERE: Duration = Duration::from_secs(600);
 
 #[derive(Clone)]
 pub(crate) struct Undertaker {
     pub(crate) gate: watch::Receiver<Gate>,
     pub(crate) topology: Topology,
+    /// What is kept of a body; the reason tells how long it was.
+    pub(crate) max_bytes: usize,
 }
 
 impl Undertaker {
     /// Does not wait: there may be many, and the broker may be slow.
-    pub(crate) fn bury(&self, claimed: Claimed, body: Vec<u8>, class: PriorityClass, reason: &str) {
-        if body.len() > MAX_BYTES {
-            // Not worth a trip over the network and back; the size is the reason.
-            return claimed.settle(Verdict::Dead);
-        }
+    pub(crate) fn bury(
+        &self,
+        claimed: Claimed,
+        mut body: Vec<u8>,
+        class: PriorityClass,
+        reason: &str,
+    ) {
+        body.truncate(self.max_bytes);
         let destination = Destination::DeadLetters {
             reason: shortened(reason),
             queue: self.topology.work_queue(class),
         };
-        let gate = self.gate.clone();
-        tokio::spawn(async move {
-            match publish(&gate, destination, body).await {
-                Outcome::Confirmed => claimed.settle(Verdict::Done),
-                other => {
-                    tracing::warn!(why = %other, "the reason of a dead letter is lost");
-                    claimed.settle(Verdict::Dead);
-                }
-            }
-        });
+        tokio::spawn(publish_and_settle(
+            self.gate.clone(),
+            claimed,
+            destination,
+            body,
+        ));
+    }
+}
+
+async fn publish_and_settle(
+    gate: watch::Receiver<Gate>,
+    claimed: Claimed,
+    destination: Destination,
+    body: Vec<u8>,
+) {
+    let begun = Instant::now();
+    // After the end of its connection the broker delivers it anew.
+    while claimed.is_alive() && begun.elapsed() < KEPT_HERE {
+        match publish(&gate, destination.clone(), body.clone()).await {
+            Outcome::Confirmed => return claimed.settle(Verdict::Done),
+            other => tracing::warn!(why = %other, "a dead letter has to wait"),
+        }
+        sleep(TRIED_AGAIN).await;
     }
 }

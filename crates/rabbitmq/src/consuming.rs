@@ -19,10 +19,10 @@ use crate::error::{BrokerError, plain};
 use crate::external::ExternalStart;
 use crate::inbox::Inbox;
 use crate::link::{Link, News};
-use crate::settle::{BATCH, Books, Claimed, Settlement, Settlements, Verdict};
+use crate::settle::{BATCH, Books, Claimed, Settlement, Settlements};
 use crate::supervisor::{Ready, Session};
 use crate::topology::{CLASSES, Topology};
-use crate::wire::{Defect, Wish, decode};
+use crate::wire::{Rules, Wish};
 
 /// Deliveries looked at in one go.
 const ROUND: usize = 256;
@@ -35,7 +35,7 @@ pub(crate) type Deliveries = SelectAll<Pin<Box<dyn Stream<Item = Arrival> + Send
 pub(crate) struct Consuming {
     pub(crate) topology: Topology,
     pub(crate) slots: u16,
-    pub(crate) accept_external: bool,
+    pub(crate) rules: Rules,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) externals: mpsc::Sender<ExternalStart>,
     pub(crate) undertaker: Undertaker,
@@ -148,31 +148,18 @@ impl Consuming {
     fn sort(&self, class: usize, delivery: Delivery, claimed: Claimed) {
         let priority = CLASSES[class];
         let now = self.clock.now();
-        match decode(&delivery.data, priority, self.accept_external, now) {
+        let defect = match self.rules.decode(&delivery.data, priority, now) {
             Ok(Wish::Look(message)) => {
                 let tag = claimed.hand_over();
-                self.inbox.put(message, delivery.redelivered, tag);
+                return self.inbox.put(message, delivery.redelivered, tag);
             }
-            Ok(Wish::Start(wish)) => {
-                let start = ExternalStart::new(
-                    wish,
-                    priority,
-                    (delivery.redelivered, delivery.data),
-                    claimed,
-                    self.undertaker.clone(),
-                    self.externals.downgrade(),
-                );
-                self.offer(start);
-            }
-            Err(Defect::Unreadable(reason)) => {
-                tracing::warn!(
-                    reason,
-                    class = priority.name(),
-                    "a message goes to the dead letters"
-                );
-                claimed.settle(Verdict::Dead);
-            }
-            Err(Defect::Unwanted(reason)) => {
+            Ok(Wish::Start) => None,
+            Err(defect) => Some(defect.reason().to_owned()),
+        };
+        let wants_answer = delivery.properties.reply_to().is_some();
+        match defect {
+            // Those who wait for an answer get one, if this installation talks to them at all.
+            Some(reason) if !(self.rules.accept_external && wants_answer) => {
                 tracing::warn!(
                     reason,
                     class = priority.name(),
@@ -180,6 +167,17 @@ impl Consuming {
                 );
                 self.undertaker
                     .bury(claimed, delivery.data, priority, &reason);
+            }
+            defect => {
+                let offers = self.externals.downgrade();
+                let undertaker = self.undertaker.clone();
+                self.offer(ExternalStart::new(
+                    (priority, delivery),
+                    defect,
+                    claimed,
+                    undertaker,
+                    offers,
+                ));
             }
         }
     }

@@ -25,7 +25,7 @@ use crate::settle::{BATCH, Books, Claimed, Verdict};
 use crate::stats::ConnectionStats;
 use crate::supervisor::{Ready, Session, Standing, Supervisor, first_connection};
 use crate::topology::Topology;
-use crate::wire::{MAX_BYTES, decode, execution_of, shortened};
+use crate::wire::{Rules, execution_of, shortened};
 
 /// Dead letters under way to the store at once.
 const PREFETCH: u16 = 32;
@@ -35,7 +35,7 @@ const CLOSING: Duration = Duration::from_secs(5);
 
 /// A message that nobody could use. Dropped without an answer it goes back into the queue of dead letters.
 pub struct DeadLetterMessage {
-    /// The first 64 KiB; bytes that are no text are shown as �.
+    /// As many bytes as messages may have; those that are no text are shown as �.
     pub body: String,
     /// Why it ended here, for people.
     pub reason: String,
@@ -94,6 +94,11 @@ impl DeadLetterDrain {
         let (offers, letters) = mpsc::channel(usize::from(PREFETCH));
         let session = Draining {
             topology: Topology::new(options),
+            // It only asks whether a message can be read.
+            rules: Rules {
+                accept_external: true,
+                ..options.rules()
+            },
             offers,
             stop: stop.clone(),
         };
@@ -131,6 +136,7 @@ impl DeadLetterDrain {
 
 struct Draining {
     topology: Topology,
+    rules: Rules,
     offers: mpsc::Sender<DeadLetterMessage>,
     stop: CancellationToken,
 }
@@ -139,8 +145,9 @@ struct Draining {
 impl Session for Draining {
     async fn serve(&mut self, link: &Arc<Link>, ready: &Ready) -> Result<(), BrokerError> {
         let mut listener = link.listen();
+        // What is different about them is said where all queues are declared.
+        self.topology.declare_dead_letters(link).await?;
         let channel = link.channel().await?;
-        self.topology.declare_dead_letters(link, &channel).await?;
         let queue = self.topology.dead_letter_queue();
         let consumer = consume(link, &channel, (&queue, "drain"), PREFETCH).await?;
         let mut deliveries = merge(vec![(0, consumer)]);
@@ -167,7 +174,7 @@ impl Session for Draining {
                     };
                     books.received(channel, delivery.delivery_tag);
                     let claimed = Claimed::new(channel, delivery.delivery_tag, settlements.clone());
-                    self.offer(letter(&delivery, claimed, self.offers.downgrade()));
+                    self.offer(letter(&delivery, self.rules, claimed, self.offers.downgrade()));
                 }
             }
         }
@@ -187,29 +194,30 @@ impl Draining {
 
 fn letter(
     delivery: &Delivery,
+    rules: Rules,
     claimed: Claimed,
     offers: mpsc::WeakSender<DeadLetterMessage>,
 ) -> DeadLetterMessage {
-    let start = &delivery.data[..delivery.data.len().min(MAX_BYTES)];
+    let start = &delivery.data[..delivery.data.len().min(rules.max_bytes)];
     let headers = delivery.properties.headers().clone().unwrap_or_default();
     DeadLetterMessage {
         body: String::from_utf8_lossy(start).into_owned(),
-        reason: reason(&headers, &delivery.data),
+        reason: reason(&headers, rules, &delivery.data),
         queue: text(&headers, QUEUE_HEADER).or_else(|| text(&headers, "x-first-death-queue")),
-        execution_id: execution_of(&delivery.data),
+        execution_id: execution_of(start),
         claimed,
         offers,
     }
 }
 
 /// Our own reason if we gave one; else the broker's, with what is wrong with the message if anything is.
-fn reason(headers: &FieldTable, body: &[u8]) -> String {
+fn reason(headers: &FieldTable, rules: Rules, body: &[u8]) -> String {
     if let Some(reason) = text(headers, REASON_HEADER) {
         return shortened(&reason);
     }
     let death = death(headers).unwrap_or_else(|| "published to the dead letters directly".into());
     // Neither class nor time matter: this only asks whether the message can be read.
-    match decode(body, PriorityClass::Normal, true, Timestamp::default()) {
+    match rules.decode(body, PriorityClass::Normal, Timestamp::default()) {
         Ok(_) => death,
         Err(defect) => format!("{}; {death}", defect.reason()),
     }
@@ -256,6 +264,11 @@ mod tests {
     use super::*;
     use crate::topology::{insert_number, insert_text};
 
+    const RULES: Rules = Rules {
+        max_bytes: 1_000,
+        accept_external: true,
+    };
+
     fn rejected() -> FieldTable {
         let mut death = FieldTable::default();
         insert_text(&mut death, "queue", "schema_execution_queue");
@@ -270,8 +283,8 @@ mod tests {
 
     #[test]
     fn the_reason_says_what_is_wrong_and_where_it_happened() {
-        let why = reason(&rejected(), b"{\"seq\":1}");
-        assert!(why.contains("missing field `execution_id`"), "{why}");
+        let why = reason(&rejected(), RULES, b"{\"seq\":1}");
+        assert!(why.contains("it has no execution_id"), "{why}");
         assert!(why.contains("rejected by a worker (queue schema_execution_queue, 2 times)"));
     }
 
@@ -279,7 +292,7 @@ mod tests {
     fn our_own_reason_comes_first() {
         let mut headers = rejected();
         insert_text(&mut headers, REASON_HEADER, "no such schema");
-        assert_eq!(reason(&headers, b"{}"), "no such schema");
+        assert_eq!(reason(&headers, RULES, b"{}"), "no such schema");
     }
 
     #[test]
@@ -287,7 +300,7 @@ mod tests {
         let mut headers = FieldTable::default();
         headers.insert("x-death".into(), AMQPValue::Boolean(true));
         headers.insert(REASON_HEADER.into(), AMQPValue::Void);
-        let why = reason(&headers, b"\xff");
+        let why = reason(&headers, RULES, b"\xff");
         assert!(
             why.contains("published to the dead letters directly"),
             "{why}"

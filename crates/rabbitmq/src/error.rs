@@ -45,10 +45,9 @@ pub enum BrokerError {
         reason: String,
     },
     #[error(
-        "the {what} exists on the broker with other properties than the settings ask for: {reason}. Either change the \
-         settings (queue type, delivery limit, prefix) to what exists, or delete it once, e.g. `rabbitmqctl {remedy}`; \
-         messages of executions deleted with it are sent again from the database, but let the queue run empty first: starts \
-         by other programs and dead letters are nowhere else"
+        "the {what} exists on the broker and cannot be used: {reason}. Either change the setting `broker.prefix`, or delete \
+         it once, e.g. `rabbitmqctl {remedy}`; messages of executions deleted with a queue are sent again from the database, \
+         but let it run empty first: starts by other programs and dead letters are nowhere else"
     )]
     Mismatch {
         what: String,

@@ -3,33 +3,34 @@
 use std::fmt;
 use std::time::Duration;
 
+use lapin::message::Delivery;
+use lapin::types::ShortString;
 use pawl_kernel::execution::PriorityClass;
-use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use crate::burial::Undertaker;
 use crate::settle::{Claimed, Verdict};
-use crate::wire::StartWish;
 
 /// Between two offers of the same wish. Short enough to feel prompt, long enough not to spin while the store is down.
 const OFFERED_AGAIN: Duration = Duration::from_secs(5);
 /// After this long it goes back to the broker, so that another process may try and the broker does not lose patience.
 const KEPT_HERE: Duration = Duration::from_secs(600);
 
-/// Somebody wants an execution started. Dropped without an answer it goes back into the queue.
+/// Another program wants an execution started. Dropped without an answer it goes back into the queue.
 pub struct ExternalStart {
-    /// The sender's own name for it (its `execution_id`), at most 200 characters: start once per key.
-    pub key: String,
-    /// Name or id of the schema.
-    pub schema: String,
-    /// Becomes the initial variables.
-    pub context: Map<String, Value>,
+    /// The message as it came.
+    pub body: Vec<u8>,
+    /// Why it cannot be used, as far as that is known before it is read as a start: it is to be refused with that.
+    pub defect: Option<String>,
+    /// The queue on which the sender waits for an answer.
+    pub reply_to: Option<String>,
+    /// The sender's name for what this belongs to.
+    pub correlation_id: Option<String>,
     /// What the queue it came through asks for: `.high` and `.low` say so, the usual one leaves it to the schema.
     pub priority: Option<PriorityClass>,
     pub redelivered: bool,
     class: PriorityClass,
-    body: Vec<u8>,
     claimed: Claimed,
     undertaker: Undertaker,
     /// Where it came from, to be offered there again.
@@ -39,21 +40,21 @@ pub struct ExternalStart {
 
 impl ExternalStart {
     pub(crate) fn new(
-        wish: StartWish,
-        class: PriorityClass,
-        delivery: (bool, Vec<u8>),
+        (class, delivery): (PriorityClass, Delivery),
+        defect: Option<String>,
         claimed: Claimed,
         undertaker: Undertaker,
         offers: mpsc::WeakSender<ExternalStart>,
     ) -> Self {
+        let properties = &delivery.properties;
         Self {
-            key: wish.key,
-            schema: wish.schema,
-            context: wish.context,
+            defect,
+            reply_to: given(properties.reply_to()),
+            correlation_id: given(properties.correlation_id()),
             priority: Some(class).filter(|class| *class != PriorityClass::Normal),
-            redelivered: delivery.0,
+            redelivered: delivery.redelivered,
             class,
-            body: delivery.1,
+            body: delivery.data,
             claimed,
             undertaker,
             offers,
@@ -92,11 +93,17 @@ impl ExternalStart {
     }
 }
 
+/// An empty property is the same as none.
+fn given(property: &Option<ShortString>) -> Option<String> {
+    let text = property.as_ref().map(ToString::to_string);
+    text.filter(|text| !text.is_empty())
+}
+
 impl fmt::Debug for ExternalStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExternalStart")
-            .field("key", &self.key)
-            .field("schema", &self.schema)
+            .field("bytes", &self.body.len())
+            .field("reply_to", &self.reply_to)
             .finish_non_exhaustive()
     }
 }

@@ -27,10 +27,11 @@ use crate::options::{Options, Ports};
 use crate::stats::ConnectionStats;
 use crate::supervisor::{Ready, Session, Standing, Supervisor, first_connection};
 use crate::topology::{Topology, insert_number, insert_text};
-use crate::wire::MAX_BYTES;
 
 /// Hints of this long are sent together, which costs a hint nothing that anybody would notice.
 const GATHER: Duration = Duration::from_millis(2);
+/// Far more than we write ourselves.
+const MAX_BYTES: usize = 64 * 1024;
 /// Hints in one message: well under [`MAX_BYTES`].
 const MOST: usize = 256;
 /// Hints that wait to be sent, or to be read by somebody slow; older ones are dropped.

@@ -41,4 +41,4 @@ pub use publisher::{PublishError, PublishRequest, Publisher};
 pub use queue::RabbitQueue;
 pub use stats::{ConnectionStats, QueueStats, Stats};
 pub use topology::Topology;
-pub use wire::StartWish;
+pub use wire::asks_for_start;

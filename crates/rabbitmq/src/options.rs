@@ -9,14 +9,15 @@ use pawl_kernel::time::Clock;
 
 use crate::address::BrokerUrl;
 use crate::error::BrokerError;
+use crate::wire::Rules;
 
-/// How the broker keeps the work queues. It can never be changed for a queue that exists.
+/// How the broker keeps the work queues. It can never be changed for a queue that exists: that is used as it is.
 ///
 /// Either is right, since the database can rebuild every message, and while workers keep up they are equally fast
 /// (measured on one node of RabbitMQ 3.10). `Classic` is the default because it asks least of the broker: it runs on any,
 /// and it needs no write-ahead log, which for quorum queues may take half a gigabyte of the broker's memory and so bring
 /// a small machine to its alarm. Choose `Quorum` for a cluster: a classic queue is out of reach while the one node that
-/// hosts it is down. Only quorum queues count deliveries, so `delivery_limit` works there alone; poison is caught
+/// hosts it is down; other programs can then not declare the queues without these arguments. Only quorum queues count deliveries, so `delivery_limit` works there alone; poison is caught
 /// without it, by the count of recoveries in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueType {
@@ -64,6 +65,8 @@ pub struct Options {
     pub consume: bool,
     /// Take `"action": "start"` and `"resume"` of other programs.
     pub accept_external: bool,
+    /// Longest message that is read, as long as a body of the API.
+    pub max_message_bytes: usize,
     /// From the call of `publish` to the broker's confirmation.
     pub publish_timeout: Duration,
     /// For every other call, connecting included.
@@ -85,6 +88,7 @@ impl Options {
             slots: 64,
             consume: true,
             accept_external: false,
+            max_message_bytes: 1 << 20,
             publish_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_secs(5),
             start: Start::WhenConnected {
@@ -92,6 +96,13 @@ impl Options {
             },
             ca_certificates: None,
             name: "pawl".into(),
+        }
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        Rules {
+            max_bytes: self.max_message_bytes,
+            accept_external: self.accept_external,
         }
     }
 

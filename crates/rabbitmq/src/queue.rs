@@ -88,12 +88,13 @@ impl RabbitQueue {
             let consuming = Consuming {
                 topology: topology.clone(),
                 slots: options.slots,
-                accept_external: options.accept_external,
+                rules: options.rules(),
                 inbox: queue.inbox.clone(),
                 externals,
                 undertaker: Undertaker {
                     gate: gate_watch,
                     topology,
+                    max_bytes: options.max_message_bytes,
                 },
                 clock: ports.clock.clone(),
                 rest: queue.rest.clone(),

@@ -22,8 +22,6 @@ pub(crate) enum Verdict {
     Done,
     /// Back into the queue at once.
     Again,
-    /// Away from the queue; its dead-letter exchange takes it.
-    Dead,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,16 +117,14 @@ impl Books {
         for (index, (channel, unsettled)) in self.channels.iter_mut().enumerate() {
             let mut done = BTreeSet::new();
             for settlement in batch.iter().filter(|one| one.channel == index) {
-                let requeue = match settlement.verdict {
+                match settlement.verdict {
                     Verdict::Done => {
                         done.insert(settlement.tag);
-                        continue;
                     }
-                    Verdict::Again => true,
-                    Verdict::Dead => false,
-                };
-                if unsettled.remove(&settlement.tag) {
-                    told.push(refuse(channel, settlement.tag, requeue));
+                    Verdict::Again if unsettled.remove(&settlement.tag) => {
+                        told.push(give_back(channel, settlement.tag));
+                    }
+                    Verdict::Again => {}
                 }
             }
             for (tag, multiple) in acknowledgements(unsettled, done) {
@@ -148,9 +144,9 @@ impl Books {
     }
 }
 
-fn refuse(channel: &Channel, tag: u64, requeue: bool) -> BoxFuture<'_, lapin::Result<()>> {
+fn give_back(channel: &Channel, tag: u64) -> BoxFuture<'_, lapin::Result<()>> {
     let options = BasicNackOptions {
-        requeue,
+        requeue: true,
         multiple: false,
     };
     channel.basic_nack(tag, options).boxed()

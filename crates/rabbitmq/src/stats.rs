@@ -1,12 +1,9 @@
 //! How the broker and the connections to it stand, for metrics and for people.
 
-use lapin::options::QueueDeclareOptions;
-use lapin::types::FieldTable;
-
 use crate::error::BrokerError;
 use crate::link::Link;
 use crate::supervisor::Standing;
-use crate::topology::{CLASSES, Topology};
+use crate::topology::{CLASSES, Topology, look_at_queue};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -91,23 +88,12 @@ pub(crate) async fn gather(
     }
 }
 
-/// A question about a queue that does not exist closes the channel, so each gets its own.
 async fn ask(link: Option<&Link>, name: &str) -> Result<(u32, u32), BrokerError> {
-    let what = format!("look at the queue `{name}`");
-    let Some(link) = link else {
-        return Err(BrokerError::Lost {
-            what,
+    match link {
+        Some(link) => look_at_queue(link, name).await,
+        None => Err(BrokerError::Lost {
+            what: format!("look at the queue `{name}`"),
             reason: "there is none".into(),
-        });
-    };
-    let channel = link.channel().await?;
-    let passive = QueueDeclareOptions {
-        passive: true,
-        ..QueueDeclareOptions::default()
-    };
-    let declared = channel.queue_declare(name.into(), passive, FieldTable::default());
-    let queue = link.call(&what, declared).await?;
-    link.call("close a channel", channel.close(200, "asked".into()))
-        .await?;
-    Ok((queue.message_count(), queue.consumer_count()))
+        }),
+    }
 }

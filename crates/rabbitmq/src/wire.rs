@@ -10,14 +10,11 @@ use pawl_kernel::ports::queue::Message;
 use pawl_kernel::time::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// More than a hundred times what we write ourselves.
-pub(crate) const MAX_BYTES: usize = 64 * 1024;
-pub(crate) const MAX_DEPTH: usize = 64;
-/// Characters of the key by which another program names what it starts.
-pub(crate) const MAX_KEY: usize = 200;
+const MAX_DEPTH: usize = 64;
+const START: &str = "start";
+const RESUME: &str = "resume";
 
 /// No row is that far, and a message ahead of its row means "the row is the truth": never a duplicate.
 const UNKNOWN_SEQ: u64 = u64::MAX;
@@ -50,58 +47,46 @@ pub(crate) fn encode(message: &Message) -> Vec<u8> {
     serde_json::to_vec(&outgoing).unwrap_or_default()
 }
 
+/// The fields that mean something to us, as they stand there. All but the id and the action are hints, of which none
+/// refuses a message: whatever cannot be used counts as left out.
 #[derive(Deserialize)]
 struct Incoming<'a> {
     #[serde(borrow)]
-    execution_id: Cow<'a, str>,
-    schema_id: Option<Cow<'a, str>>,
-    current_node_id: Option<Cow<'a, str>>,
-    seq: Option<u64>,
-    debug_mode: Option<bool>,
-    published_at: Option<Cow<'a, str>>,
-    action: Option<Cow<'a, str>>,
+    execution_id: Option<&'a RawValue>,
     #[serde(borrow)]
-    context: Option<&'a RawValue>,
+    schema_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    current_node_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    seq: Option<&'a RawValue>,
+    #[serde(borrow)]
+    debug_mode: Option<&'a RawValue>,
+    #[serde(borrow)]
+    published_at: Option<&'a RawValue>,
+    action: Option<Cow<'a, str>>,
 }
 
 /// What a message wants.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Wish {
     Look(Message),
-    Start(StartWish),
+    /// Another program wants an execution started. What it says about it is read by those who start it.
+    Start,
 }
 
-/// Another program wants an execution started.
-#[derive(Debug, PartialEq)]
-pub struct StartWish {
-    /// The sender's own name for it: start once per key.
-    pub key: String,
-    /// Name or id of the schema.
-    pub schema: String,
-    /// Becomes the initial variables.
-    pub context: Map<String, Value>,
-}
-
-impl StartWish {
-    /// Reads a message by the rules of the queue, for those that ended as dead letters. `None`: it wants something else;
-    /// an error says why nobody can start this.
-    pub fn read(body: &[u8]) -> Result<Option<Self>, String> {
-        let Ok(incoming) = read::<Incoming<'_>>(body) else {
-            return Ok(None);
-        };
-        if incoming.action.as_deref() != Some("start") {
-            return Ok(None);
-        }
-        start(&incoming)
-            .map(Some)
-            .map_err(|defect| defect.reason().to_owned())
+/// Does this message, taken from the dead letters, ask for a start?
+pub fn asks_for_start(body: &[u8]) -> bool {
+    if is_deeper_than(body, MAX_DEPTH) {
+        return false;
     }
+    let read = serde_json::from_slice::<Incoming<'_>>(body);
+    read.is_ok_and(|incoming| incoming.action.as_deref() == Some(START))
 }
 
 /// Why a message cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Defect {
-    /// Nobody could use it; whoever reads the dead letter finds out the same.
+    /// No installation could use it.
     Unreadable(String),
     /// It is well-formed, but this installation does not want it.
     Unwanted(String),
@@ -114,25 +99,50 @@ impl Defect {
     }
 }
 
-/// `class` is that of the queue it came from, `now` stands in for a missing time.
-pub(crate) fn decode(
-    body: &[u8],
-    class: PriorityClass,
-    accept_external: bool,
-    now: Timestamp,
-) -> Result<Wish, Defect> {
-    let incoming: Incoming<'_> = read(body).map_err(Defect::Unreadable)?;
-    match incoming.action.as_deref() {
-        None => look(&incoming, class, now),
-        Some("resume") if accept_external => look(&incoming, class, now),
-        Some("start") if accept_external => start(&incoming).map(Wish::Start),
-        Some("start" | "resume") => Err(Defect::Unwanted(
-            "messages of other programs are not accepted here; set broker.accept_external to take them".into(),
-        )),
-        Some(other) => Err(Defect::Unreadable(format!(
-            "the action {} is unknown; there are \"start\" and \"resume\"",
-            shortened(&format!("{other:?}"))
-        ))),
+/// How messages are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) max_bytes: usize,
+    /// Take what other programs wish.
+    pub(crate) accept_external: bool,
+}
+
+impl Rules {
+    /// `class` is that of the queue it came from, `now` stands in for a missing time.
+    pub(crate) fn decode(
+        self,
+        body: &[u8],
+        class: PriorityClass,
+        now: Timestamp,
+    ) -> Result<Wish, Defect> {
+        let incoming: Incoming<'_> = self.read(body).map_err(Defect::Unreadable)?;
+        match incoming.action.as_deref() {
+            None => look(&incoming, class, now),
+            Some(RESUME) if self.accept_external => look(&incoming, class, now),
+            Some(START) if self.accept_external => Ok(Wish::Start),
+            Some(START | RESUME) => Err(Defect::Unwanted(
+                "messages of other programs are not accepted here; set broker.accept_external to take them".into(),
+            )),
+            Some(other) => Err(Defect::Unreadable(format!(
+                "the action {} is unknown; there are \"start\" and \"resume\"",
+                shortened(&format!("{other:?}"))
+            ))),
+        }
+    }
+
+    fn read<'a, T: Deserialize<'a>>(self, body: &'a [u8]) -> Result<T, String> {
+        if body.len() > self.max_bytes {
+            return Err(format!(
+                "it has {} bytes, at most {} are read (setting limits.request_body)",
+                body.len(),
+                self.max_bytes
+            ));
+        }
+        if is_deeper_than(body, MAX_DEPTH) {
+            return Err(format!("it is nested deeper than {MAX_DEPTH} levels"));
+        }
+        serde_json::from_slice(body)
+            .map_err(|error| format!("it is no message: {}", shortened(&error.to_string())))
     }
 }
 
@@ -143,68 +153,46 @@ pub(crate) fn execution_of(body: &[u8]) -> Option<ExecutionId> {
         #[serde(borrow)]
         execution_id: Cow<'a, str>,
     }
-    let only: OnlyId<'_> = read(body).ok()?;
+    if is_deeper_than(body, MAX_DEPTH) {
+        return None;
+    }
+    let only: OnlyId<'_> = serde_json::from_slice(body).ok()?;
     only.execution_id.parse().ok()
 }
 
-fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, String> {
-    if body.len() > MAX_BYTES {
-        return Err(format!(
-            "it has {} bytes, at most {MAX_BYTES} are read",
-            body.len()
-        ));
-    }
-    if is_deeper_than(body, MAX_DEPTH) {
-        return Err(format!("it is nested deeper than {MAX_DEPTH} levels"));
-    }
-    serde_json::from_slice(body)
-        .map_err(|error| format!("it is no message: {}", shortened(&error.to_string())))
-}
-
 fn look(incoming: &Incoming<'_>, class: PriorityClass, now: Timestamp) -> Result<Wish, Defect> {
-    let execution_id: ExecutionId = incoming.execution_id.parse().map_err(|_| {
-        Defect::Unreadable(format!(
-            "its execution_id {} is no UUID",
-            shortened(&format!("{:?}", incoming.execution_id))
-        ))
-    })?;
-    let schema_id = incoming.schema_id.as_deref().and_then(|id| id.parse().ok());
-    let published_at = incoming.published_at.as_deref().and_then(Timestamp::parse);
+    let Some(written) = incoming.execution_id else {
+        return Err(Defect::Unreadable("it has no execution_id".into()));
+    };
+    let execution_id: ExecutionId = text(Some(written))
+        .and_then(|id| id.parse().ok())
+        .ok_or_else(|| {
+            let shown = shortened(written.get());
+            Defect::Unreadable(format!("its execution_id {shown} is no UUID"))
+        })?;
+    let schema_id = text(incoming.schema_id).and_then(|id| id.parse().ok());
+    let published_at = text(incoming.published_at);
+    let published_at = published_at.as_deref().and_then(Timestamp::parse);
     Ok(Wish::Look(Message {
         execution_id,
         schema_id: schema_id.unwrap_or(SchemaId(Uuid::nil())),
-        node_id: incoming.current_node_id.as_deref().unwrap_or("").into(),
-        seq: incoming.seq.unwrap_or(UNKNOWN_SEQ),
-        debug_mode: incoming.debug_mode.unwrap_or(false),
+        node_id: text(incoming.current_node_id).unwrap_or_default().into(),
+        seq: hint(incoming.seq).unwrap_or(UNKNOWN_SEQ),
+        debug_mode: hint(incoming.debug_mode).unwrap_or(false),
         priority: class,
         published_at: published_at.unwrap_or(now),
     }))
 }
 
-fn start(incoming: &Incoming<'_>) -> Result<StartWish, Defect> {
-    let unreadable = |reason: &str| Err(Defect::Unreadable(reason.into()));
-    let key = &incoming.execution_id;
-    if key.is_empty() || key.chars().count() > MAX_KEY {
-        return unreadable(&format!(
-            "its execution_id must have 1 to {MAX_KEY} characters"
-        ));
-    }
-    let Some(schema) = incoming.schema_id.as_deref().filter(|id| !id.is_empty()) else {
-        return unreadable("it names no schema_id to start");
-    };
-    let context = match incoming
-        .context
-        .map(|context| serde_json::from_str(context.get()))
-    {
-        None => Map::new(),
-        Some(Ok(Value::Object(context))) => context,
-        Some(_) => return unreadable("its context is no object"),
-    };
-    Ok(StartWish {
-        key: key.to_string(),
-        schema: schema.to_owned(),
-        context,
-    })
+fn hint<'a, T: Deserialize<'a>>(written: Option<&'a RawValue>) -> Option<T> {
+    serde_json::from_str(written?.get()).ok()
+}
+
+/// Without a copy, unless there is something escaped in it.
+fn text(written: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+    hint::<Borrowed<'_>>(written).map(|text| text.0)
 }
 
 /// Counts brackets outside of strings, before any parser recurses into them.
@@ -242,15 +230,25 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_123_456);
     const ID: &str = "0190b2c4-0000-7000-8000-000000000001";
 
+    const MAX_BYTES: usize = 64 * 1024;
+    const OURS: Rules = Rules {
+        max_bytes: MAX_BYTES,
+        accept_external: false,
+    };
+    const OPEN: Rules = Rules {
+        max_bytes: MAX_BYTES,
+        accept_external: true,
+    };
+
     fn read_look(body: &str) -> Message {
-        match decode(body.as_bytes(), PriorityClass::Low, false, NOW) {
+        match OURS.decode(body.as_bytes(), PriorityClass::Low, NOW) {
             Ok(Wish::Look(message)) => message,
             other => panic!("{other:?}"),
         }
     }
 
     fn defect(body: &[u8]) -> String {
-        let refused = decode(body, PriorityClass::Normal, true, NOW).unwrap_err();
+        let refused = OPEN.decode(body, PriorityClass::Normal, NOW).unwrap_err();
         refused.reason().to_owned()
     }
 
@@ -303,6 +301,49 @@ mod tests {
         assert_eq!(read_look(&nulls).seq, u64::MAX);
     }
 
+    /// As other programs write it, by the letter.
+    #[test]
+    fn a_message_with_a_number_for_its_schema_is_a_look() {
+        let message = read_look(&format!(
+            "{{\"execution_id\":\"{ID}\",\"schema_id\":123,\"current_node_id\":\"start\",\"debug_mode\":false}}"
+        ));
+        assert_eq!(message.execution_id.to_string(), ID);
+        assert_eq!(message.schema_id, SchemaId(Uuid::nil()));
+        assert_eq!(&*message.node_id, "start");
+    }
+
+    #[test]
+    fn hints_refuse_nothing_whatever_their_type() {
+        let hints = [
+            "schema_id",
+            "current_node_id",
+            "seq",
+            "debug_mode",
+            "published_at",
+        ];
+        for hint in hints {
+            for value in [
+                "null",
+                "true",
+                "-1",
+                "1.5",
+                "1e300",
+                "\"\"",
+                "\"x\\u0000\"",
+                "[]",
+                "[[1]]",
+                "{}",
+                "{\"a\":1}",
+                "18446744073709551616",
+            ] {
+                let body = format!("{{\"execution_id\":\"{ID}\",\"{hint}\":{value}}}");
+                let message = read_look(&body);
+                assert_eq!(message.execution_id.to_string(), ID, "{body}");
+                assert_eq!(message.seq, UNKNOWN_SEQ, "{body}");
+            }
+        }
+    }
+
     #[test]
     fn garbage_has_a_reason() {
         let deep = format!(
@@ -314,10 +355,10 @@ mod tests {
             (b"", "no message"),
             (b"\xff\xfe\x00", "no message"),
             (b"[]", "no message"),
-            (b"{\"execution_id\":5}", "invalid type: integer `5`"),
-            (b"{\"seq\":1}", "missing field `execution_id`"),
+            (b"{\"execution_id\":5}", "execution_id 5 is no UUID"),
+            (b"{\"seq\":1}", "no execution_id"),
             (b"{\"execution_id\":\"nope\"}", "\"nope\" is no UUID"),
-            (b"{\"execution_id\":\"x\",\"seq\":-1}", "invalid value"),
+            (b"{\"execution_id\":\"x\",\"action\":1}", "invalid type"),
             (
                 b"{\"execution_id\":\"x\",\"action\":\"dance\"}",
                 "\"dance\" is unknown",
@@ -344,55 +385,30 @@ mod tests {
 
     #[test]
     fn other_programs_start_and_resume_where_allowed() {
-        let body = br#"{"execution_id":"order 7","schema_id":"ship","action":"start","context":{"a":[1]}}"#;
-        let Ok(Wish::Start(wish)) = decode(body, PriorityClass::Normal, true, NOW) else {
-            panic!("not a start");
-        };
-        assert_eq!(
-            (wish.key.as_str(), wish.schema.as_str()),
-            ("order 7", "ship")
-        );
-        assert_eq!(wish.context["a"][0], 1);
-        let refused = decode(body, PriorityClass::Normal, false, NOW).unwrap_err();
+        let body =
+            br#"{"execution_id":"order 7","schema_id":123,"action":"start","context":{"a":[1]}}"#;
+        let wish = OPEN.decode(body, PriorityClass::Normal, NOW);
+        assert_eq!(wish, Ok(Wish::Start));
+        let refused = OURS.decode(body, PriorityClass::Normal, NOW).unwrap_err();
         assert!(matches!(&refused, Defect::Unwanted(reason) if reason.contains("accept_external")));
         let resume = format!("{{\"execution_id\":\"{ID}\",\"action\":\"resume\"}}");
-        let wish = decode(resume.as_bytes(), PriorityClass::High, true, NOW).unwrap();
-        assert!(matches!(wish, Wish::Look(message) if message.seq == u64::MAX));
-    }
-
-    #[test]
-    fn a_start_that_says_too_little_is_refused() {
-        let long = format!(
-            "{{\"execution_id\":\"{}\",\"schema_id\":\"s\",\"action\":\"start\"}}",
-            "x".repeat(201)
-        );
-        for (body, expected) in [
-            (r#"{"execution_id":"k","action":"start"}"#, "schema_id"),
-            (
-                r#"{"execution_id":"","schema_id":"s","action":"start"}"#,
-                "1 to 200",
-            ),
-            (
-                r#"{"execution_id":"k","schema_id":"s","action":"start","context":[]}"#,
-                "no object",
-            ),
-            (long.as_str(), "1 to 200"),
-        ] {
-            let reason = defect(body.as_bytes());
-            assert!(reason.contains(expected), "{reason}");
-        }
+        let wish = OPEN.decode(resume.as_bytes(), PriorityClass::High, NOW);
+        assert!(matches!(wish, Ok(Wish::Look(message)) if message.seq == u64::MAX));
     }
 
     #[test]
     fn a_dead_letter_says_whether_it_is_a_start() {
-        let body = br#"{"execution_id":"k","schema_id":"ship","action":"start","context":{"a":1}}"#;
-        let wish = StartWish::read(body).unwrap().unwrap();
-        assert_eq!((wish.key.as_str(), wish.schema.as_str()), ("k", "ship"));
-        let short = br#"{"execution_id":"k","action":"start"}"#;
-        assert!(StartWish::read(short).unwrap_err().contains("schema_id"));
+        assert!(asks_for_start(br#"{"execution_id":7,"action":"start"}"#));
         let look = format!("{{\"execution_id\":\"{ID}\"}}");
-        for other in [look.as_bytes(), b"\xff", b"", br#"{"action":"start"}"#] {
-            assert_eq!(StartWish::read(other), Ok(None));
+        let deep = format!("{{\"action\":\"start\",\"x\":{}", "[".repeat(100_000));
+        for other in [
+            look.as_bytes(),
+            b"\xff",
+            b"",
+            br#"{"action":"dance"}"#,
+            deep.as_bytes(),
+        ] {
+            assert!(!asks_for_start(other));
         }
     }
 
@@ -421,7 +437,7 @@ mod tests {
                     _ => body.truncate(at + 8),
                 }
             }
-            read += usize::from(decode(&body, PriorityClass::High, true, NOW).is_ok());
+            read += usize::from(OPEN.decode(&body, PriorityClass::High, NOW).is_ok());
             let _ = execution_of(&body);
         }
         assert!(

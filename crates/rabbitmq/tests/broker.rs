@@ -10,6 +10,8 @@ mod alarm;
 mod conformance;
 #[path = "broker/dead_letters.rs"]
 mod dead_letters;
+#[path = "broker/declaring.rs"]
+mod declaring;
 #[path = "broker/errors.rs"]
 mod errors;
 #[path = "broker/external.rs"]

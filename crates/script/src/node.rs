@@ -87,9 +87,10 @@ impl NodeHandler for CodeNode {
 /// So that the code's own limit speaks before the node's; of a short time it is half.
 const MARGIN: Duration = Duration::from_millis(400);
 
-/// The same for every try of this visit.
+/// The same for every try of this visit, by a retry of the execution too.
 fn seed(call: &NodeCall<'_>) -> u64 {
-    let text = format!("{}:{}", call.execution_id, call.seq);
+    let visit = || format!("{}:{}", call.execution_id, call.seq);
+    let text = call.effect_key.map_or_else(visit, str::to_owned);
     // FNV-1a: any spread will do.
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)

@@ -71,6 +71,14 @@ impl Connections {
         }
     }
 
+    /// Can its statements write to the tables of a Pawl store (on PostgreSQL in this schema)?
+    pub async fn can_write_to_store(&self, name: &str, schema: &str) -> Result<bool, NodeError> {
+        match self.get(name)? {
+            Database::Postgres(postgres) => postgres.can_write_to_store(schema).await,
+            Database::Sqlite(sqlite) => sqlite.can_write_to_store().await,
+        }
+    }
+
     /// Removes what is remembered of effects whose steps are committed. Returns how many there were.
     pub async fn forget(&self, name: &str, effect_keys: &[String]) -> Result<u64, NodeError> {
         match self.get(name)? {

@@ -1,6 +1,7 @@
-//! JSON out of a database, without loss: a number that a machine number does not hold is an error, as it is in what comes
-//! in from outside, and so is one that would lose digits.
+//! JSON out of a database, by the policy of every edge. One rule is added: fractions of a database are exact, so one
+//! that would lose digits is an error too.
 
+use pawl_kernel::json::{self, JsonRule};
 use serde_json::Value;
 
 /// Why a text is not read.
@@ -14,9 +15,9 @@ pub(crate) const DIGITS_LOST: &str =
     "a number in its JSON has more digits than a number of 64 bits keeps";
 
 pub(crate) fn json(text: &str) -> Result<Value, Inexact> {
-    let value = serde_json::from_str(text).map_err(|error| {
-        let place = format!("{}:{}", error.line(), error.column());
-        Inexact::Unreadable(format!("{:?} at {place}", error.classify()))
+    let value = json::read(text.as_bytes()).map_err(|error| match error.rule {
+        JsonRule::Integer => Inexact::Number,
+        _ => Inexact::Unreadable(error.to_string()),
     })?;
     match numbers(text).all(is_kept) {
         true => Ok(value),

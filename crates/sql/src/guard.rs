@@ -131,6 +131,7 @@ const REFUSED_FUNCTIONS: &[(&str, &str)] = &[
     ("ts_rewrite", HIDDEN),
     ("connectby", HIDDEN),
     ("xpath_table", HIDDEN),
+    ("setseed", SESSION),
 ];
 
 /// Beginnings of names of such functions.
@@ -241,7 +242,7 @@ pub(crate) fn verb(tokens: &[Token<'_>], dialect: Dialect) -> Result<Verb, Probl
         return Ok(Verb::Write);
     }
     if is_one_of(DEFINES) {
-        return definition(first);
+        return definition(first, dialect);
     }
     match REFUSED.iter().find(|(known, _)| word.is(known)) {
         Some((known, reason)) => Err(Problem::new(
@@ -283,7 +284,7 @@ fn with_verb(tokens: &[Token<'_>]) -> Result<Verb, Problem> {
     Ok(Verb::Read)
 }
 
-fn definition(tokens: &[Token<'_>]) -> Result<Verb, Problem> {
+fn definition(tokens: &[Token<'_>], dialect: Dialect) -> Result<Verb, Problem> {
     let word = tokens[0];
     if ["TRUNCATE", "LOCK", "ANALYZE", "COMMENT"]
         .iter()
@@ -292,6 +293,10 @@ fn definition(tokens: &[Token<'_>]) -> Result<Verb, Problem> {
         return Ok(Verb::Define);
     }
     refuse_within(tokens)?;
+    match dialect {
+        Dialect::Postgres => refuse_settings_views(tokens)?,
+        Dialect::Sqlite => refuse_temporary(tokens)?,
+    }
     let what = tokens[1..]
         .iter()
         .find(|token| !QUALIFIERS.iter().any(|known| token.is(known)));
@@ -343,6 +348,42 @@ fn refuse_within(tokens: &[Token<'_>]) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// `UPDATE` of a view over `pg_settings` sets what SET sets, and its text does not show it.
+fn refuse_settings_views(tokens: &[Token<'_>]) -> Result<(), Problem> {
+    let is_named = |token: &Token<'_>| {
+        let name = token.name();
+        name.is_some_and(|name| name.eq_ignore_ascii_case("pg_settings"))
+    };
+    let defines_view = tokens.iter().any(|token| token.is("VIEW"));
+    match defines_view && tokens.iter().any(is_named) {
+        false => Ok(()),
+        true => Err(Problem::new(
+            "a view over `pg_settings` is refused",
+            SETTINGS,
+        )),
+    }
+}
+
+/// PostgreSQL drops such things when a connection changes hands. The one connection that writes to a SQLite file looks
+/// into `temp` first, so there a table of that name would stand before the real one for every workflow.
+fn refuse_temporary(tokens: &[Token<'_>]) -> Result<(), Problem> {
+    let head = tokens[1..]
+        .iter()
+        .take_while(|token| token.kind != Kind::Open && !token.is("AS"));
+    let head: Vec<_> = head.collect();
+    let qualifier = |token: &&&Token<'_>| token.is("TEMP") || token.is("TEMPORARY");
+    let is_temp = |token: &Token<'_>| {
+        let name = token.name();
+        name.is_some_and(|name| name.eq_ignore_ascii_case("temp"))
+    };
+    let is_first = head.first().filter(qualifier).is_some();
+    let is_path = |pair: &[&Token<'_>]| is_temp(pair[0]) && pair[1].text == ".";
+    match is_first || head.windows(2).any(is_path) {
+        false => Ok(()),
+        true => Err(Problem::new("`temp` is refused in a statement", SESSION)),
+    }
 }
 
 fn refuse_names(tokens: &[Token<'_>], dialect: Dialect) -> Result<(), Problem> {
@@ -642,6 +683,63 @@ mod tests {
             let count = (CALLS_MAX + 1).to_string();
             assert!(problem.message.contains(&count), "{}", problem.message);
             assert!(judged(&text(CALLS_MAX + 1), Dialect::Postgres).is_ok());
+        }
+    }
+
+    #[test]
+    fn nothing_temporary_is_made_on_the_one_connection_that_writes_to_a_file() {
+        for text in [
+            "CREATE TABLE temp.stock AS SELECT * FROM main.stock",
+            "CREATE TABLE IF NOT EXISTS TEMP . stock (a)",
+            "CREATE TABLE \"temp\".stock (a)",
+            "CREATE TABLE [Temp].stock (a)",
+            "CREATE TABLE `temp`.stock (a)",
+            "CREATE VIEW temp.v AS SELECT 1",
+            "CREATE UNIQUE INDEX temp.i ON t (a)",
+            "CREATE TEMP TABLE stock (a)",
+            "CREATE TEMPORARY VIEW v AS SELECT 1",
+            "DROP TABLE temp.stock",
+            "ALTER TABLE temp.stock ADD COLUMN b",
+        ] {
+            let problem = judged(text, Dialect::Sqlite).unwrap_err();
+            assert!(
+                problem.message.contains("`temp`"),
+                "{text}: {}",
+                problem.message
+            );
+        }
+        for text in [
+            "CREATE VIEW v AS SELECT temp.a FROM readings AS temp",
+            "CREATE TABLE readings (temp, temperature)",
+            "CREATE TABLE temp (a)",
+            "SELECT temp.a FROM readings AS temp",
+        ] {
+            assert!(judged(text, Dialect::Sqlite).is_ok(), "{text}");
+        }
+        assert!(judged("CREATE TEMP TABLE x (a int)", Dialect::Postgres).is_ok());
+    }
+
+    #[test]
+    fn settings_are_not_reached_through_a_view() {
+        for text in [
+            "CREATE VIEW v AS SELECT name, setting FROM pg_settings",
+            "CREATE OR REPLACE VIEW v AS SELECT * FROM pg_catalog.pg_settings",
+            "CREATE TEMP VIEW v AS SELECT * FROM \"pg_settings\"",
+            "CREATE VIEW v AS WITH s AS (SELECT * FROM PG_SETTINGS) SELECT * FROM s",
+            "CREATE SCHEMA s CREATE VIEW v AS SELECT * FROM pg_settings",
+        ] {
+            let problem = judged(text, Dialect::Postgres).unwrap_err();
+            assert!(
+                problem.message.contains("pg_settings"),
+                "{text}: {}",
+                problem.message
+            );
+        }
+        for text in [
+            "CREATE TABLE seen AS SELECT name, setting FROM pg_settings",
+            "CREATE VIEW v AS SELECT 'pg_settings' AS name",
+        ] {
+            assert!(judged(text, Dialect::Postgres).is_ok(), "{text}");
         }
     }
 

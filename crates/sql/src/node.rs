@@ -13,6 +13,7 @@ use pawl_kernel::node::{
     FieldKind, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome,
 };
 use pawl_kernel::schema::graph::LateTexts;
+use pawl_kernel::secrets::CarriedSecrets;
 use serde_json::{Map, Value, json};
 
 use crate::{Connections, Expectation, Isolation, Params, Plan, Scope, Script, Work};
@@ -171,11 +172,16 @@ impl NodeHandler for SqlNode {
         found
     }
 
+    fn guards_secrets(&self) -> bool {
+        true
+    }
+
     async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError> {
         let name = call.config["connection"]
             .as_str()
             .unwrap_or_default()
             .to_owned();
+        call.secrets.check_connection(&name)?;
         let plan = Plan::read(&call.config, self.connections.dialect(&name)).map_err(unreadable)?;
         let work = Work {
             connection: name,
@@ -225,6 +231,7 @@ fn unreadable(found: Vec<Diagnostic>) -> NodeError {
 /// What stands around the statements, evaluated by the kernel.
 struct Texts {
     late: LateTexts,
+    secrets: CarriedSecrets,
     statements: Vec<Around>,
     /// The names that the texts of the statement at hand can use. The results before it are copied once, not for each
     /// item.
@@ -255,6 +262,7 @@ impl Texts {
         let statements = call.config["statements"].as_array();
         Self {
             late: call.late.clone(),
+            secrets: call.secrets.clone(),
             statements: statements.into_iter().flatten().map(Around::of).collect(),
             locals: Mutex::default(),
         }
@@ -382,10 +390,10 @@ impl Script for Texts {
 
     fn output(&self, results: &Map<String, Value>) -> Result<Value, NodeError> {
         self.see(results);
-        let locals = self.locals();
-        match self.late.value(&["output"], &locals) {
-            Some(output) => output,
-            None => Ok(Value::Object(results.clone())),
-        }
+        let output = self.late.value(&["output"], &self.locals()).transpose()?;
+        let mut output = output.unwrap_or_else(|| Value::Object(results.clone()));
+        // It is stored in the user's database too, in `pawl_applied`.
+        self.secrets.hide(&mut output);
+        Ok(output)
     }
 }

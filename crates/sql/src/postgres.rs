@@ -38,6 +38,7 @@ pub(crate) use read::float;
 const PREPARE: &str = include_str!("../sql/postgres/prepare.sql");
 const FORGET: &str = include_str!("../sql/postgres/forget.sql");
 const OLD: &str = include_str!("../sql/postgres/old.sql");
+const STORE: &str = include_str!("../sql/postgres/store.sql");
 /// The server ends a transaction that we have forgotten: this process was frozen, or is gone without a word.
 const IDLE_LIMIT: Duration = Duration::from_secs(10);
 /// Making a connection fit for the next one.
@@ -274,7 +275,7 @@ impl Postgres {
                 return this.connector.cancel(connection.cancel_token()).await;
             }
             let cleaned = tokio::time::timeout(CLEAN_LIMIT, connection.clean()).await;
-            if let Ok(Ok(())) = cleaned
+            if let Ok(Ok(true)) = cleaned
                 && !this.places.is_closed()
             {
                 let mut idle = this.idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -325,6 +326,17 @@ impl Postgres {
         let found = self.maintain(OLD, &values).await;
         let (rows, _) = found.map_err(|fault| self.without_table(fault))?;
         Ok(rows.iter().filter_map(|row| row.try_get(0).ok()).collect())
+    }
+
+    /// Does this schema hold tables of a Pawl store that the role can write to?
+    pub(crate) async fn can_write_to_store(
+        self: &Arc<Self>,
+        schema: &str,
+    ) -> Result<bool, NodeError> {
+        let schema = Parameter(Some(schema.to_owned()));
+        let found = self.maintain(STORE, &[schema]).await;
+        let (rows, _) = found.map_err(|fault| *fault.error)?;
+        Ok(!rows.is_empty())
     }
 
     fn without_table(&self, fault: Fault) -> NodeError {

@@ -32,6 +32,7 @@ use stop::{CancelOnDrop, Stop};
 const PREPARE: &str = include_str!("../sql/sqlite/prepare.sql");
 const FORGET: &str = include_str!("../sql/sqlite/forget.sql");
 const OLD: &str = include_str!("../sql/sqlite/old.sql");
+const STORE: &str = include_str!("../sql/sqlite/store.sql");
 /// For a thread to notice that it is to stop; the caller does not wait longer.
 const GRACE: Duration = Duration::from_millis(250);
 /// For a commit that has begun: the disk may be slow.
@@ -219,8 +220,7 @@ impl Sqlite {
         };
         connection.obey(stop)?;
         let done = work(&mut connection);
-        let whole = connection.roll_back();
-        if whole && !done.as_ref().is_err_and(breaks_connection) {
+        if connection.clean() && !done.as_ref().is_err_and(breaks_connection) {
             self.lane(access).put(connection);
         }
         done
@@ -277,6 +277,17 @@ impl Sqlite {
         .await
     }
 
+    /// Is this the file of a Pawl store?
+    pub(crate) async fn can_write_to_store(self: &Arc<Self>) -> Result<bool, NodeError> {
+        let deadline = tokio::time::Instant::now() + UPKEEP_LIMIT;
+        let tables = self.on_thread(Access::Read, deadline, UPKEEP_LIMIT, |connection| {
+            connection.begin(true)?;
+            connection.own_texts(STORE, &[])
+        });
+        let tables = tables.await.map_err(|fault| *fault.error)?;
+        Ok(!tables.is_empty())
+    }
+
     async fn maintain<T: Send + 'static>(
         self: &Arc<Self>,
         access: Access,
@@ -295,5 +306,31 @@ impl Sqlite {
     pub(crate) fn close(&self) {
         self.writers.close();
         self.readers.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No statement of a user can make such a thing; if one ever could, others would not see it.
+    #[tokio::test]
+    async fn a_connection_that_something_is_left_on_is_not_used_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        let settings = Settings::new(format!("sqlite:{}", file.display()));
+        let sqlite = Arc::new(Sqlite::new("db", file, settings));
+        sqlite.prepare().await.unwrap();
+        for text in [
+            "CREATE TEMP TABLE stock (a)",
+            "CREATE VIEW temp.v AS SELECT 1",
+        ] {
+            let made = sqlite.maintain(Access::Write, |connection| connection.own(text, &[]));
+            made.await.unwrap();
+            let left = sqlite.maintain(Access::Write, |connection| {
+                connection.own_texts("SELECT name FROM temp.sqlite_master", &[])
+            });
+            assert_eq!(left.await.unwrap(), Vec::<String>::new(), "{text}");
+        }
     }
 }

@@ -13,7 +13,9 @@ use pawl_kernel::expr::{Limits, Meter, Scope};
 use pawl_kernel::node::{
     NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, PayloadLimits, Registry,
 };
+use pawl_kernel::redact::Redactor;
 use pawl_kernel::schema::{Graph, load};
+use pawl_kernel::secrets::{CarriedSecrets, Patterns, Reader, SecretScope, SecretScopes};
 use pawl_kernel::time::Timestamp;
 use pawl_sql::SqlNode;
 use serde_json::{Map, Value, json};
@@ -46,6 +48,16 @@ impl NodeHandler for Start {
 
 /// Runs the only node of a schema with this config.
 async fn run(bed: &Bed, config: Value, context: Value, key: &str) -> Result<Value, NodeError> {
+    run_with(bed, config, context, key, CarriedSecrets::default()).await
+}
+
+async fn run_with(
+    bed: &Bed,
+    config: Value,
+    context: Value,
+    key: &str,
+    secrets: CarriedSecrets,
+) -> Result<Value, NodeError> {
     let node = SqlNode::new(bed.connections.clone());
     let schema = json!({"name": "t", "nodes": [
         {"id": "s", "type": "start"}, {"id": "q", "type": "sql", "config": config}],
@@ -78,6 +90,7 @@ async fn run(bed: &Bed, config: Value, context: Value, key: &str) -> Result<Valu
         previous: None,
         names: &BTreeMap::new(),
         late: node.late(&scope),
+        secrets,
     };
     match node.handler.as_ref().unwrap().run(call).await? {
         Outcome::Done { handle, output, .. } => {
@@ -86,6 +99,74 @@ async fn run(bed: &Bed, config: Value, context: Value, key: &str) -> Result<Valu
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// What is stored in the user's database is as free of secrets as what is stored in Pawl's.
+#[tokio::test]
+async fn secrets_are_not_kept_in_the_users_database() {
+    const CANARY: &str = "CANARY-tok/en+42 \"x\"";
+    let secret = CANARY.to_owned();
+    let redactor = Arc::new(Redactor::new([&secret].into_iter()));
+    for bed in [Bed::sqlite().await, Bed::postgres("secret").await] {
+        let config = json!({"connection": "db", "statements": [
+            {"id": "z", "sql": "SELECT CAST(:s AS text) AS s", "params": {"s": "{{secrets.token}}"}},
+        ], "output": {"r": "{{results.z.row.s}}", "sec": "{{secrets.token}}", "n": 1}});
+        let context = json!({"secrets": {"token": CANARY}});
+        let secrets = CarriedSecrets::default().hidden_by(&redactor);
+        let whole = json!({"connection": "db", "statements": config["statements"]});
+        let hidden = json!({"r": "***", "sec": "***", "n": 1});
+        // The second time it is what was stored.
+        for _ in 0..2 {
+            let output = run_with(
+                &bed,
+                config.clone(),
+                context.clone(),
+                "x:1",
+                secrets.clone(),
+            )
+            .await;
+            assert_eq!(output.unwrap(), hidden);
+        }
+        run_with(&bed, whole, context, "x:2", secrets)
+            .await
+            .unwrap();
+        let stored = bed.applied();
+        assert!(
+            stored.contains("***") && !stored.contains("CANARY"),
+            "{stored}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_secret_goes_to_its_connections_alone() {
+    let bed = Bed::sqlite().await;
+    let config = json!({"connection": "db", "statements": [
+        {"id": "z", "sql": "SELECT :s AS s", "params": {"s": "{{upper(secrets.token)}}"}}]});
+    let context = json!({"secrets": {"token": "open-sesame"}});
+    for (name, expected) in [("d*", None), ("crm", Some("SECRET_NOT_ALLOWED"))] {
+        let ran = run_with(&bed, config.clone(), context.clone(), "x:1", bound_to(name)).await;
+        assert_eq!(
+            ran.err().map(|error| error.code.into_owned()).as_deref(),
+            expected
+        );
+    }
+}
+
+fn bound_to(connection: &str) -> CarriedSecrets {
+    let scope = SecretScope {
+        connections: Some(Patterns::new([connection.to_owned()])),
+        ..SecretScope::default()
+    };
+    let scopes = SecretScopes::from([("token".to_owned(), Arc::new(scope))]);
+    let named = json!({"x": "{{secrets.token}}"});
+    let reads = pawl_kernel::schedule::headers::secret_reads(named.as_object().unwrap());
+    let reader = Reader {
+        name: "t",
+        guards: true,
+    };
+    let resolved = pawl_kernel::secrets::resolve(&BTreeMap::new(), &scopes, &reads, reader);
+    resolved.unwrap().1
 }
 
 async fn stock() -> Bed {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pawl_kernel::node::NodeError;
-use pawl_sql::{Isolation, Params, Scope, Script};
+use pawl_sql::{Dialect, Isolation, Params, Scope, Script};
 use serde_json::{Map, Value, json};
 use support::{Bed, DB, Data, until, within, work};
 
@@ -369,6 +369,34 @@ async fn a_database_that_is_not_prepared_says_how(bed: Bed) {
     );
 }
 
+/// Tables of the names that a store has, where it has them.
+async fn a_connection_that_can_write_to_a_store_is_known(bed: Bed) {
+    let can_write = async || {
+        bed.connections
+            .can_write_to_store(DB, "pawl")
+            .await
+            .unwrap()
+    };
+    assert!(!can_write().await);
+    let (schema, kind) = match bed.dialect {
+        Dialect::Postgres => ("pawl.", "text"),
+        Dialect::Sqlite => ("", "TEXT"),
+    };
+    if bed.dialect == Dialect::Postgres {
+        bed.raw("CREATE TABLE api_keys (a text); CREATE TABLE execution_state (a text); CREATE SCHEMA pawl");
+        assert!(!can_write().await, "those are in another schema");
+    }
+    bed.raw(&format!("CREATE TABLE {schema}api_keys (a {kind})"));
+    if bed.dialect == Dialect::Sqlite {
+        assert!(
+            !can_write().await,
+            "one table of that name may be the user's"
+        );
+    }
+    bed.raw(&format!("CREATE TABLE {schema}execution_state (a {kind})"));
+    assert!(can_write().await);
+}
+
 async fn a_connection_that_is_not_there_says_how(bed: Bed) {
     let mut lost = work(
         json!({"statements": [{"id": "a", "sql": "SELECT 1"}]}),
@@ -398,5 +426,6 @@ on_both! {
     old_keys_come_page_by_page
     preparing_twice_or_at_once_is_fine
     a_database_that_is_not_prepared_says_how
+    a_connection_that_can_write_to_a_store_is_known
     a_connection_that_is_not_there_says_how
 }

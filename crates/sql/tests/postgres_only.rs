@@ -201,6 +201,57 @@ async fn roles_and_sessions_stay_as_they_were() {
     );
 }
 
+/// Functions of the database may do what no text of a statement may: nothing of it reaches the next one.
+#[tokio::test]
+async fn nothing_outlives_its_transaction_on_a_shared_connection() {
+    let bed = Bed::postgres("outlives").await;
+    bed.raw(
+        "CREATE FUNCTION leave(what text) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN EXECUTE what; RETURN 1; END $$",
+    );
+    let connections = bed.again(|settings| settings.pool_size = 1);
+    let look = json!({"readonly": true, "statements": [{"id": "a", "sql":
+        "SELECT current_setting('work_mem') AS work_mem, current_setting('search_path') AS path, \
+         current_setting('default_transaction_read_only') AS ro, current_user = session_user AS same, \
+         (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()) AS locks, \
+         (SELECT count(*) FROM pg_listening_channels()) AS channels, \
+         (SELECT count(*) FROM pg_prepared_statements WHERE from_sql) AS prepared, \
+         (SELECT count(*) FROM pg_cursors) AS cursors, \
+         (SELECT count(*) FROM pg_class WHERE relnamespace = pg_my_temp_schema()) AS tables, \
+         (SELECT count(*) FROM pg_type WHERE typnamespace = pg_my_temp_schema()) AS types"}], "output": "=a.row"});
+    let fresh = connections
+        .run(work(look.clone(), "-"))
+        .await
+        .unwrap()
+        .output;
+    let leave = |what: &str| json!({"statements": [{"id": "a", "sql": "SELECT leave($1)", "params": [what]}], "output": "=a.row"});
+    for (number, what) in [
+        "SET work_mem = '99MB'",
+        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+        "SELECT set_config('role', 'pg_monitor', false), set_config('role', 'none', false)",
+        "SELECT pg_advisory_lock(42)",
+        "LISTEN a_channel",
+        "PREPARE left_over AS SELECT 1",
+        "DECLARE left_over CURSOR WITH HOLD FOR SELECT 1",
+        "CREATE TEMP TABLE left_over (a integer)",
+        "CREATE TEMP VIEW left_over AS SELECT 1",
+        "CREATE TYPE pg_temp.left_over AS (a integer)",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let done = connections
+            .run(work(leave(what), &format!("x:{number}")))
+            .await;
+        assert!(done.is_ok(), "{what}: {done:?}");
+        let seen = connections
+            .run(work(look.clone(), "-"))
+            .await
+            .unwrap()
+            .output;
+        assert_eq!(seen, fresh, "{what}");
+    }
+}
+
 #[tokio::test]
 async fn commits_are_waited_for_even_where_the_database_says_otherwise() {
     let bed = Bed::postgres("sync").await;
@@ -391,6 +442,9 @@ async fn a_role_without_rights_is_told_which_and_a_schema_can_be_chosen() {
         let error = guest.run(work(config, "x:2")).await.unwrap_err();
         assert_eq!(error.code, code, "{sql}");
     }
+    bed.raw("CREATE SCHEMA pawl; CREATE TABLE pawl.api_keys (a text)");
+    let can_write = async |who: &Connections| who.can_write_to_store(DB, "pawl").await.unwrap();
+    assert!(can_write(&own).await && !can_write(&guest).await);
     guest.close();
     own.close();
     until(Duration::from_secs(5), async || {
@@ -422,6 +476,8 @@ async fn refused_functions_and_catalogs_are_refused_before_the_server_sees_them(
         "UPDATE pg_settings SET setting = '0' WHERE name = 'lock_timeout'",
         "WITH x AS (UPDATE pg_catalog.pg_settings SET setting = '0' RETURNING 1) SELECT * FROM x",
         "DELETE FROM pg_description",
+        "CREATE VIEW v AS SELECT name, setting FROM pg_settings",
+        "SELECT setseed(0.5)",
         "CREATE SCHEMA s CREATE TABLE a (b int) GRANT SELECT ON a TO PUBLIC",
         "CREATE TABLE x AS EXECUTE s0",
     ] {

@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use pawl_sql::Settings;
+use pawl_sql::{Dialect, Plan, Settings};
 use serde_json::{Value, json};
 use support::{Bed, DB, connections, within, work};
 
@@ -333,4 +333,27 @@ async fn a_result_larger_than_a_value_is_kept_and_found_again() {
             (replayed, 5)
         );
     }
+}
+
+/// There is one connection that writes, and `temp` is searched before the file.
+#[tokio::test]
+async fn no_temporary_table_takes_the_place_of_a_real_one() {
+    let bed = Bed::sqlite().await;
+    bed.raw("CREATE TABLE stock (sku TEXT, n INTEGER); INSERT INTO stock VALUES ('a', 10)");
+    for sql in [
+        "CREATE TABLE temp.stock AS SELECT * FROM main.stock",
+        "CREATE VIEW temp.stock AS SELECT 'a' AS sku, 99 AS n",
+        "CREATE TEMP TABLE stock (sku TEXT, n INTEGER)",
+    ] {
+        let config = json!({"statements": [{"id": "a", "sql": sql}]});
+        let found = Plan::read(&config, Some(Dialect::Sqlite)).unwrap_err();
+        assert!(found[0].message.contains("`temp`"), "{sql}: {found:?}");
+    }
+    let take = one(
+        "UPDATE stock SET n = n - 1 WHERE sku = 'a' RETURNING n",
+        json!([]),
+    );
+    assert_eq!(bed.done(take.clone(), "x:1").await, json!({"n": 9}));
+    assert_eq!(bed.done(take, "x:2").await, json!({"n": 8}));
+    assert_eq!(bed.scalar("SELECT n FROM stock").await, 8);
 }

@@ -1,1 +1,1 @@
-SELECT id, name, role, created_by, created_at, expires_at, last_used_at, revoked_at FROM api_keys WHERE name = ?1 AND revoked_at IS NULL
+SELECT id, name, role, email, created_by, created_at, expires_at, last_used_at, revoked_at FROM api_keys WHERE name = ?1 AND revoked_at IS NULL

@@ -1,3 +1,3 @@
-SELECT id, name, description, active, latest_version, created_at, updated_at
+SELECT id, name, description, external_id, active, latest_version, created_at, updated_at
 FROM schemas
 WHERE name = ?1 AND deleted_at IS NULL

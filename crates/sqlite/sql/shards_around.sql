@@ -1,11 +1,11 @@
 -- Of locks that nobody has, and that others have.
 SELECT count(*),
     min(CASE WHEN NOT locked THEN coalesce(last_heartbeat_at, 0) END),
-    min(CASE WHEN locked AND last_lock_guid <> ?1 THEN coalesce(last_heartbeat_at, 0) END),
+    min(CASE WHEN locked AND last_lock_guid NOT IN (SELECT unhex(value) FROM json_each(?1)) THEN coalesce(last_heartbeat_at, 0) END),
     (
         SELECT count(*) FROM shard_locks
-        WHERE locked AND last_lock_guid <> ?1
-        GROUP BY last_lock_guid
+        WHERE locked AND last_lock_guid NOT IN (SELECT unhex(value) FROM json_each(?1))
+        GROUP BY last_locked_by
         ORDER BY 1 DESC
         LIMIT 1
     ),

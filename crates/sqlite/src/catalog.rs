@@ -7,7 +7,10 @@ use pawl_kernel::ports::store::{
 };
 use pawl_kernel::schema::definition::LANGUAGE;
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::user;
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::Value;
 
 use crate::fault::JobResult;
 use crate::{SqliteStore, rows, sql, webhooks};
@@ -30,6 +33,12 @@ impl CatalogStore for SqliteStore {
                 Ok(id) => by_id(connection, id),
                 Err(_) => by_name(connection, &key),
             })
+            .await
+    }
+
+    async fn schema_by_external_id(&self, external_id: i64) -> StoreResult<Option<SchemaRecord>> {
+        self.readers
+            .run(move |connection| by_external_id(connection, external_id))
             .await
     }
 
@@ -102,6 +111,9 @@ fn create(connection: &Connection, save: &SaveSchema) -> JobResult<Saved> {
         return Ok(Err(CatalogError::NameTaken(save.name.clone())));
     }
     // Before anything is written: a refusal is no error that would undo it.
+    if let Some(taken) = number_taken(connection, save.id, save)? {
+        return Ok(Err(taken));
+    }
     let wanted = save.webhooks();
     if let Some(taken) = webhooks::taken(connection, save.id, &wanted)? {
         return Ok(Err(taken));
@@ -112,7 +124,8 @@ fn create(connection: &Connection, save: &SaveSchema) -> JobResult<Saved> {
             save.id.0.as_bytes(),
             save.name,
             save.description,
-            save.now.as_micros()
+            save.now.as_micros(),
+            save.external_id()
         ])?;
     insert_version(connection, save.id, 1, save)?;
     webhooks::replace(connection, save.id, &wanted)?;
@@ -138,6 +151,9 @@ fn update(
     if hash_of(connection, id, latest)? == save.hash {
         return Ok(Ok(schema));
     }
+    if let Some(taken) = number_taken(connection, id, save)? {
+        return Ok(Err(taken));
+    }
     let wanted = save.webhooks();
     if let Some(taken) = webhooks::taken(connection, id, &wanted)? {
         return Ok(Err(taken));
@@ -150,10 +166,27 @@ fn update(
             save.name,
             save.description,
             latest + 1,
-            save.now.as_micros()
+            save.now.as_micros(),
+            save.external_id()
         ])?;
     webhooks::replace(connection, id, &wanted)?;
     saved(connection, id)
+}
+
+/// Does another schema have the number that this one is to get?
+fn number_taken(
+    connection: &Connection,
+    id: SchemaId,
+    save: &SaveSchema,
+) -> JobResult<Option<CatalogError>> {
+    let Some(external_id) = save.external_id() else {
+        return Ok(None);
+    };
+    let other = by_external_id(connection, external_id)?.filter(|other| other.id != id);
+    Ok(other.map(|other| CatalogError::ExternalIdTaken {
+        external_id,
+        schema: other.name,
+    }))
 }
 
 fn saved(connection: &Connection, id: SchemaId) -> JobResult<Saved> {
@@ -174,7 +207,8 @@ fn insert_version(
             LANGUAGE,
             save.hash,
             save.definition,
-            save.created_by,
+            save.created_by.name,
+            save.created_by.user_to_stored(),
             save.now.as_micros()
         ])?;
     Ok(())
@@ -203,15 +237,24 @@ fn by_name(connection: &Connection, name: &str) -> JobResult<Option<SchemaRecord
     Ok(found)
 }
 
+fn by_external_id(connection: &Connection, external_id: i64) -> JobResult<Option<SchemaRecord>> {
+    let found = connection
+        .prepare_cached(sql::SCHEMA_BY_EXTERNAL_ID)?
+        .query_row([external_id], schema_record)
+        .optional()?;
+    Ok(found)
+}
+
 fn schema_record(row: &Row<'_>) -> rusqlite::Result<SchemaRecord> {
     Ok(SchemaRecord {
         id: SchemaId(rows::uuid(row, 0)?),
         name: row.get(1)?,
         description: row.get(2)?,
-        active: row.get(3)?,
-        latest_version: row.get(4)?,
-        created_at: rows::time(row, 5)?,
-        updated_at: rows::time(row, 6)?,
+        external_id: row.get(3)?,
+        active: row.get(4)?,
+        latest_version: row.get(5)?,
+        created_at: rows::time(row, 6)?,
+        updated_at: rows::time(row, 7)?,
     })
 }
 
@@ -223,6 +266,13 @@ fn version_record(row: &Row<'_>) -> rusqlite::Result<VersionRecord> {
         hash: row.get(3)?,
         definition: row.get(4)?,
         created_by: row.get(5)?,
-        created_at: rows::time(row, 6)?,
+        owner: owner(row, 6)?,
+        created_at: rows::time(row, 7)?,
+    })
+}
+
+fn owner(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Value>> {
+    user::from_stored(row.get(at)?).map_err(|problem| {
+        rusqlite::Error::FromSqlConversionFailure(at, Type::Text, problem.into())
     })
 }

@@ -31,6 +31,16 @@ pub(crate) fn create(
     if let Some(snapshot) = &new.snapshot {
         insert_snapshot(connection, new.execution.id, snapshot)?;
     }
+    insert_steps(
+        connection,
+        new.execution.id,
+        &new.state,
+        new.edit.as_slice(),
+    )?;
+    if let Some(origin) = new.execution.retry_of {
+        let mut statement = connection.prepare_cached(sql::EXECUTION_SET_RETRIED)?;
+        statement.execute([origin.0.as_bytes(), new.execution.id.0.as_bytes()])?;
+    }
     if let Some(timer) = start_timer(&new.state) {
         insert_timer(connection, &timer, new.state.updated_at, shards)?;
     }

@@ -124,6 +124,9 @@ impl ExecutionStore for SqliteStore {
 }
 
 fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult<Created> {
+    if let Some(refusal) = already_retried(connection, new)? {
+        return Ok(refusal);
+    }
     let entry = quotas::enter(connection, new)?;
     let (written, claims) = match &entry {
         Some(entry) => (&*entry.new, entry.new.execution.quotas.as_slice()),
@@ -134,10 +137,33 @@ fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult
         hot::remember(head, written.state.clone());
         return settle_in(connection, entry);
     }
+    by_key(connection, new)?
+        .ok_or_else(|| Fault::Corrupt("a key is taken, and no execution has it".into()))
+}
+
+fn by_key(connection: &Connection, new: &NewExecution) -> JobResult<Option<Created>> {
     let id = connection
         .prepare_cached(sql::EXECUTION_BY_KEY)?
-        .query_row([&new.execution.idempotency_key], |row| rows::uuid(row, 0))?;
-    Ok(Created::Existing(ExecutionId(id)))
+        .query_row([&new.execution.idempotency_key], |row| rows::uuid(row, 0))
+        .optional()?;
+    Ok(id.map(|id| Created::Existing(ExecutionId(id))))
+}
+
+/// A second retry of one execution, unless it is asked for as such. The key counts first: its answer never changes.
+fn already_retried(connection: &Connection, new: &NewExecution) -> JobResult<Option<Created>> {
+    let Some(origin) = new.execution.retry_of.filter(|_| !new.again) else {
+        return Ok(None);
+    };
+    let before = connection
+        .prepare_cached(sql::EXECUTION_RETRIED_AS)?
+        .query_row([origin.0.as_bytes()], |row| rows::optional_uuid(row, 0))
+        .optional()?
+        .flatten();
+    let Some(before) = before else {
+        return Ok(None);
+    };
+    let known = by_key(connection, new)?;
+    Ok(known.or(Some(Created::AlreadyRetried(ExecutionId(before)))))
 }
 
 /// The rows of the quotas that a new execution counts against.
@@ -221,6 +247,7 @@ fn bear(
         execution,
         state,
         snapshot,
+        ..
     } = new;
     if execution.idempotency_key.is_some() || !execution.quotas.is_empty() || snapshot.is_some() {
         return Err(Fault::Rejected(

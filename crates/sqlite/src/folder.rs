@@ -41,7 +41,8 @@ impl FolderLock {
             source,
         };
         create_private(folder).map_err(unusable)?;
-        let mut file = open(&folder.join("pawl.lock")).map_err(unusable)?;
+        warn_if_open(folder);
+        let mut file = open_private(&folder.join("pawl.lock")).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -57,13 +58,50 @@ impl FolderLock {
     }
 }
 
-fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
+/// A file that is made here is for its owner only, whatever the folder allows.
+fn open_private(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Makes the file of the database before SQLite would with rights of its own; its log and index get the rights of the file.
+pub(crate) fn make_private(path: &Path) -> Result<(), OpenError> {
+    match open_private(path) {
+        Ok(_) => {
+            warn_if_open(path);
+            Ok(())
+        }
+        Err(error) => Err(OpenError::NotWritable {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        }),
+    }
+}
+
+/// What was there before keeps its rights, which a backup may need. But the operator of the machine should know.
+fn warn_if_open(path: &Path) {
+    if is_open_to_others(path) {
+        let path = path.display();
+        tracing::warn!(%path, "other users of this machine may read what is in here; take the right away with chmod go-rwx");
+    }
+}
+
+/// May other users of the machine read, write or enter it?
+#[cfg(unix)]
+pub fn is_open_to_others(path: &Path) -> bool {
+    let rights = std::fs::metadata(path).map(|about| {
+        let rights = about.permissions();
+        std::os::unix::fs::PermissionsExt::mode(&rights)
+    });
+    rights.is_ok_and(|rights| rights & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+pub fn is_open_to_others(_: &Path) -> bool {
+    false
 }
 
 fn write_pid(file: &mut File) -> std::io::Result<()> {
@@ -104,4 +142,57 @@ fn create_private(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::fs::{Permissions, metadata, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::{Options, SqliteStore};
+
+    fn rights(path: &Path) -> u32 {
+        metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn files_are_for_their_owner_only_in_any_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        assert!(is_open_to_others(folder.path()));
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        let mut seen: Vec<(String, u32)> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| {
+                (
+                    entry.file_name().into_string().unwrap(),
+                    rights(&entry.path()),
+                )
+            })
+            .collect();
+        seen.sort();
+        let names = ["pawl.db", "pawl.db-shm", "pawl.db-wal", "pawl.lock"];
+        assert_eq!(seen, names.map(|name| (name.to_owned(), 0o600)));
+        store.close();
+    }
+
+    #[test]
+    fn a_folder_made_here_is_closed_and_an_open_file_keeps_its_rights() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("data");
+        let store = SqliteStore::open(&inner, Options::default()).unwrap();
+        assert_eq!((rights(&inner), is_open_to_others(&inner)), (0o700, false));
+        store.close();
+        drop(store);
+        let file = inner.join("pawl.db");
+        set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        assert!(is_open_to_others(&file));
+        SqliteStore::open(&inner, Options::default())
+            .unwrap()
+            .close();
+        assert_eq!(rights(&file), 0o640);
+    }
 }

@@ -85,6 +85,7 @@ fn add(connection: &Connection, key: &NewKey) -> JobResult<Result<KeyRecord, Key
             key.name,
             key.role.name(),
             key.hash.0,
+            key.email,
             key.created_by,
             key.created_at.as_micros(),
             key.expires_at.map(Timestamp::as_micros)
@@ -110,11 +111,12 @@ fn record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
         id: KeyId(rows::uuid(row, 0)?),
         name: row.get(1)?,
         role: role(row, 2)?,
-        created_by: row.get(3)?,
-        created_at: rows::time(row, 4)?,
-        expires_at: rows::optional_time(row, 5)?,
-        last_used_at: rows::optional_time(row, 6)?,
-        revoked_at: rows::optional_time(row, 7)?,
+        email: row.get(3)?,
+        created_by: row.get(4)?,
+        created_at: rows::time(row, 5)?,
+        expires_at: rows::optional_time(row, 6)?,
+        last_used_at: rows::optional_time(row, 7)?,
+        revoked_at: rows::optional_time(row, 8)?,
     })
 }
 

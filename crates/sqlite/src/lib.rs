@@ -34,7 +34,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use folder::LockError;
+pub use folder::{LockError, is_open_to_others};
 pub use migrations::MigrationError;
 use pawl_kernel::ports::batches::BatchSizes;
 pub use queue::{CAPACITY, EmbeddedQueue};
@@ -116,6 +116,7 @@ impl SqliteStore {
         let lock = FolderLock::take(folder)?;
         let file = folder.join("pawl.db");
         folder::check_header(&file)?;
+        folder::make_private(&file)?;
         let mut writer = connection::writer(&file, &options).map_err(|e| explain(&file, e))?;
         migrations::apply(&mut writer).map_err(|error| explain_migration(&file, error))?;
         prepare_shards(&writer, options.timer_shards).map_err(|e| explain(&file, e))?;

@@ -16,6 +16,8 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     8 "0008_counting",
     9 "0009_actions",
     10 "0010_webhooks",
+    11 "0011_retries",
+    12 "0012_users",
 ];
 
 pub type MigrationError = migration::MigrationError<rusqlite::Error>;

@@ -258,7 +258,7 @@ fn count_along(
     }
 }
 
-/// The parameters 2 to 8, which all lists and counts have in common.
+/// The parameters 2 to 8 and 11, which all lists and counts have in common.
 fn bind_filter(statement: &mut Statement<'_>, filter: &ExecutionFilter) -> rusqlite::Result<()> {
     let statuses = filter.statuses.iter();
     let mask = statuses.fold(0_i64, |mask, status| mask | 1 << status.code());
@@ -269,7 +269,8 @@ fn bind_filter(statement: &mut Statement<'_>, filter: &ExecutionFilter) -> rusql
     statement.raw_bind_parameter(5, filter.created_after.map(Timestamp::as_micros))?;
     statement.raw_bind_parameter(6, filter.created_before.map(Timestamp::as_micros))?;
     statement.raw_bind_parameter(7, &filter.text)?;
-    statement.raw_bind_parameter(8, filter.text.as_deref().and_then(part_of_id))
+    statement.raw_bind_parameter(8, filter.text.as_deref().and_then(part_of_id))?;
+    statement.raw_bind_parameter(11, filter.not_retried)
 }
 
 /// The hexadecimal digits of a text that could be a part of an id.

@@ -77,8 +77,8 @@ pub(crate) fn readable_head(connection: &Connection, id: ExecutionId) -> Result<
 }
 
 const HEAD_COLUMNS: usize = 11;
-const EXECUTION_COLUMNS: usize = 25;
-const STATE_COLUMNS: usize = 29;
+const EXECUTION_COLUMNS: usize = 26;
+const STATE_COLUMNS: usize = 30;
 
 pub(crate) fn loaded(row: &Row<'_>) -> Result<Loaded> {
     Ok(Loaded {
@@ -108,6 +108,7 @@ fn head(row: &Row<'_>, id: ExecutionId) -> Result<Execution> {
         parent_seq: None,
         child_index: None,
         retry_of: None,
+        retried_as: None,
         forked_from: None,
         base_seq: count(row, 5)?,
         initial: Arc::from(""),
@@ -138,6 +139,7 @@ fn execution(row: &Row<'_>) -> Result<Execution> {
         parent_seq: optional_count(row, 12)?,
         child_index: row.get(13)?,
         retry_of: optional_uuid(row, 14)?.map(ExecutionId),
+        retried_as: optional_uuid(row, 25)?.map(ExecutionId),
         forked_from: optional_uuid(row, 15)?.map(ExecutionId),
         base_seq: count(row, 16)?,
         created_at: time(row, 17)?,
@@ -194,7 +196,7 @@ fn state(row: &Row<'_>, at: usize) -> Result<State> {
     Ok(State {
         execution_id: ExecutionId(uuid(row, at)?),
         seq: count(row, at + 1)?,
-        position: position(row, at + 2)?,
+        position: position(row, at + 2, at + 29)?,
         wait: wait(row, at + 9)?,
         hold: optional_coded(row, at + 13, Hold::from_code)?,
         control: optional_coded(row, at + 14, Control::from_code)?,
@@ -213,7 +215,7 @@ fn state(row: &Row<'_>, at: usize) -> Result<State> {
     })
 }
 
-fn position(row: &Row<'_>, at: usize) -> Result<Position> {
+fn position(row: &Row<'_>, at: usize, last_error: usize) -> Result<Position> {
     Ok(Position {
         node_id: row.get(at)?,
         prev_node_id: row.get(at + 1)?,
@@ -222,6 +224,7 @@ fn position(row: &Row<'_>, at: usize) -> Result<Position> {
         attempts: row.get(at + 4)?,
         effect_key: row.get(at + 5)?,
         not_before: optional_time(row, at + 6)?,
+        last_error: row.get(last_error)?,
     })
 }
 
@@ -272,6 +275,7 @@ pub(crate) fn bind_state(statement: &mut Statement<'_>, state: &State) -> Result
     binder.put(integer(state.bytes_spent))?;
     binder.put(integer(state.version))?;
     binder.put(state.updated_at.as_micros())?;
+    binder.put(&state.position.last_error)?;
     Ok(binder.bound + 1)
 }
 

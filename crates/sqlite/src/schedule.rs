@@ -6,10 +6,10 @@ mod work;
 
 use async_trait::async_trait;
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest, ScheduleStore,
-    Written, decide_command, decide_put,
+    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
+    ScheduleStore, Written, decide_command, decide_put,
 };
-use pawl_kernel::ports::store::{DueTimer, StoreResult};
+use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
 use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, params};
@@ -102,12 +102,12 @@ impl ScheduleStore for SqliteStore {
             .await
     }
 
-    async fn queued_in(&self, id: &str) -> StoreResult<Vec<u32>> {
+    async fn queued(&self, id: &str) -> StoreResult<Vec<QueueRow>> {
         let id = id.to_owned();
         self.readers
             .run(move |connection| {
-                let mut statement = connection.prepare_cached(sql::ACTION_SHARDS)?;
-                let found = statement.query_map([&id], |row| row.get(0))?;
+                let mut statement = connection.prepare_cached(sql::ACTION_QUEUED)?;
+                let found = statement.query_map([&id], rows::queue_row)?;
                 Ok(found.collect::<Result<_, _>>()?)
             })
             .await
@@ -115,25 +115,25 @@ impl ScheduleStore for SqliteStore {
 
     async fn begin_actions(
         &self,
-        lock: Uuid,
+        pass: ShardPass,
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Begun> {
         self.writer
-            .run(move |connection| work::begin_all(connection, lock, &due, &limits, now))
+            .run(move |connection| work::begin_all(connection, &pass, &due, &limits, now))
             .await
     }
 
     async fn record_actions(
         &self,
-        lock: Uuid,
+        sync: Uuid,
         requests: Vec<RecordRequest>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Vec<Option<Record>>> {
         let desk = work::Desk {
-            lock,
+            sync,
             limits,
             now,
             shards: self.shards,

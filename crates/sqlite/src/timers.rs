@@ -1,6 +1,6 @@
 //! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardsAround, StoreResult, TimerStore,
+    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    TimerStore,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
@@ -35,7 +36,7 @@ impl TimerStore for SqliteStore {
 
     async fn unlock_shards(
         &self,
-        guid: Uuid,
+        locks: Vec<Uuid>,
         only: Option<Vec<u32>>,
         now: Timestamp,
     ) -> StoreResult<()> {
@@ -45,7 +46,7 @@ impl TimerStore for SqliteStore {
                 let only = only
                     .as_ref()
                     .map(|shards| serde_json::json!(shards).to_string());
-                statement.execute(params![guid.as_bytes(), now.as_micros(), only])?;
+                statement.execute(params![guids(&locks), now.as_micros(), only])?;
                 Ok(())
             })
             .await
@@ -53,14 +54,14 @@ impl TimerStore for SqliteStore {
 
     async fn collect(
         &self,
-        guid: Uuid,
+        pass: ShardPass,
         shards: &[u32],
         now: Timestamp,
         limit: u32,
     ) -> StoreResult<Vec<DueTimer>> {
         let shards = shards.to_vec();
         self.writer
-            .run(move |connection| collect(connection, guid, &shards, now, limit))
+            .run(move |connection| collect(connection, &pass, &shards, now, limit))
             .await
     }
 
@@ -97,16 +98,17 @@ impl TimerStore for SqliteStore {
 
     async fn fire(
         &self,
-        guid: Uuid,
+        pass: ShardPass,
         timers: Vec<DueTimer>,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
         let shards = self.shards;
         self.writer
             .run(move |connection| {
-                let owned = owned(connection, guid)?;
-                let due = |timer: &&DueTimer| owned.contains(&timer.shard_id) && timer.at <= now;
-                let fire = |timer| fire(connection, timer, now, shards).transpose();
+                let owned = owned(connection, &pass.locks)?;
+                let due =
+                    |timer: &&DueTimer| owned.contains_key(&timer.shard_id) && timer.at <= now;
+                let fire = |timer| fire(connection, pass.sync, timer, now, shards).transpose();
                 timers.iter().filter(due).filter_map(fire).collect()
             })
             .await
@@ -123,19 +125,19 @@ fn lock_shards(connection: &Connection, request: &LockRequest) -> JobResult<Vec<
         request.max,
         request.unlocked_by.map(Timestamp::as_micros)
     ];
-    sorted(statement.query_map(values, |row| row.get(0))?)
+    let shards: BTreeSet<u32> = statement
+        .query_map(values, |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok(shards.into_iter().collect())
 }
 
 fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<Kept> {
     let mut keep = connection.prepare_cached(sql::SHARDS_KEEP)?;
-    let values = params![request.guid.as_bytes(), request.now.as_micros()];
-    let shards = sorted(keep.query_map(values, |row| row.get(0))?)?;
+    let ours = guids(&request.locks);
+    let kept = keep.query_map(params![ours, request.now.as_micros()], shard_lock)?;
+    let locks = kept.collect::<Result<_, _>>()?;
     let mut look = connection.prepare_cached(sql::SHARDS_AROUND)?;
-    let values = params![
-        request.guid.as_bytes(),
-        request.owner,
-        request.alive_since.as_micros()
-    ];
+    let values = params![ours, request.owner, request.alive_since.as_micros()];
     let around = look.query_row(values, |row| {
         Ok(ShardsAround {
             locks: row.get(0)?,
@@ -145,35 +147,41 @@ fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<Kept
             others: row.get(4)?,
         })
     })?;
-    Ok(Kept { shards, around })
+    Ok(Kept { locks, around })
 }
 
-fn sorted(shards: impl Iterator<Item = rusqlite::Result<u32>>) -> JobResult<Vec<u32>> {
-    let set: BTreeSet<u32> = shards.collect::<Result<_, _>>()?;
-    Ok(set.into_iter().collect())
+/// As a list that a statement can look into.
+fn guids(locks: &[Uuid]) -> String {
+    let texts = locks.iter().map(|lock| lock.simple().to_string());
+    serde_json::json!(texts.collect::<Vec<_>>()).to_string()
 }
 
-pub(crate) fn owned(connection: &Connection, guid: Uuid) -> JobResult<BTreeSet<u32>> {
+fn shard_lock(row: &Row<'_>) -> rusqlite::Result<(u32, Uuid)> {
+    Ok((row.get(0)?, rows::uuid(row, 1)?))
+}
+
+/// The shards that are locked under one of these guids, each with its own.
+pub(crate) fn owned(connection: &Connection, locks: &[Uuid]) -> JobResult<BTreeMap<u32, Uuid>> {
     let mut statement = connection.prepare_cached(sql::SHARDS_OWNED)?;
-    let shards = statement.query_map([guid.as_bytes()], |row| row.get(0))?;
+    let shards = statement.query_map([guids(locks)], shard_lock)?;
     Ok(shards.collect::<Result<_, _>>()?)
 }
 
 fn collect(
     connection: &Connection,
-    guid: Uuid,
+    pass: &ShardPass,
     shards: &[u32],
     now: Timestamp,
     limit: u32,
 ) -> JobResult<Vec<DueTimer>> {
-    let owned = owned(connection, guid)?;
+    let owned = owned(connection, &pass.locks)?;
     let mut moved = Vec::new();
-    for shard in shards.iter().filter(|shard| owned.contains(shard)) {
+    for shard in shards.iter().filter(|shard| owned.contains_key(shard)) {
         let room = limit.saturating_sub(moved.len() as u32);
         if room == 0 {
             break;
         }
-        moved.extend(collect_shard(connection, guid, *shard, now, room)?);
+        moved.extend(collect_shard(connection, pass.sync, *shard, now, room)?);
     }
     Ok(moved)
 }
@@ -282,6 +290,7 @@ fn register(
 
 fn fire(
     connection: &Connection,
+    sync: Uuid,
     timer: &DueTimer,
     now: Timestamp,
     shards: u32,
@@ -292,7 +301,7 @@ fn fire(
         Err(_) => Head::Gone,
     };
     if let Head::Unreadable = head {
-        put_off(connection, timer, now)?;
+        put_off(connection, sync, timer, now)?;
         return Ok(None);
     }
     let key = params![
@@ -324,17 +333,18 @@ fn fire(
 }
 
 /// A timer whose execution cannot be read: nobody else's waits for it.
-fn put_off(connection: &Connection, timer: &DueTimer, now: Timestamp) -> JobResult<()> {
+fn put_off(connection: &Connection, sync: Uuid, timer: &DueTimer, now: Timestamp) -> JobResult<()> {
     const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
     let until = now.plus(WHILE_UNREADABLE).as_micros();
     connection
-        .prepare_cached(sql::PROCESSING_PUT_OFF)?
+        .prepare_cached(sql::PROCESSING_MOVE)?
         .execute(params![
             timer.shard_id,
             timer.at.as_micros(),
             timer.action_id,
             timer.guid.as_bytes(),
             until,
+            sync.as_bytes(),
             now.as_micros()
         ])?;
     Ok(())

@@ -124,8 +124,7 @@ fn webhook_row(row: &Row<'_>) -> rusqlite::Result<WebhookRow> {
         schema: row.get(1)?,
         version: row.get(2)?,
         active: row.get(3)?,
-        owner: row.get(4)?,
-        name: row.get(5)?,
-        definition: row.get(6)?,
+        name: row.get(4)?,
+        definition: row.get(5)?,
     })
 }

@@ -12,7 +12,7 @@ use pawl_kernel::ports::store::{
 };
 use pawl_kernel::schedule::Limits;
 use pawl_sqlite::{Options, SqliteStore};
-use pawl_testkit::fixture::{self, at, commit, execution_id, new_execution};
+use pawl_testkit::fixture::{self, at, commit, execution_id, new_execution, pass};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
@@ -177,13 +177,16 @@ async fn one_unreadable_row_stops_nobody_else() {
     let request = fixture::lock_request(7, at(5));
     let guid = request.guid;
     let shards = store.lock_shards(request).await.unwrap();
-    store.collect(guid, &shards, at(5), 100).await.unwrap();
+    store
+        .collect(pass(guid), &shards, at(5), 100)
+        .await
+        .unwrap();
     let due = store
         .upcoming(&shards, fixture::due_before(at(5)), 100)
         .await
         .unwrap();
     assert_eq!(due.len(), 3);
-    assert_eq!(store.fire(guid, due, at(5)).await.unwrap().len(), 2);
+    assert_eq!(store.fire(pass(guid), due, at(5)).await.unwrap().len(), 2);
     let left = store
         .upcoming(&shards, fixture::due_before(at(100)), 100)
         .await
@@ -212,12 +215,15 @@ async fn one_unreadable_action_stops_nobody_else() {
     let request = fixture::lock_request(7, at(5));
     let guid = request.guid;
     let shards = store.lock_shards(request).await.unwrap();
-    store.collect(guid, &shards, at(5), 100).await.unwrap();
+    store
+        .collect(pass(guid), &shards, at(5), 100)
+        .await
+        .unwrap();
     let due = store
         .upcoming(&shards, fixture::due_before(at(5)), 100)
         .await
         .unwrap();
-    let begun = store.begin_actions(guid, due, Limits::default(), at(5));
+    let begun = store.begin_actions(pass(guid), due, Limits::default(), at(5));
     assert_eq!(begun.await.unwrap().runs.len(), 2);
     let mut left = store
         .upcoming(&shards, fixture::due_before(at(999)), 100)

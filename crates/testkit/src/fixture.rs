@@ -15,7 +15,7 @@ use pawl_kernel::execution::{
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode};
 use pawl_kernel::ports::store::{
-    KeepRequest, LockRequest, NewExecution, SaveMode, SaveSchema, SweepRequest,
+    KeepRequest, LockRequest, NewExecution, SaveMode, SaveSchema, ShardPass, SweepRequest,
 };
 use pawl_kernel::schedule::{Author, Override, Put, Spec, read_spec};
 use pawl_kernel::time::Timestamp;
@@ -74,11 +74,7 @@ pub fn schema_version(n: u64, content: &str, if_version: Option<u32>) -> SaveSch
 
 /// An execution of `flow-1`, queued at `start_1`.
 pub fn new_execution(n: u64) -> NewExecution {
-    NewExecution {
-        execution: execution(n),
-        state: state(n),
-        snapshot: None,
-    }
+    NewExecution::new(execution(n), state(n))
 }
 
 fn execution(n: u64) -> Execution {
@@ -99,6 +95,7 @@ fn execution(n: u64) -> Execution {
         parent_seq: None,
         child_index: None,
         retry_of: None,
+        retried_as: None,
         forked_from: None,
         base_seq: 0,
         initial: Arc::from(r#"{"input":{},"variables":{}}"#),
@@ -343,10 +340,18 @@ pub fn lock_request(guid: u64, now: Timestamp) -> LockRequest {
     }
 }
 
+/// A pass under one lock; its own name is that of the lock plus a million.
+pub fn pass(lock: Uuid) -> ShardPass {
+    ShardPass {
+        locks: vec![lock],
+        sync: Uuid::from_u128(lock.as_u128() + 1_000_000),
+    }
+}
+
 /// Nobody else is alive.
 pub fn keep_request(guid: Uuid, now: Timestamp) -> KeepRequest {
     KeepRequest {
-        guid,
+        locks: vec![guid],
         owner: "worker".into(),
         now,
         alive_since: now.plus(Duration::from_secs(1)),

@@ -15,10 +15,12 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use pawl_kernel::id::KeyId;
 use pawl_kernel::ports::keys::{KeyRecord, Role};
+use pawl_kernel::user::{self, Writer};
 use serde_json::{Value, json};
 
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
+use super::guard::shorten;
 
 pub(super) use ring::{ADMIN_NAME, KeyRing};
 pub use ring::{BadAdminKey, check_admin_key};
@@ -53,24 +55,33 @@ impl Identity {
     fn developer() -> Self {
         Self {
             created_by: "dev".into(),
-            user: json!({"id": 1, "email": "dev@localhost"}),
+            user: user::developer(),
             role: Role::Admin,
         }
     }
 
-    /// `user` has the fields that people's workflows expect; a key has no address.
-    fn key(id: &str, name: &str, role: Role) -> Self {
+    fn key(id: &str, name: &str, email: Option<&str>, role: Role) -> Self {
         Self {
             created_by: format!("key:{name}"),
-            user: json!({"id": id, "name": name, "email": null}),
+            user: user::user(id, name, email),
             role,
         }
+    }
+
+    /// As what is written now keeps it, for what it starts later.
+    pub(super) fn writer(self) -> Writer {
+        Writer::with_user(self.created_by, self.user)
     }
 }
 
 impl From<&KeyRecord> for Identity {
     fn from(key: &KeyRecord) -> Self {
-        Self::key(&key.id.to_string(), &key.name, key.role)
+        Self::key(
+            &key.id.to_string(),
+            &key.name,
+            key.email.as_deref(),
+            key.role,
+        )
     }
 }
 
@@ -117,6 +128,8 @@ pub(super) struct Door {
     pub(super) state: ApiState,
     pub(super) needs: Needs,
     pub(super) path: &'static str,
+    /// Each use is a line for the auditor.
+    pub(super) audited: bool,
 }
 
 /// Lets those in who may come in.
@@ -129,16 +142,20 @@ pub(super) async fn enforce(State(door): State<Door>, request: Request, next: Ne
         Err(refused) => return refused.into_response(),
     };
     let method = request.method().clone();
+    // A path is what the caller wrote: printable, as long as a head may be.
+    let asked = door.audited.then(|| shorten(request.uri().path()));
     let response = match check(&identity, needed) {
         Ok(()) => admitted(&door.state, identity.clone(), request, next).await,
         Err(refused) => refused.into_response(),
     };
-    if !door.state.access.is_open() && (needed == Role::Admin || response.status() == 403) {
+    if !door.state.access.is_open() && (door.audited || response.status() == 403) {
+        // A path that was refused may hold anything that the caller wrote there, a key for one.
+        let asked = asked.filter(|_| response.status().is_success());
         let status = response.status().as_u16();
         let Identity {
             created_by, role, ..
         } = &identity;
-        tracing::info!(target: AUDIT, by = %created_by, role = role.name(), %method, path = door.path, status, "asked");
+        tracing::info!(target: AUDIT, by = %created_by, role = role.name(), %method, path = door.path, asked, status, "asked");
     }
     response
 }

@@ -4,12 +4,12 @@ use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
+use pawl_kernel::json::{self, JsonError};
 use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
 
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
-use super::json::{self, JsonError};
 
 /// A client in the middle of sending does not see an answer; so a body that is a little too large is read to
 /// its end, up to this much, before it is refused.
@@ -259,6 +259,7 @@ impl From<JsonError> for ApiError {
             message,
             line,
             column,
+            ..
         } = error;
         let text = format!("the body is no valid JSON: {message}, line {line}, column {column}");
         Self::new(StatusCode::BAD_REQUEST, "INVALID_JSON", text)

@@ -43,6 +43,8 @@ const ACTIONS: &[(&str, Action)] = &[
 #[derive(Default, Serialize)]
 struct Outcomes {
     done: u64,
+    /// Retried before; nothing was done.
+    skipped: u64,
     /// The state of the execution did not allow it.
     conflict: u64,
     /// Gone since it was listed.
@@ -102,10 +104,17 @@ async fn filter(state: &ApiState, value: Value) -> ApiResult<ExecutionFilter> {
         text.map(|text| query::moment(name, &text).map_err(ApiError::invalid_request))
             .transpose()
     };
+    let (created_after, created_before) = (time("since")?, time("until")?);
+    let mut statuses = statuses(fields.take("status"))?;
+    let not_retried = fields.flag("unresolved")?.unwrap_or(false);
+    if not_retried {
+        statuses = query::unresolved(&statuses).map_err(ApiError::invalid_request)?;
+    }
     Ok(ExecutionFilter {
-        created_after: time("since")?,
-        created_before: time("until")?,
-        statuses: statuses(fields.take("status"))?,
+        created_after,
+        created_before,
+        statuses,
+        not_retried,
         schema_id: schema,
         tenant: fields.text("tenant")?,
         text: fields.text("text")?,
@@ -182,6 +191,7 @@ async fn apply(
         Action::Retry => {
             let request = RetryRequest {
                 created_by: identity.created_by.clone(),
+                user: Some(identity.user.clone()),
                 ..RetryRequest::default()
             };
             Box::pin(state.control.retry(id, request)).await.map(drop)
@@ -193,6 +203,7 @@ impl Outcomes {
     fn and(mut self, id: ExecutionId, result: Result<(), ControlError>) -> Self {
         match result {
             Ok(()) => self.done += 1,
+            Err(ControlError::AlreadyRetried { .. }) => self.skipped += 1,
             Err(ControlError::NotFound(_)) => self.not_found += 1,
             Err(ControlError::Conflict(_) | ControlError::Invalid { .. }) => self.conflict += 1,
             Err(error) => {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
-use pawl_engine::control::{ForkRequest, RetryRequest};
+use pawl_engine::control::{ForkRequest, RetryRequest, WantedVersion};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::ContinueMode;
 use pawl_kernel::time::{duration_from_seconds, parse_duration};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ApiState;
 use super::body::{JsonBody, OptionalJson};
@@ -95,6 +95,7 @@ pub(super) async fn retry(
     path: PathParts,
     identity: Identity,
     raw: RawQuery,
+    headers: HeaderMap,
     OptionalJson(body): OptionalJson,
 ) -> ApiResult {
     let id = path.execution()?;
@@ -105,7 +106,10 @@ pub(super) async fn retry(
         "max_duration",
         "variables",
         "new_effect_key",
+        "again",
+        "version",
         "debug_mode",
+        "idempotency_key",
     ];
     let mut fields = Fields::of_optional(body, &known)?;
     let request = RetryRequest {
@@ -113,13 +117,31 @@ pub(super) async fn retry(
         max_calls: fields.whole("max_calls")?,
         max_duration: duration(&mut fields, "max_duration")?,
         new_effect_key: fields.flag("new_effect_key")?.unwrap_or(false),
+        again: fields.flag("again")?.unwrap_or(false),
+        version: wanted_version(&mut fields)?,
         variables: fields.object("variables")?,
         debug_mode: fields.flag("debug_mode")?.unwrap_or(false),
-        idempotency_key: None,
+        idempotency_key: executions::idempotency_key(fields.text("idempotency_key")?, &headers)?,
         created_by: identity.created_by,
+        user: Some(identity.user),
     };
     let started = state.control.retry(id, request).await?;
     executions::answer_started(&state, started, wait).await
+}
+
+fn wanted_version(fields: &mut Fields) -> ApiResult<WantedVersion> {
+    match fields.take("version") {
+        None => Ok(WantedVersion::Same),
+        Some(Value::String(name)) if name == "latest" => Ok(WantedVersion::Latest),
+        Some(value) => match value.as_u64() {
+            Some(number) => Ok(WantedVersion::Number(executions::version_number(number)?)),
+            None => Err(mismatch(
+                "version",
+                "\"latest\" or a version number",
+                &value,
+            )),
+        },
+    }
 }
 
 /// A text like `1h30m`, or a number of seconds.
@@ -145,15 +167,19 @@ pub(super) async fn fork(
 ) -> ApiResult {
     let id = path.execution()?;
     let wait = raw.with(&[&["wait"]])?.wait(&state)?;
-    let mut fields = Fields::of(body, &["from_seq", "variables", "debug_mode"])?;
+    let known = ["from_seq", "version", "variables", "input", "debug_mode"];
+    let mut fields = Fields::of(body, &known)?;
     let from_seq = fields.whole("from_seq")?;
     let request = ForkRequest {
         from_seq: from_seq.ok_or_else(|| {
             ApiError::invalid_request("`from_seq` is missing: the last step to take over")
         })?,
+        version: wanted_version(&mut fields)?,
         variables: fields.object("variables")?,
+        input: fork_input(&mut fields)?,
         debug_mode: fields.flag("debug_mode")?.unwrap_or(false),
         created_by: identity.created_by,
+        user: Some(identity.user),
     };
     let started = state.control.fork(id, request).await?;
     executions::answer_started(&state, started, wait).await
@@ -192,4 +218,13 @@ fn signal_id(raw: &RawQuery, headers: &HeaderMap) -> ApiResult<Option<String>> {
         (Some(id), _) => check_text("id", id).map(|()| Some(id.to_owned())),
         (None, key) => Ok(key),
     }
+}
+
+/// A null is no way to leave the input out: the caller who writes it means something by it.
+fn fork_input(fields: &mut Fields) -> ApiResult<Option<Value>> {
+    if fields.is_null("input") {
+        let message = "`input` must be a value other than null; leave it out to keep the input";
+        return Err(ApiError::invalid_request(message).details(json!({"field": "input"})));
+    }
+    Ok(fields.take("input"))
 }

@@ -106,6 +106,10 @@ impl ApiError {
         &self.0.message
     }
 
+    pub(super) fn code(&self) -> &'static str {
+        self.0.code
+    }
+
     pub(super) fn is_not_found(&self) -> bool {
         self.0.status == StatusCode::NOT_FOUND
     }
@@ -153,7 +157,11 @@ impl From<StoreError> for ApiError {
 
 impl From<ControlError> for ApiError {
     fn from(error: ControlError) -> Self {
+        let message = error.to_string();
         match error {
+            ControlError::AlreadyRetried { retried_as, .. } => {
+                Self::conflict(message).details(json!({"retried_as": retried_as.to_string()}))
+            }
             ControlError::NotFound(message) => Self::not_found(message),
             ControlError::Invalid {
                 code: "NOT_FOUND",
@@ -173,6 +181,13 @@ impl From<CatalogError> for ApiError {
         let message = error.to_string();
         match error {
             CatalogError::NameTaken(name) => Self::conflict(message).details(json!({"name": name})),
+            CatalogError::ExternalIdTaken {
+                external_id,
+                schema,
+            } => {
+                let details = json!({"external_id": external_id, "schema": schema});
+                Self::conflict(message).details(details)
+            }
             CatalogError::NotFound => Self::not_found(message),
             CatalogError::PathTaken {
                 method,

@@ -24,7 +24,7 @@ use uuid::Uuid;
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
 use super::executions::header_text;
-use super::history::{self, Stretch};
+use super::history::{self, Portion, Stretch};
 use super::path::PathParts;
 use super::query::RawQuery;
 use super::wire::{ExecutionJson, StepJson};
@@ -116,6 +116,8 @@ struct Standing {
     hold: Option<Hold>,
     control: Option<Control>,
     wait: Option<Uuid>,
+    /// A node that failed and is tried again has told why.
+    attempt: u32,
 }
 
 impl Standing {
@@ -127,6 +129,7 @@ impl Standing {
             hold: state.hold,
             control: state.control,
             wait,
+            attempt: state.position.attempt,
         }
     }
 }
@@ -178,9 +181,12 @@ impl Feed {
     async fn look(&mut self) -> ApiResult<()> {
         let view = self.state.control.view(self.id).await?;
         let version = view.state.version;
-        let bytes = self.state.limits.page_bytes;
+        let portion = Portion {
+            steps: PAGE,
+            bytes: self.state.limits.page_bytes,
+        };
         let Stretch { mut steps, more } =
-            history::stretch(&self.state, self.id, self.after_seq, PAGE, bytes).await?;
+            history::stretch(&self.state, self.id, self.after_seq, portion).await?;
         steps.retain(|(_, written)| *written <= version);
         let standing = Standing::of(&view);
         let news = !more && self.told.as_ref() != Some(&standing);

@@ -3,11 +3,12 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use pawl_engine::control::{StartRequest, Started};
+use pawl_engine::control::{SchemaKey, StartRequest, Started};
 use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::start_key;
 use pawl_kernel::time::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value, json};
 use std::time::Duration;
 
 use super::ApiState;
@@ -68,14 +69,16 @@ pub(super) async fn answer_started(
     } else {
         StatusCode::OK
     };
-    let mut response = wire::json(status, &ExecutionJson::from(&view));
+    let shown = ExecutionJson::from(&view).warning(&started.warnings);
+    let mut response = wire::json(status, &shown);
     if let Ok(place) = HeaderValue::from_str(&format!("/api/executions/{}", started.id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
 }
 
-fn start_request(mut fields: Fields, now: Timestamp) -> ApiResult<StartRequest> {
+/// By whichever way it came.
+pub(super) fn start_request(mut fields: Fields, now: Timestamp) -> ApiResult<StartRequest> {
     Ok(StartRequest {
         schema: schema_key(&mut fields)?,
         version: version(&mut fields)?,
@@ -91,24 +94,38 @@ fn start_request(mut fields: Fields, now: Timestamp) -> ApiResult<StartRequest> 
     })
 }
 
-fn schema_key(fields: &mut Fields) -> ApiResult<String> {
-    match (fields.text("schema")?, fields.text("schema_id")?) {
-        (Some(key), None) | (None, Some(key)) => Ok(key),
-        (None, None) => Err(ApiError::invalid_request(
-            "`schema` is missing: the name or id of a schema",
+/// A number is an `external_id`, a text a name or an id.
+fn schema_key(fields: &mut Fields) -> ApiResult<SchemaKey> {
+    let number = fields.number("schema_id");
+    match (fields.text("schema")?, number, fields.text("schema_id")?) {
+        (Some(key), None, None) | (None, None, Some(key)) => Ok(SchemaKey::Text(key)),
+        (None, Some(number), _) => external_id(&number),
+        (None, None, None) => Err(ApiError::invalid_request(
+            "`schema` is missing: the name or id of a schema (or `schema_id`, which also takes its `external_id`)",
         )),
-        (Some(_), Some(_)) => Err(ApiError::invalid_request(
+        (Some(_), _, _) => Err(ApiError::invalid_request(
             "give `schema` or `schema_id`, not both",
         )),
     }
 }
 
+fn external_id(number: &Number) -> ApiResult<SchemaKey> {
+    let whole = number.as_i64().map(SchemaKey::Number);
+    whole.ok_or_else(|| {
+        ApiError::not_found(format!(
+            "there is no schema with `external_id` {number}: it is a whole number"
+        ))
+    })
+}
+
 fn version(fields: &mut Fields) -> ApiResult<Option<u32>> {
-    let Some(number) = fields.whole("version")? else {
-        return Ok(None);
-    };
+    let number = fields.whole("version")?;
+    number.map(version_number).transpose()
+}
+
+pub(super) fn version_number(number: u64) -> ApiResult<u32> {
     match u32::try_from(number) {
-        Ok(version) if version > 0 => Ok(Some(version)),
+        Ok(version) if version > 0 => Ok(version),
         _ => Err(mismatch(
             "version",
             "a version number, from 1",
@@ -163,26 +180,42 @@ fn start_at(fields: &mut Fields, now: Timestamp) -> ApiResult<Option<Timestamp>>
 
 /// `Idempotency-Key` and `X-Correlation-Id` say what the body can say, and what callers pass on.
 fn adopt_headers(request: &mut StartRequest, headers: &HeaderMap) -> ApiResult<()> {
-    if let Some(key) = header_text(headers, &HeaderName::from_static("idempotency-key"))? {
-        if request
-            .idempotency_key
-            .as_ref()
-            .is_some_and(|given| *given != key)
-        {
-            return Err(ApiError::invalid_header(
-                "header and body name different idempotency keys",
-            ));
-        }
-        request.idempotency_key = Some(key);
-    }
+    request.idempotency_key = idempotency_key(request.idempotency_key.take(), headers)?;
     request.correlation_id = header_text(headers, &HeaderName::from_static("x-correlation-id"))?;
     Ok(())
 }
 
+/// From the body or the header; both may say the same.
+pub(super) fn idempotency_key(
+    given: Option<String>,
+    headers: &HeaderMap,
+) -> ApiResult<Option<String>> {
+    let header = header_text(headers, &HeaderName::from_static("idempotency-key"))?;
+    let key = match (given, header) {
+        (Some(given), Some(key)) if given != key => {
+            return Err(ApiError::invalid_header(
+                "header and body name different idempotency keys",
+            ));
+        }
+        (given, key) => given.or(key),
+    };
+    match key.as_deref().and_then(start_key::reserved) {
+        Some(problem) => {
+            Err(ApiError::invalid_request(problem).details(json!({"field": "idempotency_key"})))
+        }
+        None => Ok(key),
+    }
+}
+
 pub(super) fn header_text(headers: &HeaderMap, name: &HeaderName) -> ApiResult<Option<String>> {
-    let Some(value) = headers.get(name) else {
+    let mut all = headers.get_all(name).iter();
+    let Some(value) = all.next() else {
         return Ok(None);
     };
+    if all.next().is_some() {
+        let message = format!("the header `{name}` comes twice");
+        return Err(ApiError::invalid_header(message));
+    }
     let wrong = |_| {
         ApiError::invalid_header(format!(
             "the header `{name}` must hold 1 to 255 plain characters"

@@ -1,6 +1,6 @@
 //! Reading the object that a request body is: every field named, typed and bounded, and none ignored.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use super::error::{ApiError, ApiResult};
 
@@ -40,12 +40,26 @@ impl Fields {
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
+    pub(super) fn is_null(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(Value::is_null)
+    }
+
     pub(super) fn text(&mut self, name: &str) -> ApiResult<Option<String>> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => check_text(name, &text).map(|()| Some(text)),
             Some(other) => Err(mismatch(name, "a text", &other)),
         }
+    }
+
+    /// Taken only if it is one.
+    pub(super) fn number(&mut self, name: &str) -> Option<Number> {
+        let number = match self.0.get(name)? {
+            Value::Number(number) => number.clone(),
+            _ => return None,
+        };
+        self.0.remove(name);
+        Some(number)
     }
 
     pub(super) fn flag(&mut self, name: &str) -> ApiResult<Option<bool>> {

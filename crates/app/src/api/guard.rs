@@ -2,7 +2,7 @@
 //! that the one who asks is not a web page from elsewhere: neither by a name that resolves here (DNS rebinding)
 //! nor by a forged request. Who asks, and whether they may, is the business of [`access`].
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::panic::AssertUnwindSafe;
 
 use axum::extract::{Request, State};
@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use super::ApiState;
 use super::access;
 use super::error::{ApiError, ApiResult};
+use super::serve::Peer;
 
 pub(super) use super::access::Identity;
 
@@ -23,10 +24,13 @@ pub(super) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match inspect(&state, &mut request) {
+    let peer = request.extensions().get::<Peer>().copied();
+    let response = match inspect(&state, &mut request) {
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
-    }
+    };
+    state.knocks.answered(peer, "api", response.status());
+    response
 }
 
 pub(super) fn inspect(state: &ApiState, request: &mut Request) -> ApiResult<()> {
@@ -89,6 +93,11 @@ fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> ApiResult<&'a str> {
             "a request needs exactly one Host header",
         ));
     };
+    if place(host).is_none() {
+        return Err(ApiError::invalid_header(
+            "the Host header must be a name or an address, and a port if there is one",
+        ));
+    }
     match uri.authority() {
         Some(authority) if authority.as_str() != host => Err(ApiError::invalid_header(
             "the Host header and the request line differ",
@@ -98,42 +107,67 @@ fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> ApiResult<&'a str> {
 }
 
 fn is_trusted(state: &ApiState, host: &str) -> bool {
-    is_loopback(split_port(host).0) || is_listed(state, host)
+    place(host).is_some_and(|place| is_loopback(place.name)) || is_listed(state, host)
 }
 
 /// One of the names that were given to this server.
 fn is_listed(state: &ApiState, host: &str) -> bool {
-    let (name, _) = split_port(host);
     let mut names = state.trusted_hosts.iter();
-    names.any(|trusted| trusted.eq_ignore_ascii_case(name))
+    place(host).is_some_and(|place| names.any(|name| name.eq_ignore_ascii_case(place.name)))
 }
 
 fn is_loopback(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let address = name
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>();
     name == "localhost"
         || name.ends_with(".localhost")
-        || address.is_ok_and(|address| address.is_loopback())
+        || name
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
-fn split_port(host: &str) -> (&str, Option<&str>) {
-    match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
-        _ => (host, None),
-    }
+/// `name[:port]`, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place<'a> {
+    /// Without the brackets of an IPv6 address.
+    name: &'a str,
+    port: Option<u16>,
+}
+
+/// `None` for what is neither a name nor an address, or has anything but a number as its port: no browser sends that, and
+/// programs that read addresses differ in what they make of it.
+fn place(host: &str) -> Option<Place<'_>> {
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(inner) => {
+            let (name, rest) = inner.split_once(']')?;
+            name.parse::<Ipv6Addr>().ok()?;
+            (name, rest)
+        }
+        None => {
+            let end = host.find(':').unwrap_or(host.len());
+            let (name, rest) = host.split_at(end);
+            let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            (!name.is_empty() && name.bytes().all(letters)).then_some((name, rest))?
+        }
+    };
+    let port = match rest.strip_prefix(':') {
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(digits.parse().ok()?)
+        }
+        Some(_) => return None,
+        None if rest.is_empty() => None,
+        None => return None,
+    };
+    Some(Place { name, port })
 }
 
 /// A page may talk to the server it came from: another port is another site.
 fn check_origin(state: &ApiState, origin: &HeaderValue, host: &str) -> ApiResult<()> {
     let text = origin.to_str().unwrap_or_default();
-    let place = text
+    let origin = text
         .strip_prefix("http://")
         .or_else(|| text.strip_prefix("https://"));
-    match place {
-        Some(place) if is_own_place(state, place, host) => Ok(()),
+    match origin {
+        Some(origin) if is_own_place(state, origin, host) => Ok(()),
         _ => Err(forbidden(format!(
             "requests from the origin `{}` are refused",
             shorten(text)
@@ -142,11 +176,12 @@ fn check_origin(state: &ApiState, origin: &HeaderValue, host: &str) -> ApiResult
 }
 
 /// Where keys are needed the server has any name: then its own page is the one that names it as the request does.
-fn is_own_place(state: &ApiState, place: &str, host: &str) -> bool {
-    let same_port = split_port(place).1 == split_port(host).1;
+fn is_own_place(state: &ApiState, origin: &str, host: &str) -> bool {
+    let port = |text: &str| place(text).map(|place| place.port);
+    let same_port = port(origin).is_some() && port(origin) == port(host);
     match state.access.is_open() {
-        true => is_trusted(state, place) && same_port,
-        false => place.eq_ignore_ascii_case(host) || (is_listed(state, place) && same_port),
+        true => is_trusted(state, origin) && same_port,
+        false => origin.eq_ignore_ascii_case(host) || (is_listed(state, origin) && same_port),
     }
 }
 
@@ -181,7 +216,7 @@ fn forbidden(message: String) -> ApiError {
     ApiError::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
 }
 
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     text.chars()
         .filter(|letter| !letter.is_control())
         .take(100)
@@ -273,7 +308,7 @@ mod tests {
             "app.localhost",
             "127.0.0.1",
             "127.8.8.8",
-            "[::1]",
+            "::1",
         ] {
             assert!(is_loopback(name), "{name}");
         }
@@ -284,7 +319,8 @@ mod tests {
             "127.0.0.1.nip.io",
             "0.0.0.0",
             "10.0.0.1",
-            "[::2]",
+            "::2",
+            "[::1",
         ] {
             assert!(!is_loopback(name), "{name}");
         }
@@ -292,9 +328,39 @@ mod tests {
 
     #[test]
     fn ports_come_off_whatever_stands_before_them() {
-        assert_eq!(split_port("a:80"), ("a", Some("80")));
-        assert_eq!(split_port("[::1]:80"), ("[::1]", Some("80")));
-        assert_eq!(split_port("[::1]"), ("[::1]", None));
-        assert_eq!(split_port("a"), ("a", None));
+        for (host, name, port) in [
+            ("a:80", "a", Some(80)),
+            ("[::1]:80", "::1", Some(80)),
+            ("[::1]", "::1", None),
+            ("a_b-c.d", "a_b-c.d", None),
+        ] {
+            assert_eq!(place(host), Some(Place { name, port }), "{host}");
+        }
+    }
+
+    #[test]
+    fn hosts_that_are_none() {
+        for host in [
+            "",
+            ":80",
+            "127.0.0.1:",
+            "127.0.0.1:evil",
+            "127.0.0.1:80@evil.example",
+            "127.0.0.1:65536",
+            "127.0.0.1:-1",
+            "127.0.0.1:+80",
+            "127.0.0.1:80:80",
+            "user@127.0.0.1",
+            "[127.0.0.1",
+            "[127.0.0.1]",
+            "[::1",
+            "[::1]80",
+            "[::1]x:80",
+            "::1",
+            "a/b",
+            "a b",
+        ] {
+            assert_eq!(place(host), None, "{host}");
+        }
     }
 }

@@ -1,52 +1,101 @@
 //! What an execution did: steps, contexts, logs.
 
 use axum::extract::State;
+use pawl_engine::control::{self, Lineage};
 use pawl_kernel::context::{Context, difference};
 use pawl_kernel::execution::Step;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::ports::store::{ExecutionView, StoreResult};
 use serde_json::{Value, json};
 
 use super::ApiState;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
 use super::path::PathParts;
-use super::query::RawQuery;
-use super::wire::{self, LogJson, Page, StepJson};
+use super::query::{Query, RawQuery};
+use super::wire::{self, GoneJson, LogJson, Page, StepJson, StepPage};
 
 /// Steps are fetched in small bites, so that a page of large ones never is in memory at once.
 const BITE: u32 = 25;
 
 /// Steps with the version of the commit that wrote them.
+#[derive(Default)]
 pub(super) struct Stretch {
     pub(super) steps: Vec<(Step, u64)>,
     /// There are more, cut off by number or by size.
     pub(super) more: bool,
 }
 
-/// The steps after `after`: at most `limit`, and not much more than `bytes_max` bytes, but at least one.
+/// How much is read at once: so many steps, and not much more than so many bytes, but at least one step.
+#[derive(Clone, Copy)]
+pub(super) struct Portion {
+    pub(super) steps: usize,
+    pub(super) bytes: usize,
+}
+
+/// The steps of one execution after `after`.
 pub(super) async fn stretch(
     state: &ApiState,
     id: ExecutionId,
     after: u64,
-    limit: usize,
-    bytes_max: usize,
+    portion: Portion,
 ) -> StoreResult<Stretch> {
-    let mut steps: Vec<(Step, u64)> = Vec::new();
-    let mut bytes = 0;
-    loop {
-        let last = steps.last().map_or(after, |(step, _)| step.seq);
-        let bite = state.store().steps(id, last, BITE).await?;
-        let at_end = bite.len() < BITE as usize;
-        for pair in bite {
-            if steps.len() == limit || bytes >= bytes_max {
-                return Ok(Stretch { steps, more: true });
-            }
-            bytes += weight(&pair.0);
-            steps.push(pair);
+    let mut found = Stretch::default();
+    let steps = control::Stretch {
+        id,
+        after,
+        up_to: u64::MAX,
+    };
+    found.read(state, steps, portion).await?;
+    Ok(found)
+}
+
+/// The steps of a history after `after`, of all executions it goes back to.
+pub(super) async fn history(
+    state: &ApiState,
+    lineage: &Lineage,
+    after: u64,
+    portion: Portion,
+) -> StoreResult<Stretch> {
+    let mut found = Stretch::default();
+    for stretch in lineage.stretches.iter().filter(|part| part.up_to > after) {
+        let after = stretch.after.max(after);
+        let rest = control::Stretch { after, ..*stretch };
+        found.read(state, rest, portion).await?;
+        if found.more {
+            break;
         }
-        if at_end {
-            return Ok(Stretch { steps, more: false });
+    }
+    Ok(found)
+}
+
+impl Stretch {
+    async fn read(
+        &mut self,
+        state: &ApiState,
+        part: control::Stretch,
+        portion: Portion,
+    ) -> StoreResult<()> {
+        let mut last = part.after;
+        let mut bytes: usize = self.steps.iter().map(|(step, _)| weight(step)).sum();
+        loop {
+            let bite = state.store().steps(part.id, last, BITE).await?;
+            let at_end = bite.len() < BITE as usize;
+            for pair in bite {
+                if pair.0.seq > part.up_to {
+                    return Ok(());
+                }
+                if self.steps.len() == portion.steps || bytes >= portion.bytes {
+                    self.more = true;
+                    return Ok(());
+                }
+                last = pair.0.seq;
+                bytes += weight(&pair.0);
+                self.steps.push(pair);
+            }
+            if at_end {
+                return Ok(());
+            }
         }
     }
 }
@@ -68,29 +117,50 @@ pub(super) async fn steps(
     raw: RawQuery,
 ) -> ApiResult {
     let id = path.execution()?;
-    let query = raw.with(&[&["limit", "cursor"]])?;
-    let limit = query.limit()? as usize;
+    let query = raw.with(&[&["limit", "cursor", "inherited"]])?;
+    let portion = Portion {
+        steps: query.limit()? as usize,
+        bytes: state.limits.page_bytes,
+    };
     let after = cursor::from_query(Kind::Step, &query)?.unwrap_or(0);
-    state.control.view(id).await?;
-    let Stretch { steps, more } =
-        stretch(&state, id, after, limit, state.limits.page_bytes).await?;
+    let view = state.control.view(id).await?;
+    let lineage = lineage(&state, &view, &query).await?;
+    let Stretch { steps, more } = history(&state, &lineage, after, portion).await?;
     let next = steps
         .last()
         .filter(|_| more)
         .map(|(step, _)| cursor::write(Kind::Step, step.seq));
-    Ok(wire::ok(&Page {
-        items: steps.iter().map(|(step, _)| StepJson::from(step)).collect(),
+    let base_seq = view.execution.base_seq;
+    let shown = steps
+        .iter()
+        .map(|(step, _)| StepJson::in_history(step, base_seq));
+    Ok(wire::ok(&StepPage {
+        items: shown.collect(),
         next,
+        gone: lineage.gone.as_ref().map(GoneJson::from),
     }))
+}
+
+/// With `inherited=false` only what the execution did itself.
+pub(super) async fn lineage(
+    state: &ApiState,
+    view: &ExecutionView,
+    query: &Query,
+) -> ApiResult<Lineage> {
+    match query.get("inherited").is_none() || query.flag("inherited")? {
+        true => Ok(state.control.lineage(view).await?),
+        false => Ok(Lineage::own(view)),
+    }
 }
 
 /// The context before and after a step, and the difference.
 pub(super) async fn step_context(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let (id, seq) = (path.execution()?, path.seq()?);
     let view = state.control.view(id).await?;
+    let maker = state.control.maker(&view, seq).await?;
     let step = state
         .store()
-        .steps(id, seq - 1, 1)
+        .steps(maker.execution.id, seq - 1, 1)
         .await?
         .pop()
         .map(|(step, _)| step);
@@ -99,7 +169,7 @@ pub(super) async fn step_context(State(state): State<ApiState>, path: PathParts)
             "the execution has no step {seq}"
         )));
     };
-    let before = state.control.context_at(&view, seq - 1).await?;
+    let before = state.control.context_at(&maker, seq - 1).await?;
     let mut after = before.clone();
     after.apply_step(&step).map_err(ApiError::internal)?;
     let (before, after) = (value(before), value(after));

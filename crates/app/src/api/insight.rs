@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use pawl_engine::alive_since;
+use pawl_engine::control::Gone;
 use pawl_engine::insight::{diff, explain};
-use pawl_kernel::execution::{Status, Step, WaitKind};
-use pawl_kernel::id::ExecutionId;
+use pawl_kernel::execution::{Status, WaitKind};
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView};
 use pawl_kernel::ports::workers::WorkerRecord;
 use pawl_kernel::schema::definition::Definition;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
-use super::history::{self, Stretch};
+use super::history::{self, Portion, Stretch};
 use super::path::{PathParts, execution_id};
-use super::query::RawQuery;
-use super::wire::{self, Time};
+use super::query::{Query, RawQuery};
+use super::wire::{self, GoneJson, Time};
 
 /// Two runs are compared in memory, so their size has a limit.
 const DIFF_BYTES_MAX: usize = 64 << 20;
@@ -105,7 +105,7 @@ pub(super) async fn compare(
     path: PathParts,
     raw: RawQuery,
 ) -> ApiResult {
-    let query = raw.with(&[&["with"]])?;
+    let query = raw.with(&[&["with", "inherited"]])?;
     let left = state.control.view(path.execution()?).await?;
     let right = match query.get("with") {
         Some(text) => {
@@ -115,15 +115,11 @@ pub(super) async fn compare(
         }
         None => partner(&state, &left).await?,
     };
-    let (ours, theirs) = (
-        all_steps(&state, left.execution.id).await?,
-        all_steps(&state, right.execution.id).await?,
-    );
+    let (ours, our_gone) = whole_run(&state, &left, &query).await?;
+    let (theirs, their_gone) = whole_run(&state, &right, &query).await?;
     let mut result = diff::compare(&ours, &theirs);
-    if let Value::Object(fields) = &mut result {
-        fields.insert("left".into(), side(&left));
-        fields.insert("right".into(), side(&right));
-    }
+    result["left"] = side(&left, our_gone);
+    result["right"] = side(&right, their_gone);
     Ok(wire::ok(&result))
 }
 
@@ -155,26 +151,44 @@ async fn partner(state: &ApiState, view: &ExecutionView) -> ApiResult<ExecutionV
     )))
 }
 
-async fn all_steps(state: &ApiState, id: ExecutionId) -> ApiResult<Vec<Step>> {
-    let Stretch { steps, more } =
-        history::stretch(state, id, 0, DIFF_STEPS_MAX, DIFF_BYTES_MAX).await?;
+/// The run with the steps that it took over, and what of them is not kept any more.
+async fn whole_run(
+    state: &ApiState,
+    view: &ExecutionView,
+    query: &Query,
+) -> ApiResult<(diff::Run, Option<Gone>)> {
+    let portion = Portion {
+        steps: DIFF_STEPS_MAX,
+        bytes: DIFF_BYTES_MAX,
+    };
+    let lineage = history::lineage(state, view, query).await?;
+    let Stretch { steps, more } = history::history(state, &lineage, 0, portion).await?;
     if more {
+        let id = view.execution.id;
         let message = format!(
             "execution {id} is too large to compare: over {DIFF_STEPS_MAX} steps or {DIFF_BYTES_MAX} bytes"
         );
         return Err(ApiError::too_large(message));
     }
-    Ok(steps.into_iter().map(|(step, _)| step).collect())
+    let run = diff::Run {
+        steps: steps.into_iter().map(|(step, _)| step).collect(),
+        base_seq: view.execution.base_seq,
+    };
+    Ok((run, lineage.gone))
 }
 
-fn side(view: &ExecutionView) -> Value {
+fn side(view: &ExecutionView, gone: Option<Gone>) -> Value {
     let execution = &view.execution;
-    json!({
+    let mut side = json!({
         "id": execution.id.to_string(),
         "schema": view.schema_name,
         "version": execution.schema_version,
         "status": execution.status.name(),
         "created_at": Time(execution.created_at),
         "finished_at": execution.finished_at.map(Time),
-    })
+    });
+    if let Some(gone) = gone {
+        side["gone"] = json!(GoneJson::from(&gone));
+    }
+    side
 }

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use pawl_kernel::id::{self, KeyId};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, NewKey, Role};
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::user;
 use serde::Serialize;
 
 use super::ApiState;
@@ -27,6 +28,7 @@ struct KeyJson<'a> {
     id: String,
     name: &'a str,
     role: &'static str,
+    email: Option<&'a str>,
     /// The whole key, once.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
@@ -45,6 +47,7 @@ impl<'a> From<&'a KeyRecord> for KeyJson<'a> {
             id: record.id.to_string(),
             name: &record.name,
             role: record.role.name(),
+            email: record.email.as_deref(),
             key: None,
             starts_with: key_text::beginning(record.id),
             created_by: &record.created_by,
@@ -61,7 +64,7 @@ pub(super) async fn create(
     identity: Identity,
     JsonBody(body): JsonBody,
 ) -> ApiResult {
-    let mut fields = Fields::of(body, &["name", "role", "expires_in"])?;
+    let mut fields = Fields::of(body, &["name", "role", "email", "expires_in"])?;
     let now = state.now();
     let entropy = &*state.parts().entropy;
     let id = KeyId(id::time_ordered(now, entropy));
@@ -70,6 +73,7 @@ pub(super) async fn create(
         id,
         name: name(&mut fields)?,
         role: role(&mut fields)?,
+        email: email(&mut fields)?,
         hash: KeyHash::of(&text),
         created_by: identity.created_by,
         created_at: now,
@@ -116,6 +120,19 @@ fn role(fields: &mut Fields) -> ApiResult<Role> {
         // What was sent is not repeated: around here it may be a key in the wrong place.
         ApiError::invalid_request(format!("`role` must be one of {}", known.join(", ")))
     })
+}
+
+/// `user.email` of what the key starts.
+fn email(fields: &mut Fields) -> ApiResult<Option<String>> {
+    let Some(email) = fields.text("email")? else {
+        return Ok(None);
+    };
+    match user::check_email(&email) {
+        Ok(()) => Ok(Some(email)),
+        Err(problem) => Err(ApiError::invalid_request(format!(
+            "`email` is no address: {problem}"
+        ))),
+    }
 }
 
 fn expires_at(fields: &mut Fields, now: Timestamp) -> ApiResult<Option<Timestamp>> {

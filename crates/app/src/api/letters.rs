@@ -98,8 +98,11 @@ pub(super) async fn requeue(
 ) -> ApiResult {
     Fields::of_optional(body, &[])?;
     let (letter, message) = find(&state, &path).await?;
+    let created_by = identity.created_by.clone();
     let wish =
-        message.and_then(|message| wiring::start_of_letter(&message, identity.created_by.clone()));
+        message.and_then(|message| wiring::start_of_letter(&message, created_by, state.now()));
+    let user = Some(identity.user.clone());
+    let wish = wish.map(|wish| wish.map(|start| StartRequest { user, ..start }));
     // First: a start calls its own name `execution_id`, which may look like one of ours.
     match (wish, letter.execution_id) {
         (Some(wish), _) => start_anew(&state, &letter, wish).await,
@@ -129,7 +132,10 @@ async fn bring_back(
     if state.store().execution(id).await?.is_none() {
         return Err(gone(id));
     }
-    let requeued = state.control.requeue(id, identity.created_by).await?;
+    let requeued = state
+        .control
+        .requeue(id, identity.created_by, Some(identity.user))
+        .await?;
     let (action, status, new) = match &requeued {
         Requeued::Looked => ("look", StatusCode::OK, None),
         Requeued::Nothing => ("none", StatusCode::OK, None),

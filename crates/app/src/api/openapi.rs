@@ -2,11 +2,14 @@
 
 use std::sync::LazyLock;
 
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
+use super::ApiState;
 use super::access::Needs;
 use super::error::{ApiError, ApiResult};
+use super::fields::TEXT_MAX;
 use super::routes::{self, Route};
 use super::wire;
 
@@ -17,7 +20,13 @@ const COMPONENTS: &str = include_str!("openapi/components.json");
 pub(super) struct Param {
     name: &'static str,
     doc: &'static str,
-    kind: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Integer { least: u64, most: Option<u64> },
 }
 
 impl Param {
@@ -25,15 +34,30 @@ impl Param {
         Self {
             name,
             doc,
-            kind: "string",
+            kind: Kind::Text,
         }
     }
 
+    /// Zero or more.
     pub(super) const fn integer(name: &'static str, doc: &'static str) -> Self {
         Self {
             name,
             doc,
-            kind: "integer",
+            kind: Kind::Integer {
+                least: 0,
+                most: None,
+            },
+        }
+    }
+
+    /// From one to `most`.
+    pub(super) const fn up_to(self, most: u64) -> Self {
+        Self {
+            kind: Kind::Integer {
+                least: 1,
+                most: Some(most),
+            },
+            ..self
         }
     }
 }
@@ -50,29 +74,42 @@ pub(super) struct Answer {
     pub(super) schema: &'static str,
 }
 
-pub(super) async fn document() -> ApiResult<Response> {
-    static DOCUMENT: LazyLock<Result<Value, String>> = LazyLock::new(build);
-    match &*DOCUMENT {
+pub(super) async fn document(State(state): State<ApiState>) -> ApiResult<Response> {
+    static WITH_KEYS: LazyLock<Result<Value, String>> = LazyLock::new(|| build(true));
+    static OPEN: LazyLock<Result<Value, String>> = LazyLock::new(|| build(false));
+    let document = match state.access.is_open() {
+        true => &OPEN,
+        false => &WITH_KEYS,
+    };
+    match &**document {
         Ok(document) => Ok(wire::ok(document)),
         Err(reason) => Err(ApiError::internal(reason)),
     }
 }
 
-fn build() -> Result<Value, String> {
-    let components: Value = serde_json::from_str(COMPONENTS).map_err(|error| error.to_string())?;
+/// `keys`: does this server ask for them?
+fn build(keys: bool) -> Result<Value, String> {
+    let mut components: Value =
+        serde_json::from_str(COMPONENTS).map_err(|error| error.to_string())?;
+    bound_numbers(&mut components);
+    bound_texts(&mut components);
     let mut paths: Map<String, Value> = Map::new();
     for route in routes::table() {
         // A part that takes all the rest is a part like any other to readers.
         let path = route.path.replace("{*", "{");
         let methods = paths.entry(path).or_insert_with(|| json!({}));
-        methods[route.method.as_str().to_lowercase()] = operation(&route);
+        methods[route.method.as_str().to_lowercase()] = operation(&route, keys);
     }
+    let login = match keys {
+        true => "Send an API key with every request.",
+        false => "This is `pawl dev`, for this machine only: it needs no key.",
+    };
     Ok(json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Pawl",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Durable workflows from one binary. Errors are {error, message, details}; lists take limit and cursor.",
+            "description": format!("Durable workflows from one binary. Errors are {{error, message, details}}; lists take limit and cursor. {login}"),
         },
         "paths": paths,
         "components": {
@@ -82,7 +119,41 @@ fn build() -> Result<Value, String> {
     }))
 }
 
-fn operation(route: &Route) -> Value {
+/// No number of this interface is negative.
+fn bound_numbers(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("type") == Some(&json!("integer")) {
+                fields.entry("minimum").or_insert(json!(0));
+            }
+            fields.values_mut().for_each(bound_numbers);
+        }
+        Value::Array(items) => items.iter_mut().for_each(bound_numbers),
+        _ => {}
+    }
+}
+
+/// Bodies whose texts become columns: [`super::fields`] holds them to this length.
+const BODIES: [&str; 4] = ["StartRequest", "RetryRequest", "BulkRequest", "GcRequest"];
+
+fn bound_texts(components: &mut Value) {
+    for name in BODIES {
+        let Some(fields) = components[name]["properties"].as_object_mut() else {
+            continue;
+        };
+        for field in fields.values_mut().filter_map(Value::as_object_mut) {
+            let is_text = field
+                .get("type")
+                .is_some_and(|kind| *kind == json!("string") || *kind == json!(["string", "null"]));
+            if is_text && !field.contains_key("format") {
+                field.insert("minLength".to_owned(), json!(1));
+                field.insert("maxLength".to_owned(), json!(TEXT_MAX));
+            }
+        }
+    }
+}
+
+fn operation(route: &Route, keys: bool) -> Value {
     let mut operation = json!({
         "tags": [route.tag],
         "summary": route.summary,
@@ -94,7 +165,9 @@ fn operation(route: &Route) -> Value {
         operation["requestBody"] = request_body(body);
     }
     if let Needs::Role(role) = route.needs {
-        operation["security"] = json!([{"key": []}]);
+        if keys {
+            operation["security"] = json!([{"key": []}]);
+        }
         operation["x-role"] = role.name().into();
     }
     operation
@@ -122,8 +195,11 @@ fn parameters(route: &Route) -> Vec<Value> {
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
         .map(|name| name.trim_start_matches('*'));
     let in_path = in_path.map(|name| {
-        let kind = if name == "seq" { "integer" } else { "string" };
-        json!({"name": name, "in": "path", "required": true, "schema": {"type": kind}})
+        let schema = match name {
+            "seq" => json!({"type": "integer", "minimum": 0}),
+            _ => json!({"type": "string", "minLength": 1}),
+        };
+        json!({"name": name, "in": "path", "required": true, "schema": schema})
     });
     let query = route.query.iter().map(|param| parameter("query", param));
     let headers = route.headers.iter().map(|param| parameter("header", param));
@@ -131,7 +207,15 @@ fn parameters(route: &Route) -> Vec<Value> {
 }
 
 fn parameter(place: &str, param: &Param) -> Value {
-    json!({"name": param.name, "in": place, "description": param.doc, "schema": {"type": param.kind}})
+    let schema = match param.kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Integer { least, most: None } => json!({"type": "integer", "minimum": least}),
+        Kind::Integer {
+            least,
+            most: Some(most),
+        } => json!({"type": "integer", "minimum": least, "maximum": most}),
+    };
+    json!({"name": param.name, "in": place, "description": param.doc, "schema": schema})
 }
 
 fn reference(schema: &str) -> Value {
@@ -188,10 +272,11 @@ fn describe(status: u16) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::query::LIMIT_MAX;
 
     #[test]
     fn every_reference_leads_somewhere_and_every_id_is_its_own() {
-        let document = build().unwrap();
+        let document = build(true).unwrap();
         let known = document["components"]["schemas"].as_object().unwrap();
         let mut names = Vec::new();
         collect(&document, &mut names);
@@ -205,6 +290,31 @@ mod tests {
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), count);
+    }
+
+    #[test]
+    fn bounds_are_those_of_the_handlers() {
+        let document = build(true).unwrap();
+        let parameters = &document["paths"]["/api/executions"]["get"]["parameters"];
+        let limit = parameters.as_array().unwrap().iter();
+        let limit = limit.clone().find(|one| one["name"] == "limit").unwrap();
+        let expected = json!({"type": "integer", "minimum": 1, "maximum": LIMIT_MAX});
+        assert_eq!(limit["schema"], expected);
+        let start = &document["components"]["schemas"]["StartRequest"]["properties"];
+        assert_eq!(start["tenant"]["maxLength"], TEXT_MAX);
+        assert_eq!(start["version"]["minimum"], 1);
+        assert_eq!(start["idempotency_key"]["maxLength"], TEXT_MAX);
+    }
+
+    #[test]
+    fn dev_says_that_it_needs_no_key() {
+        let (locked, open) = (build(true).unwrap(), build(false).unwrap());
+        let start = |document: &Value| document["paths"]["/api/executions"]["post"].clone();
+        assert!(start(&locked)["security"].is_array());
+        assert!(start(&open)["security"].is_null());
+        assert_eq!(start(&open)["x-role"], "operator");
+        let about = open["info"]["description"].as_str().unwrap();
+        assert!(about.contains("needs no key"), "{about}");
     }
 
     fn collect<'a>(value: &'a Value, into: &mut Vec<&'a str>) {

@@ -26,6 +26,7 @@ pub(super) const FILTER: &[&str] = &[
     "until",
     "text",
     "tenant",
+    "unresolved",
 ];
 
 /// The raw query; [`RawQuery::with`] checks it against the names a route knows.
@@ -128,19 +129,35 @@ impl Query {
             Some(key) => Some(schemas::id_of(state, key).await?),
             None => None,
         };
+        let statuses = self.get("status").map(statuses).transpose();
+        let mut statuses = statuses
+            .map_err(ApiError::invalid_query)?
+            .unwrap_or_default();
+        let not_retried = self.flag("unresolved")?;
+        if not_retried {
+            statuses = unresolved(&statuses).map_err(ApiError::invalid_query)?;
+        }
         Ok(ExecutionFilter {
-            statuses: self
-                .get("status")
-                .map(statuses)
-                .transpose()
-                .map_err(ApiError::invalid_query)?
-                .unwrap_or_default(),
+            statuses,
+            not_retried,
             schema_id,
             tenant: self.get("tenant").map(str::to_owned),
             created_after: self.time("since")?,
             created_before: self.time("until")?,
             text: self.get("text").map(str::to_owned),
         })
+    }
+}
+
+/// What is unresolved among these statuses; none given means all of them.
+pub(super) fn unresolved(given: &[Status]) -> Result<Vec<Status>, String> {
+    let wanted = |status: &Status| given.is_empty() || given.contains(status);
+    let found: Vec<Status> = Status::UNRESOLVED.into_iter().filter(wanted).collect();
+    match found.is_empty() {
+        true => Err(
+            "`unresolved` means failed, failed_stuck or stopped and not retried; `status` names none of them".into(),
+        ),
+        false => Ok(found),
     }
 }
 

@@ -17,6 +17,11 @@ pub(super) async fn collect(
     OptionalJson(body): OptionalJson,
 ) -> ApiResult {
     let mut fields = Fields::of_optional(body, &["dry_run", "after"])?;
+    // Removing cannot be undone: what is meant must be said.
+    if fields.is_null("dry_run") {
+        let message = "`dry_run` must be true or false, not null; leave it out to remove";
+        return Err(ApiError::invalid_request(message));
+    }
     let dry_run = fields.flag("dry_run")?.unwrap_or(false);
     let after = fields
         .text("after")?

@@ -7,7 +7,8 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pawl_engine::control::ScheduleError;
-use pawl_kernel::ports::schedule::ActionFilter;
+use pawl_kernel::json;
+use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, SyncMark};
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::schema::source::Source;
 use pawl_kernel::time::Timestamp;
@@ -19,7 +20,6 @@ use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
 use super::fields::{Fields, mismatch};
 use super::guard::Identity;
-use super::json;
 use super::path::PathParts;
 use super::query::{Query, RawQuery};
 use super::wire::{self, Page, Time};
@@ -37,7 +37,7 @@ pub(super) async fn put(
 ) -> ApiResult {
     let (id, body) = (path.get("id"), read(text.text, text.format).await?);
     let replaced = may_replace(&body) && exists(&state, id).await?;
-    let written = state.control.put_action(id, &body, &identity.created_by);
+    let written = state.control.put_action(id, &body, identity.writer());
     let shown = shown(&state, &written.await?);
     if replaced {
         return Ok(wire::ok(&shown));
@@ -81,8 +81,37 @@ async fn read(text: String, format: SchemaFormat) -> ApiResult<Value> {
 pub(super) async fn get(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let id = known_id(&path)?;
     let mut shown = shown(&state, &state.control.action(&id).await?);
-    shown["shard"] = json!(state.control.shard_of(&id).await?);
+    let queued = state.control.queue_row(&id).await?;
+    if let Value::Object(fields) = &mut shown {
+        fields.extend(place(queued.as_ref()));
+    }
     Ok(wire::ok(&shown))
+}
+
+/// Where it waits: the shard of the queues and its holder, and what the holders' passes have done with the row.
+fn place(row: Option<&QueueRow>) -> Map<String, Value> {
+    let holder = row.and_then(|row| row.holder.as_ref());
+    let moved = row.and_then(|row| row.moved);
+    let rescheduled = row.and_then(|row| row.rescheduled);
+    let time = |mark: Option<SyncMark>| json!(mark.map(|mark| Time(mark.at)));
+    let sync = |mark: Option<SyncMark>| json!(mark.map(|mark| mark.sync.to_string()));
+    let fields = [
+        ("shard", json!(row.map(|row| row.shard_id))),
+        ("owner", json!(holder.map(|holder| &holder.owner))),
+        (
+            "lock_guid",
+            json!(holder.map(|holder| holder.lock.to_string())),
+        ),
+        ("queued_at", json!(row.map(|row| Time(row.added_at)))),
+        ("moved_at", time(moved)),
+        ("moved_by_sync", sync(moved)),
+        ("rescheduled_at", time(rescheduled)),
+        ("rescheduled_by_sync", sync(rescheduled)),
+    ];
+    let fields = fields.into_iter();
+    fields
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 pub(super) async fn delete(State(state): State<ApiState>, path: PathParts) -> ApiResult<Response> {

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use pawl_engine::control::{ControlError, drop_triggers, keep_triggers_in_step};
 use pawl_kernel::diagnostic::{Diagnostic, Place};
 use pawl_kernel::id::{SchemaId, time_ordered};
+use pawl_kernel::json::{self, JsonError};
 use pawl_kernel::ports::store::{SaveMode, SaveSchema, SchemaRecord, VersionRecord};
 use pawl_kernel::schema::definition::Definition;
 use pawl_kernel::schema::{Loaded, content_hash, load, to_stored_json};
@@ -17,7 +18,6 @@ use super::body::{SchemaFormat, SchemaText};
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
 use super::guard::Identity;
-use super::json::{self, JsonError};
 use super::path::PathParts;
 use super::query::{Query, RawQuery};
 use super::wire::{self, Page, SchemaJson, VersionLine};
@@ -302,7 +302,7 @@ fn save_request(
         description: definition.description.clone(),
         definition: to_stored_json(definition),
         hash: content_hash(definition),
-        created_by: identity.created_by,
+        created_by: identity.writer(),
         now,
         mode,
     }

@@ -20,6 +20,8 @@ use axum::http::HeaderName;
 use axum::http::request::Parts as Head;
 use axum::response::{IntoResponse, Response};
 use pawl_engine::control::{StartRequest, Started};
+use pawl_kernel::id::SchemaId;
+use pawl_kernel::start_key::WEBHOOK;
 use pawl_kernel::webhook::auth::{Proof, hex};
 use pawl_kernel::webhook::{Respond, Webhook};
 use serde_json::{Map, Value, json};
@@ -27,6 +29,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{ApiError, ApiResult};
 use super::executions::header_text;
+use super::sampled::Sampled;
 use super::{ApiState, Limits, body};
 pub(super) use entrance::{Answering, Entrance};
 use pace::Pace;
@@ -38,6 +41,8 @@ pub(super) struct Desk {
     tables: Tables,
     pace: Pace,
     waiting: Waiting,
+    /// Webhooks that were called although their secret is missing.
+    unready: Sampled<(SchemaId, String)>,
 }
 
 impl Desk {
@@ -46,6 +51,7 @@ impl Desk {
             tables: Tables::default(),
             pace: Pace::default(),
             waiting: Waiting::new(limits.connections),
+            unready: Sampled::default(),
         }
     }
 
@@ -84,7 +90,7 @@ async fn take(state: &ApiState, request: Request) -> ApiResult {
     let (schema_id, version) = (call.webhook.schema_id, call.webhook.version);
     let graph = state.control.graph(schema_id, version).await?;
     let (starting, fingerprint) = {
-        let start = start_request(state, &call, &head, &bytes, &proof)?;
+        let start = start_request(&call, &head, &bytes, &proof)?;
         let fingerprint = start.request.clone();
         let key = (schema_id, version);
         (state.control.start_graph(key, &graph, start), fingerprint)
@@ -112,7 +118,6 @@ async fn respond(state: &ApiState, webhook: &Webhook, started: Started) -> ApiRe
 }
 
 fn start_request(
-    state: &ApiState,
     call: &Call,
     head: &Head,
     bytes: &Bytes,
@@ -121,13 +126,10 @@ fn start_request(
     let webhook = &call.webhook;
     let key = idempotency_key(call, head, proof)?;
     let request = key.is_some().then(|| fingerprint(head, bytes, proof));
-    let mut seen = request::context(call, head, bytes)?;
-    state.parts().redactor.value(&mut seen);
     Ok(StartRequest {
-        webhook: Some(seen),
+        webhook: Some(request::context(call, head, bytes)?),
         request,
         at_node: call.node.clone(),
-        user: Some(owner(&webhook.owner)),
         idempotency_key: key,
         correlation_id: header_text(&head.headers, &HeaderName::from_static("x-correlation-id"))?,
         created_by: format!("webhook:{}/{}", webhook.schema, webhook.name),
@@ -140,26 +142,25 @@ fn start_request(
 /// it again; a key beside the signature could be changed by whoever sends it again.
 fn idempotency_key(call: &Call, head: &Head, proof: &Proof) -> ApiResult<Option<String>> {
     let given = header_text(&head.headers, &HeaderName::from_static("idempotency-key"))?;
-    let secret = call.webhook.trigger.auth.secret().unwrap_or_default();
     let key = match (proof, given) {
         (Proof::Signed { .. }, Some(_)) => {
             return Err(ApiError::invalid_header(
                 "the signature does not cover an Idempotency-Key; send `webhook-id` with a Standard Webhooks signature",
             ));
         }
-        // Whoever knows the secret has signed neither path nor node: what was taken anywhere is taken everywhere.
+        // The sender has signed neither path nor node: what was taken anywhere is taken everywhere.
         (Proof::Signed { id: Some(id), .. }, None) => {
-            return Ok(Some(format!("wh:signed:{secret}:id:{id}")));
+            return Ok(Some(format!("{WEBHOOK}signed:id:{id}")));
         }
         (Proof::Signed { signature, .. }, None) => {
-            return Ok(Some(format!("wh:signed:{secret}:{signature}")));
+            return Ok(Some(format!("{WEBHOOK}signed:{signature}")));
         }
         (Proof::Token, Some(key)) => format!("key:{key}"),
         (Proof::Token, None) => return Ok(None),
     };
     let (schema, name) = (call.webhook.schema_id, &call.webhook.name);
     let node = call.node.as_deref().unwrap_or_default();
-    Ok(Some(format!("wh:{schema}:{name}:{node}:{key}")))
+    Ok(Some(format!("{WEBHOOK}{schema}:{name}:{node}:{key}")))
 }
 
 /// What a repetition must have in common with the first.
@@ -180,13 +181,4 @@ fn fingerprint(head: &Head, bytes: &Bytes, proof: &Proof) -> Value {
         request["signature"] = json!(signature);
     }
     request
-}
-
-/// `user` of what a trigger starts: whoever saved the schema.
-fn owner(saved_by: &str) -> Value {
-    match saved_by.strip_prefix("key:") {
-        Some(name) => json!({"id": saved_by, "name": name, "email": null}),
-        None if saved_by == "dev" => json!({"id": 1, "email": "dev@localhost"}),
-        None => json!({"id": saved_by, "email": null}),
-    }
 }

@@ -4,6 +4,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
+use pawl_engine::control::Gone;
 use pawl_kernel::execution::{Hold, LogRecord, Step, Wait};
 use pawl_kernel::ports::store::{ExecutionView, SchemaRecord, VersionRecord};
 use pawl_kernel::time::Timestamp;
@@ -34,6 +35,32 @@ pub(super) fn ok(value: &impl Serialize) -> Response {
 pub(super) struct Page<T> {
     pub(super) items: Vec<T>,
     pub(super) next: Option<String>,
+}
+
+/// A page of steps, and what of the beginning is not kept any more.
+#[derive(Serialize)]
+pub(super) struct StepPage<'a> {
+    pub(super) items: Vec<StepJson<'a>>,
+    pub(super) next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gone: Option<GoneJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct GoneJson {
+    up_to: u64,
+    execution_id: String,
+    message: String,
+}
+
+impl From<&Gone> for GoneJson {
+    fn from(gone: &Gone) -> Self {
+        Self {
+            up_to: gone.up_to,
+            execution_id: gone.id.to_string(),
+            message: gone.message(),
+        }
+    }
 }
 
 /// RFC 3339 in UTC.
@@ -89,15 +116,27 @@ pub(super) struct ExecutionJson<'a> {
     correlation_id: &'a str,
     idempotency_key: Option<&'a str>,
     retry_of: Option<String>,
+    retried_as: Option<String>,
     forked_from: Option<String>,
     base_seq: u64,
     wait: Option<WaitJson<'a>>,
     hold: Option<&'static str>,
     stop_requested: bool,
     attempt: u32,
+    /// Why the try before failed, while the node is tried again.
+    last_error: Option<Raw<'a>>,
     recoveries: u32,
     deadline_at: Time,
     event_version: u64,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+}
+
+impl<'a> ExecutionJson<'a> {
+    /// With what the caller may not have meant.
+    pub(super) fn warning(self, warnings: &'a [String]) -> Self {
+        Self { warnings, ..self }
+    }
 }
 
 #[derive(Serialize)]
@@ -149,15 +188,18 @@ impl<'a> From<&'a ExecutionView> for ExecutionJson<'a> {
             correlation_id: &execution.correlation_id,
             idempotency_key: execution.idempotency_key.as_deref(),
             retry_of: execution.retry_of.map(|id| id.to_string()),
+            retried_as: execution.retried_as.map(|id| id.to_string()),
             forked_from: execution.forked_from.map(|id| id.to_string()),
             base_seq: execution.base_seq,
             wait: state.wait.as_ref().map(WaitJson::from),
             hold: state.hold.map(Hold::name),
             stop_requested: state.control.is_some(),
             attempt: state.position.attempt + 1,
+            last_error: raw(state.position.last_error.as_ref()),
             recoveries: state.recoveries,
             deadline_at: Time(state.deadline_at),
             event_version: state.version,
+            warnings: &[],
         }
     }
 }
@@ -178,6 +220,19 @@ pub(super) struct StepJson<'a> {
     started_at: Time,
     finished_at: Time,
     duration_ms: f64,
+    /// It was made by the execution that this one was retried or forked from.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    inherited: bool,
+}
+
+impl<'a> StepJson<'a> {
+    /// A step of the history of an execution whose own steps begin after `base_seq`.
+    pub(super) fn in_history(step: &'a Step, base_seq: u64) -> Self {
+        Self {
+            inherited: step.seq <= base_seq,
+            ..Self::from(step)
+        }
+    }
 }
 
 impl<'a> From<&'a Step> for StepJson<'a> {
@@ -197,6 +252,7 @@ impl<'a> From<&'a Step> for StepJson<'a> {
             started_at: Time(step.started_at),
             finished_at: Time(step.finished_at),
             duration_ms: step.finished_at.since(step.started_at).as_micros() as f64 / 1_000.0,
+            inherited: false,
         }
     }
 }
@@ -229,6 +285,7 @@ pub(super) struct SchemaJson<'a> {
     id: String,
     name: &'a str,
     description: Option<&'a str>,
+    external_id: Option<i64>,
     active: bool,
     /// Of the definition shown; in lists the latest.
     version: u32,
@@ -245,6 +302,7 @@ impl<'a> SchemaJson<'a> {
             id: record.id.to_string(),
             name: &record.name,
             description: record.description.as_deref(),
+            external_id: record.external_id,
             active: record.active,
             version: record.latest_version,
             latest_version: record.latest_version,

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::{Done, Failure};
 use super::signals::Signals;
 use super::terminal::{self, Style};
-use super::{Common, dev, lifetime, local};
+use super::{Common, dev, lifetime, local, text};
 use crate::api::{self, ApiState, Limits};
 use crate::config::Config;
 use crate::wiring::{self, Cluster, Membership, Services};
@@ -99,7 +99,7 @@ pub(super) struct WorkerArgs {
 }
 
 pub(super) async fn server(args: ServerArgs, common: &Common) -> Done {
-    let config = local::config(common)?;
+    let mut config = local::config(common)?;
     let roles = roles(&args.roles)?;
     let slots = slots(args.slots)?;
     let member = args.places.membership(&config, roles, slots)?;
@@ -107,11 +107,12 @@ pub(super) async fn server(args: ServerArgs, common: &Common) -> Done {
     let admin_key = admin_key()?;
     let mut signals = Signals::listen()?;
     let listener = dev::bind(dev::LISTEN, address).await?;
+    config.http.own.extend(listener.local_addr());
     let cluster = Box::pin(Cluster::join(&member, &config)).await?;
     // Workers may have another configuration file; the servers' is the one that counts.
     wiring::configure_quotas(&cluster.control, &config).await?;
     let control = cluster.control.clone();
-    let state = ApiState::with_keys(control, Limits::from(&config.limits), admin_key.as_deref())
+    let state = ApiState::with_keys(control, Limits::from(&config), admin_key.as_deref())
         .map_err(|error| Failure::bad_input(error.to_string()))?
         .taking_starts(config.broker.accept_external);
     announce_server(&listener, roles, admin_key.is_some(), common.json)?;
@@ -123,7 +124,7 @@ pub(super) async fn server(args: ServerArgs, common: &Common) -> Done {
 }
 
 pub(super) async fn worker(args: WorkerArgs, common: &Common) -> Done {
-    let config = local::config(common)?;
+    let mut config = local::config(common)?;
     let roles = roles(&args.roles)?;
     if roles == Roles::NONE {
         return Err(Failure::bad_input(
@@ -138,6 +139,8 @@ pub(super) async fn worker(args: WorkerArgs, common: &Common) -> Done {
         Some(address) => Some(dev::bind(METRICS_LISTEN, address).await?),
         None => None,
     };
+    let own = listener.as_ref().map(TcpListener::local_addr);
+    config.http.own.extend(own.into_iter().flatten());
     let cluster = Box::pin(Cluster::join(&member, &config)).await?;
     announce_worker(&cluster, roles, listener.as_ref(), common.json)?;
     let stop = CancellationToken::new();
@@ -226,7 +229,7 @@ fn announce_server(listener: &TcpListener, roles: Roles, has_admin: bool, as_jso
     let url = url_of(listener)?;
     if as_json {
         let line = json!({"url": url, "docs": format!("{url}/api/docs"), "roles": roles.names()});
-        return terminal::say(&line.to_string());
+        return terminal::say(&text::json_line(&line));
     }
     let style = Style::stdout();
     let mut text = format!(
@@ -253,7 +256,7 @@ fn announce_worker(
     let metrics = metrics.map(url_of).transpose()?;
     if as_json {
         let line = json!({"worker": options.worker_id, "roles": roles.names(), "slots": options.slots, "metrics": metrics});
-        return terminal::say(&line.to_string());
+        return terminal::say(&text::json_line(&line));
     }
     let mut text = format!(
         "\n{} {} worker {} is running: {}, {} slots. Ctrl-C finishes what is in hand and stops.\n",

@@ -25,10 +25,17 @@ pub(super) async fn connection(command: ConnectionCommand, common: &Common) -> D
             let databases = wiring::databases(&config)?;
             let prepared = databases.prepare(&name).await;
             prepared.map_err(|error| Failure::failed(error.message))?;
-            match common.json {
-                true => terminal::print_json(&json!({"name": name, "prepared": true})),
-                false => terminal::say(&format!("`{name}` is ready for transactions")),
+            let exposed = wiring::exposure(&databases, &name, &config.database.schema).await;
+            let warning = exposed.map_err(|error| Failure::failed(error.message))?;
+            if common.json {
+                return terminal::print_json(
+                    &json!({"name": name, "prepared": true, "warning": warning}),
+                );
             }
+            if let Some(warning) = warning {
+                terminal::complain(&format!("warning: {warning}"));
+            }
+            terminal::say(&format!("`{name}` is ready for transactions"))
         }
         ConnectionCommand::List => {
             let kind = |url: &str| url.split(':').next().unwrap_or_default().to_owned();

@@ -13,7 +13,7 @@ use super::failure::{Done, Failure};
 use super::local::Local;
 use super::signals::Signals;
 use super::terminal::{self, Style};
-use super::{Common, examples, lifetime, local};
+use super::{Common, examples, lifetime, local, text};
 use crate::api::{self, ApiState, Limits};
 use crate::config::Config;
 use crate::echo;
@@ -34,7 +34,7 @@ pub(super) struct DevArgs {
 }
 
 pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
-    let config = local::config(common)?;
+    let mut config = local::config(common)?;
     let address = address(args.listen.as_deref(), &config)?;
     let data = args
         .data
@@ -42,8 +42,10 @@ pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
         .unwrap_or_else(|| USUAL_FOLDER.into());
     let mut signals = Signals::listen()?;
     let listener = bind(LISTEN, address).await?;
+    config.http.own.extend(listener.local_addr());
     let local = Box::pin(Local::start(&data, &config, echo::USUAL_PORT)).await?;
     wiring::configure_quotas(local.control(), &config).await?;
+    wiring::look_for_exposure(local.control().parts(), &config)?;
     let loaded = examples::load_once(local.control()).await?;
     // Before anybody looks: those of the examples, and of what was saved right before the last stop.
     keep_all_triggers_in_step(local.control().parts()).await?;
@@ -114,7 +116,7 @@ async fn banner(
             "echo_url": local.echo_url(),
             "examples_loaded": loaded,
         });
-        return terminal::say(&line.to_string());
+        return terminal::say(&text::json_line(&line));
     }
     let style = Style::stdout();
     let first = local
@@ -172,7 +174,7 @@ async fn serve(
     signals: &mut Signals,
 ) -> Done {
     let stop = CancellationToken::new();
-    let state = ApiState::new(local.control().clone(), Limits::from(&config.limits));
+    let state = ApiState::new(local.control().clone(), Limits::from(config));
     let mut api = Services::default();
     api.add(
         "the API",

@@ -17,7 +17,7 @@ pub(super) enum ExecutionCommand {
     /// Start one, and wait for its end if asked to.
     Start(StartArgs),
     /// What it did, step by step.
-    Steps(One),
+    Steps(HistoryArgs),
     /// What its nodes wrote: `log`, the console of `code`, warnings.
     Logs(One),
     /// What expressions see: now, or before and after a step.
@@ -40,6 +40,9 @@ pub(super) enum ExecutionCommand {
         /// The other execution.
         #[arg(long, value_name = "ID")]
         with: Option<String>,
+        /// Without the steps that a retry or fork took over.
+        #[arg(long)]
+        no_inherited: bool,
     },
     /// Let nothing new start.
     Pause(One),
@@ -51,7 +54,7 @@ pub(super) enum ExecutionCommand {
     Continue(ContinueArgs),
     /// Repeat a failed execution from its failed step, as a new one.
     Retry(RetryArgs),
-    /// Go on from any step with other variables, as a new execution.
+    /// Go on from any step with other variables or another input, as a new execution.
     Fork(ForkArgs),
     /// Send an event to it.
     Signal(SignalArgs),
@@ -63,6 +66,15 @@ pub(super) struct One {
     id: String,
     #[command(flatten)]
     server: Server,
+}
+
+#[derive(clap::Args)]
+pub(super) struct HistoryArgs {
+    #[command(flatten)]
+    one: One,
+    /// Without the steps that a retry or fork took over.
+    #[arg(long)]
+    no_inherited: bool,
 }
 
 #[derive(clap::Args)]
@@ -79,6 +91,9 @@ pub(super) struct ListArgs {
     /// Only created since then, as 2026-01-31T00:00:00Z.
     #[arg(long)]
     since: Option<String>,
+    /// Only what failed, got stuck or was stopped and has not been retried.
+    #[arg(long)]
+    unresolved: bool,
     /// How many.
     #[arg(long, default_value_t = 50)]
     limit: u32,
@@ -102,7 +117,7 @@ pub(super) struct StartArgs {
     /// This version instead of the latest.
     #[arg(long)]
     version: Option<u32>,
-    /// Stop after every step until somebody continues it.
+    /// Stop after every step until `continue`.
     #[arg(long)]
     debug: bool,
     /// high, normal or low.
@@ -154,15 +169,28 @@ pub(super) struct RetryArgs {
     /// A variable to change first; may be given several times.
     #[arg(long = "var", value_name = "NAME=JSON")]
     variables: Vec<String>,
+    /// The version to go on with: `latest` or a number.
+    #[arg(long, value_name = "latest|N")]
+    version: Option<String>,
+    /// Raise the limit of steps.
     #[arg(long)]
     max_steps: Option<u64>,
+    /// Raise the limit of outgoing calls.
     #[arg(long)]
     max_calls: Option<u64>,
+    /// Give it so much time from now on.
     #[arg(long)]
     max_duration: Option<String>,
-    /// Let the failed effect happen again even where the other side remembers it.
+    /// Let the failed effect happen again even where the other side remembers it, or as another request.
     #[arg(long)]
     new_effect_key: bool,
+    /// Retry it although it was retried before.
+    #[arg(long)]
+    again: bool,
+    /// The same key makes the same retry only once.
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Stop after every step until `continue`.
     #[arg(long)]
     debug: bool,
     #[command(flatten)]
@@ -179,6 +207,13 @@ pub(super) struct ForkArgs {
     /// A variable to change; may be given several times.
     #[arg(long = "var", value_name = "NAME=JSON")]
     variables: Vec<String>,
+    /// Another input: JSON, `@file`, or `-` for stdin.
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    input: Option<String>,
+    /// The version to go on with: `latest` or a number.
+    #[arg(long, value_name = "latest|N")]
+    version: Option<String>,
+    /// Stop after every step until `continue`.
     #[arg(long)]
     debug: bool,
     #[command(flatten)]
@@ -205,11 +240,15 @@ pub(super) async fn execution(command: ExecutionCommand, common: &Common) -> Don
     match command {
         C::List(args) => look::list(args, json).await,
         C::Show(one) => look::show(one, json).await,
-        C::Steps(one) => look::steps(one, json).await,
+        C::Steps(args) => look::steps(args, json).await,
         C::Logs(one) => look::logs(one, json).await,
         C::Context { one, seq } => look::context(one, seq, json).await,
         C::Explain(one) => look::explain(one, json).await,
-        C::Diff { one, with } => look::diff(one, with.as_deref(), json).await,
+        C::Diff {
+            one,
+            with,
+            no_inherited,
+        } => look::diff(one, with.as_deref(), no_inherited, json).await,
         C::Events(one) => events::follow(one, json).await,
         C::Start(args) => act::start(args, json).await,
         C::Pause(one) => act::plain(one, "pause", json).await,

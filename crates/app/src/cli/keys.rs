@@ -1,7 +1,7 @@
 //! `pawl key …`: who may use a running Pawl.
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Client, Content, Server};
 use super::failure::Done;
@@ -18,6 +18,9 @@ pub(super) enum KeyCommand {
         /// What it may do; each role includes those before it: viewer, operator, editor, admin.
         #[arg(long)]
         role: String,
+        /// The address of its owner: `user.email` in what it starts.
+        #[arg(long, value_name = "ADDRESS")]
+        email: Option<String>,
         /// How long it is good, like `90d`; for ever if left out.
         #[arg(long, value_name = "TIME")]
         expires: Option<String>,
@@ -44,22 +47,19 @@ pub(super) async fn key(command: KeyCommand, common: &Common) -> Done {
         KeyCommand::Create {
             name,
             role,
+            email,
             expires,
             server,
-        } => create(&Client::new(&server)?, &name, &role, expires, json).await,
+        } => {
+            let body = json!({"name": name, "role": role, "email": email, "expires_in": expires});
+            create(&Client::new(&server)?, body, json).await
+        }
         KeyCommand::List { server } => list(&Client::new(&server)?, json).await,
         KeyCommand::Revoke { which, server } => revoke(&Client::new(&server)?, &which, json).await,
     }
 }
 
-async fn create(
-    client: &Client,
-    name: &str,
-    role: &str,
-    expires: Option<String>,
-    json: bool,
-) -> Done {
-    let body = json!({"name": name, "role": role, "expires_in": expires});
+async fn create(client: &Client, body: Value, json: bool) -> Done {
     let answer = client.post(&["keys"], Content::Json(body)).await?;
     if json {
         return terminal::print_json(&answer);
@@ -67,6 +67,7 @@ async fn create(
     pair("name", &field(&answer, "name"))?;
     pair("id", &field(&answer, "id"))?;
     pair("role", &field(&answer, "role"))?;
+    pair("email", &field(&answer, "email"))?;
     pair("expires", &text::api_time(&answer["expires_at"]))?;
     pair("key", &field(&answer, "key"))?;
     terminal::complain("Keep the key now: it is stored nowhere and never shown again.");
@@ -83,6 +84,7 @@ async fn list(client: &Client, json: bool) -> Done {
     let mut table = Table::new([
         "NAME",
         "ROLE",
+        "EMAIL",
         "CREATED",
         "BY",
         "LAST USED",
@@ -94,6 +96,7 @@ async fn list(client: &Client, json: bool) -> Done {
         table.row([
             field(item, "name").into(),
             field(item, "role").into(),
+            field(item, "email").into(),
             text::api_time(&item["created_at"]).into(),
             field(item, "created_by").into(),
             text::api_time(&item["last_used_at"]).into(),

@@ -9,6 +9,7 @@ use pawl_kernel::id::{SchemaId, time_ordered};
 use pawl_kernel::ports::store::{CatalogError, SaveMode, SaveSchema, SchemaRecord};
 use pawl_kernel::schema;
 use pawl_kernel::schema::definition::Definition;
+use pawl_kernel::user::{self, Writer};
 
 use super::Common;
 use super::failure::Failure;
@@ -30,15 +31,14 @@ impl Local {
         config: &Config,
         echo_port: u16,
     ) -> Result<Self, Failure> {
-        wiring::check_secrets()?;
+        wiring::check_secrets(config)?;
         let echo = Echo::start(echo_port)
             .await
             .map_err(|error| Failure::failed(format!("cannot start the echo service: {error}")))?;
         let registry = Arc::new(wiring::registry(config, true)?);
-        let worker_id = format!("{DEVELOPER}/{}", std::process::id());
         let mut options = Options {
             exclusive: true,
-            worker_id,
+            worker_id: wiring::worker_id(),
             ..config.engine_options()
         };
         options
@@ -94,7 +94,7 @@ pub(super) async fn save(
         description: definition.description.clone(),
         definition: schema::to_stored_json(definition),
         hash: schema::content_hash(definition),
-        created_by: DEVELOPER.into(),
+        created_by: Writer::with_user(DEVELOPER, user::developer()),
         now,
         mode: known.map_or(SaveMode::Create, |known| SaveMode::Update {
             id: known.id,

@@ -14,7 +14,8 @@ use pawl_kernel::id::{ExecutionId, random};
 use pawl_kernel::ports::store::ExecutionView;
 use pawl_kernel::schema;
 use pawl_kernel::schema::definition::Definition;
-use serde_json::{Map, Value, json};
+use pawl_kernel::user;
+use serde_json::{Map, Value};
 
 use self::debugger::Debugger;
 use self::follow::Follower;
@@ -30,7 +31,7 @@ use crate::wiring;
 
 #[derive(clap::Args)]
 pub(super) struct RunArgs {
-    /// The schema, YAML or JSON.
+    /// The schema, YAML or JSON. Without a `name` it is called like the file.
     file: PathBuf,
     /// What expressions see as `input`: JSON, `@file`, or `-` for stdin.
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
@@ -105,7 +106,9 @@ const ABORTED: u8 = 130;
 fn load(file: &Path, config: &Config, json: bool) -> Result<Definition, Failure> {
     let text = source::schema_text(file).map_err(Failure::bad_input)?;
     let registry = wiring::registry(config, true)?;
-    let loaded = schema::load(Some(&file.display().to_string()), &text, &registry);
+    let name = file.file_stem().map(|stem| stem.to_string_lossy());
+    let shown = file.display().to_string();
+    let loaded = schema::load_named(name.as_deref(), Some(&shown), &text, &registry);
     if !loaded.diagnostics.is_empty() {
         let drawn = schema::render_diagnostics(&text, &loaded.diagnostics, Style::stderr().is_on());
         terminal::complain(drawn.trim_end());
@@ -153,10 +156,10 @@ async fn execute(control: &Control, job: &Job, signals: &mut Signals) -> Done {
 async fn start(control: &Control, job: &Job) -> Result<ExecutionId, Failure> {
     let schema = local::save(control, &job.definition).await?;
     let request = StartRequest {
-        schema: schema.name,
+        schema: schema.name.into(),
         input: job.input.clone(),
         variables: job.variables.clone(),
-        user: Some(json!({"id": 1, "email": "dev@localhost"})),
+        user: Some(user::developer()),
         debug_mode: job.debug,
         created_by: DEVELOPER.into(),
         ..StartRequest::default()
@@ -179,8 +182,7 @@ impl Folder {
             return Ok(Self::Kept(folder));
         }
         let folder = std::env::temp_dir().join(format!("pawl-run-{}", random(&SystemEntropy)));
-        let made = std::fs::create_dir_all(&folder);
-        made.map_err(|error| {
+        make_private(&folder).map_err(|error| {
             Failure::failed(format!("cannot make {}: {error}", folder.display()))
         })?;
         Ok(Self::Temporary(folder))
@@ -212,4 +214,13 @@ fn error_of(view: &ExecutionView) -> Value {
 fn parsed(text: Option<&str>) -> Value {
     text.and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or(Value::Null)
+}
+
+/// Payloads lie in it, in a place that all users of the machine share.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }

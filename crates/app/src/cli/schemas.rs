@@ -76,10 +76,18 @@ async fn list(client: &Client, wanted: Option<&str>, json: bool) -> Done {
     if json {
         return terminal::print_json(&answer);
     }
-    let mut table = Table::new(["NAME", "VERSION", "ACTIVE", "UPDATED", "DESCRIPTION"]);
+    let mut table = Table::new([
+        "NAME",
+        "EXTERNAL ID",
+        "VERSION",
+        "ACTIVE",
+        "UPDATED",
+        "DESCRIPTION",
+    ]);
     for item in items(&answer) {
         table.row([
             field(item, "name").into(),
+            field(item, "external_id").into(),
             field(item, "version").into(),
             if item["active"] == true { "yes" } else { "no" }.into(),
             text::api_time(&item["updated_at"]).into(),
@@ -140,6 +148,7 @@ async fn show(which: Which, json: bool) -> Done {
     for name in [
         "name",
         "id",
+        "external_id",
         "version",
         "latest_version",
         "active",

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use super::failure::Done;
+use super::text;
 
 /// Writes text as it is.
 pub(super) fn print(text: &str) -> Done {
@@ -25,7 +26,7 @@ pub(super) fn say(line: &str) -> Done {
 }
 
 pub(super) fn print_json(value: &Value) -> Done {
-    say(&format!("{value:#}"))
+    say(&text::json(value))
 }
 
 /// Writes a line to stderr. That nobody reads it is no reason to stop.

@@ -6,17 +6,66 @@ use jiff::tz::TimeZone;
 use pawl_kernel::time::Timestamp;
 use serde_json::Value;
 
-/// Data must not move the cursor or change colours: control characters become visible escapes.
+/// Data must not move the cursor, change colours or turn text around: such characters become visible escapes.
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' | '\t' => cleaned.push(c),
-            c if c.is_control() => cleaned.extend(c.escape_default()),
+            c if misleads(c) => cleaned.extend(c.escape_default()),
             c => cleaned.push(c),
         }
     }
     cleaned
+}
+
+/// JSON in many lines that is the same to a program, and harmless to a terminal. Such characters stand in texts only,
+/// where JSON has an escape for them.
+pub(super) fn json(value: &Value) -> String {
+    harmless(&format!("{value:#}"))
+}
+
+/// The same in one line.
+pub(super) fn json_line(value: &Value) -> String {
+    harmless(&value.to_string())
+}
+
+fn harmless(json: &str) -> String {
+    let mut written = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c == '\n' || !misleads(c) {
+            written.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            written.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    written
+}
+
+/// Controls (C0, DEL, C1) obey; format characters are not seen, or change how their neighbours are.
+fn misleads(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{600}'..='\u{605}'
+                | '\u{61c}'
+                | '\u{6dd}'
+                | '\u{70f}'
+                | '\u{890}'..='\u{891}'
+                | '\u{8e2}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 /// At most `chars` characters of one line.
@@ -135,8 +184,37 @@ mod tests {
     #[test]
     fn data_cannot_upset_the_terminal() {
         assert_eq!(clean("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(clean("a\u{7f}\u{9b}2J"), "a\\u{7f}\\u{9b}2J");
+        assert_eq!(
+            clean("a\u{202e}b\u{200b}c\u{feff}"),
+            "a\\u{202e}b\\u{200b}c\\u{feff}"
+        );
+        assert_eq!(
+            clean("one\ttwo\nthree — привет 🦀"),
+            "one\ttwo\nthree — привет 🦀"
+        );
         assert_eq!(cut("one\ntwo", 20), "one two");
         assert_eq!(cut("привет, мир", 7), "привет…");
+    }
+
+    #[test]
+    fn json_is_harmless_and_the_same() {
+        let value = serde_json::json!({
+            "csi \u{9b}": "\u{7f}\u{1b}", "bidi": ["a\u{202e}b", "\u{e0041}"], "plain": "é 🦀\n\t",
+        });
+        for text in [json(&value), json_line(&value)] {
+            let seen: Vec<char> = text
+                .chars()
+                .filter(|c| misleads(*c) && *c != '\n')
+                .collect();
+            assert!(seen.is_empty(), "{seen:?}");
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+            assert!(
+                text.contains("é 🦀") && text.contains("\\udb40\\udc41"),
+                "{text}"
+            );
+        }
+        assert!(!json_line(&value).contains('\n'));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pawl_kernel::diagnostic::Diagnostic;
+use pawl_kernel::diagnostic::{Diagnostic, Severity};
 use pawl_kernel::node::Registry;
 use pawl_kernel::schema;
 use serde_json::json;
@@ -123,14 +123,17 @@ fn show(checked: &[Checked]) -> Done {
             ))?;
         }
     }
-    let errors = count(checked, Diagnostic::is_error);
-    let warnings = count(checked, |diagnostic| !diagnostic.is_error());
-    terminal::say(&format!(
-        "{}, {}, {}",
+    let of = |severity| count(checked, |found| found.severity == severity);
+    let mut words = vec![
         some(checked.len(), "file"),
-        some(errors, "error"),
-        some(warnings, "warning")
-    ))
+        some(of(Severity::Error), "error"),
+        some(of(Severity::Warning), "warning"),
+    ];
+    let notes = of(Severity::Note);
+    if notes > 0 {
+        words.push(some(notes, "note"));
+    }
+    terminal::say(&words.join(", "))
 }
 
 fn show_json(checked: &[Checked]) -> Done {

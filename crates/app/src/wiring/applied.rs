@@ -132,7 +132,7 @@ mod tests {
         };
         parts.store.save_schema(save).await.unwrap();
         let request = StartRequest {
-            schema: definition.name,
+            schema: definition.name.into(),
             created_by: "test".into(),
             watch: true,
             ..StartRequest::default()

@@ -7,12 +7,13 @@ use pawl_engine::control::{Control, TriggerKeeper};
 use pawl_engine::worker::{Handle, Roles, Worker};
 use pawl_engine::{Options, Parts};
 use pawl_postgres::PostgresStore;
-use pawl_rabbitmq::{BrokerUrl, DeadLetterDrain, HintBus, Ports, RabbitQueue, Start};
+use pawl_rabbitmq::{BrokerUrl, DeadLetterDrain, HintBus, Ports, Publisher, RabbitQueue, Start};
 use tokio_util::sync::CancellationToken;
 
-use super::mail::{keep_letters, start_for_others};
+use super::mail::{Answers, keep_letters, start_for_others};
 use super::services::{Broken, Services};
 use super::{WiringError, registry_beside, worker_id};
+use crate::api::Limits;
 use crate::config::Config;
 use crate::system::SystemEntropy;
 
@@ -36,15 +37,19 @@ pub struct Cluster {
     hints: Arc<HintBus>,
     stop: CancellationToken,
     worker: Services,
+    /// `None`: this process takes no starts by message.
+    answers: Option<Answers>,
     /// They end with the process; none of them holds anything that could be lost.
     helpers: Services,
 }
 
 impl Cluster {
     pub async fn join(member: &Membership, config: &Config) -> Result<Self, WiringError> {
-        super::check_secrets()?;
+        super::check_secrets(config)?;
         let own_broker = Some(member.broker_url.as_str());
-        let registry = Arc::new(registry_beside(own_broker, config, false)?);
+        let mut own = config.http.own.clone();
+        own.extend(super::own::places_of(member).await?);
+        let registry = Arc::new(registry_beside(own_broker, own, config, false)?);
         let mut options = Options {
             exclusive: false,
             worker_id: worker_id(),
@@ -92,8 +97,11 @@ impl Cluster {
         let stop = CancellationToken::new();
         let (mut running, mut helpers) = (Services::default(), Services::default());
         helpers.add("the listener for hints", listen(hints.clone(), handle));
+        let mut answers = None;
         if let Some(starts) = queue.externals().filter(|_| broker.consume) {
-            let starting = start_for_others(control.clone(), starts);
+            let publisher = Publisher::new(&member.broker_url, "pawl answers", None)?;
+            let answers = answers.insert(Answers::new(publisher, queue.topology().clone()));
+            let starting = start_for_others(control.clone(), starts, answers.clone());
             helpers.add("the starter for other programs", starting);
         }
         if member.roles.reaper {
@@ -112,6 +120,7 @@ impl Cluster {
         {
             helpers.add("the keeper of applied rows", keeper.run());
         }
+        super::look_for_exposure(control.parts(), config)?;
         running.add("the worker", worker.run(stop.clone()));
         Ok(Self {
             control,
@@ -120,6 +129,7 @@ impl Cluster {
             hints,
             worker: running,
             stop,
+            answers,
             helpers,
         })
     }
@@ -138,6 +148,10 @@ impl Cluster {
         self.stop.cancel();
         self.worker.finish().await;
         self.helpers.abort();
+        if let Some(answers) = &self.answers {
+            // Before the queue is closed: a message is acknowledged after its answer.
+            answers.finish().await;
+        }
         self.queue.close().await;
         self.hints.close().await;
         self.store.close();
@@ -156,6 +170,7 @@ fn broker_options(
     broker.queue_type = section.queue_type()?;
     broker.delivery_limit = section.delivery_limit.unwrap_or(broker.delivery_limit);
     broker.accept_external = section.accept_external;
+    broker.max_message_bytes = Limits::from(config).body_bytes;
     broker.consume = member.roles.engine;
     broker.slots = u16::try_from(options.slots).unwrap_or(u16::MAX).max(1);
     broker.name = format!("pawl {}", options.worker_id);

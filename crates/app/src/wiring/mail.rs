@@ -1,62 +1,223 @@
 //! What comes from the broker besides work: starts that other programs ask for, and dead letters.
 
-use pawl_engine::control::{Control, ControlError, StartRequest};
-use pawl_kernel::execution::PriorityClass;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pawl_engine::control::{Control, ControlError, StartRequest, Started};
 use pawl_kernel::ports::letters::{LetterStore, NewLetter};
 use pawl_kernel::ports::store::{StoreError, StoreResult};
-use pawl_rabbitmq::{DeadLetterDrain, ExternalStart, StartWish};
+use pawl_kernel::time::Timestamp;
+use pawl_rabbitmq::{
+    DeadLetterDrain, ExternalStart, PublishRequest, Publisher, Topology, asks_for_start,
+};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+
+use crate::api::{MessageStart, Refused, read_start};
 
 /// Characters of a reason that is kept where the whole was refused.
 const REASON_KEPT: usize = 300;
+/// How long an answer to a start may take on its way.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
 
-/// What a dead letter asks to start, for `created_by`; an error says why nobody can start it. `None`: it is no start. By
-/// which queue it came is not kept, so the schema decides on the priority.
+/// What a dead letter asks to start, for `created_by`; an error says why it cannot be started. `None`: it is no start. By
+/// which queue it came and what its AMQP properties said is not kept: without a `priority` of its own the schema decides.
 pub(crate) fn start_of_letter(
     message: &str,
     created_by: String,
+    now: Timestamp,
 ) -> Option<Result<StartRequest, String>> {
-    let wish = StartWish::read(message.as_bytes()).transpose()?;
-    Some(wish.map(|wish| start_request(wish, None, created_by)))
-}
-
-/// The sender's own id is the idempotency key, so that it starts once, whether it comes by the queue or is requeued from
-/// the dead letters.
-fn start_request(
-    wish: StartWish,
-    priority: Option<PriorityClass>,
-    created_by: String,
-) -> StartRequest {
-    StartRequest {
-        schema: wish.schema,
-        variables: wish.context,
-        priority,
-        idempotency_key: Some(format!("amqp:{}", wish.key)),
-        created_by,
-        ..StartRequest::default()
+    if !asks_for_start(message.as_bytes()) {
+        return None;
     }
+    let read = read_start(message.as_bytes(), None, now);
+    Some(match read {
+        Ok(start) => Ok(StartRequest {
+            created_by,
+            ..start.request
+        }),
+        Err(refused) => Err(refused.message),
+    })
 }
 
 /// Executions that other programs ask for by message.
-pub(super) async fn start_for_others(control: Control, mut starts: mpsc::Receiver<ExternalStart>) {
+pub(super) async fn start_for_others(
+    control: Control,
+    mut starts: mpsc::Receiver<ExternalStart>,
+    answers: Answers,
+) {
     while let Some(start) = starts.recv().await {
-        let wish = StartWish {
-            key: start.key.clone(),
-            schema: start.schema.clone(),
-            context: start.context.clone(),
-        };
-        let request = start_request(wish, start.priority, "amqp".into());
-        match control.start(request).await {
-            Ok(started) => {
+        match begin(&control, &start).await {
+            Ok((key, started)) => {
                 tracing::info!(execution_id = %started.id, created = started.created, "started by message");
-                start.done();
+                answers.started(&control, start, key, started);
             }
-            Err(error) if may_pass(&error) => {
+            Err(NotStarted::Yet(error)) => {
                 tracing::warn!(%error, "a start by message has to wait");
                 start.give_back();
             }
-            Err(error) => start.refuse(&error.to_string()),
+            Err(NotStarted::Ever { told, reason }) => {
+                answers.refused(&control, start, &told, reason);
+            }
         }
+    }
+}
+
+enum NotStarted {
+    /// It may pass.
+    Yet(ControlError),
+    /// What the sender is told, and what the dead letter says.
+    Ever { told: Refused, reason: String },
+}
+
+impl From<Refused> for NotStarted {
+    fn from(told: Refused) -> Self {
+        let reason = told.message.clone();
+        Self::Ever { told, reason }
+    }
+}
+
+/// Starts it, once per key of the sender, which it returns.
+async fn begin(control: &Control, start: &ExternalStart) -> Result<(String, Started), NotStarted> {
+    if let Some(defect) = &start.defect {
+        return Err(Refused::unreadable(defect).into());
+    }
+    let correlation_id = start.correlation_id.as_deref();
+    let now = control.parts().clock.now();
+    let MessageStart { key, mut request } = read_start(&start.body, correlation_id, now)?;
+    request.priority = request.priority.or(start.priority);
+    request.created_by = "amqp".into();
+    match control.start(request).await {
+        Ok(started) => Ok((key, started)),
+        Err(error) if may_pass(&error) => Err(NotStarted::Yet(error)),
+        Err(error) => {
+            let reason = error.to_string();
+            let told = error.into();
+            Err(NotStarted::Ever { told, reason })
+        }
+    }
+}
+
+/// The way back to those who wait for an answer. On a connection of its own: what strangers name as their queue must not
+/// disturb the messages of the cluster. An answer that cannot be delivered is counted; the start has happened all the
+/// same, and a sender that asks again under the same key is told of it.
+///
+/// A message is settled after its answer: a process that ends in between leaves both to the next one. So there are never
+/// more answers under way than messages that the broker hands out unsettled.
+#[derive(Clone)]
+pub(super) struct Answers {
+    publisher: Arc<Publisher>,
+    topology: Topology,
+    under_way: TaskTracker,
+}
+
+impl Answers {
+    pub(super) fn new(publisher: Publisher, topology: Topology) -> Self {
+        Self {
+            publisher: Arc::new(publisher),
+            topology,
+            under_way: TaskTracker::new(),
+        }
+    }
+
+    /// Waits for the answers under way when no start is taken any more. What takes too long is not lost: its message is
+    /// not settled, and the broker hands it to another process.
+    pub(super) async fn finish(&self) {
+        self.under_way.close();
+        if timeout(ANSWER_TIME, self.under_way.wait()).await.is_err() {
+            let left = self.under_way.len();
+            tracing::warn!(
+                left,
+                "answers to starts by message are left to another process"
+            );
+        }
+    }
+
+    fn started(&self, control: &Control, start: ExternalStart, key: String, started: Started) {
+        let Some(answer) = self.address(control, &start) else {
+            return start.done();
+        };
+        self.under_way.spawn(async move {
+            match answer.control.view(started.id).await {
+                Ok(view) => {
+                    let body = json!({
+                        "execution_id": started.id.to_string(),
+                        "key": key,
+                        "status": view.execution.status.name(),
+                        "created": started.created,
+                    });
+                    answer.send(body).await;
+                }
+                Err(error) if may_pass(&error) => {
+                    tracing::warn!(%error, "an answer to a start by message has to wait");
+                    // The next try finds the execution under its key.
+                    return start.give_back();
+                }
+                Err(error) => answer.lost(&error.to_string()),
+            }
+            start.done();
+        });
+    }
+
+    fn refused(&self, control: &Control, start: ExternalStart, told: &Refused, reason: String) {
+        let Some(answer) = self.address(control, &start) else {
+            return start.refuse(&reason);
+        };
+        let body = json!({"error": told.code, "message": told.message});
+        self.under_way.spawn(async move {
+            answer.send(body).await;
+            start.refuse(&reason);
+        });
+    }
+
+    /// `None`: the sender waits for no answer, or waits where none may go.
+    fn address(&self, control: &Control, start: &ExternalStart) -> Option<Answer> {
+        let reply_to = start.reply_to.clone()?;
+        let answer = Answer {
+            control: control.clone(),
+            publisher: self.publisher.clone(),
+            correlation_id: start.correlation_id.clone(),
+            reply_to,
+        };
+        if self.topology.owns(&answer.reply_to) {
+            answer.lost("this queue belongs to Pawl itself");
+            return None;
+        }
+        Some(answer)
+    }
+}
+
+/// One answer on its way.
+struct Answer {
+    control: Control,
+    publisher: Arc<Publisher>,
+    reply_to: String,
+    correlation_id: Option<String>,
+}
+
+impl Answer {
+    async fn send(self, body: Value) {
+        let request = PublishRequest {
+            routing_key: self.reply_to.clone(),
+            body: body.to_string().into_bytes(),
+            persistent: true,
+            correlation_id: self.correlation_id.clone(),
+            ..PublishRequest::default()
+        };
+        if let Err(error) = self.publisher.publish(request, ANSWER_TIME).await {
+            self.lost(&error.to_string());
+        }
+    }
+
+    fn lost(&self, why: &str) {
+        tracing::warn!(
+            reply_to = self.reply_to,
+            why,
+            "an answer to a start by message is lost"
+        );
+        self.control.parts().metrics.queue.answer_lost();
     }
 }
 
@@ -76,10 +237,13 @@ fn is_final(error: &StoreError) -> bool {
 pub(super) async fn keep_letters(control: Control, mut drain: DeadLetterDrain) {
     while let Some(letter) = drain.next().await {
         let parts = control.parts();
+        let (mut reason, mut message) = (letter.reason.clone(), letter.body.clone());
+        parts.redactor.text(&mut reason);
+        parts.redactor.json_text(&mut message);
         let new = NewLetter {
             execution_id: letter.execution_id,
-            reason: letter.reason.clone(),
-            message: Some(letter.body.clone()),
+            reason,
+            message: Some(message),
             now: parts.clock.now(),
         };
         match keep(&*parts.store, new).await {

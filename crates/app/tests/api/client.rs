@@ -61,6 +61,7 @@ impl Answer {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,

@@ -261,7 +261,7 @@ async fn bulk_counts_first_and_acts_when_told() {
         .expect(200);
     assert_eq!(
         done["outcomes"],
-        json!({"done": 4, "conflict": 0, "not_found": 0, "failed": 0})
+        json!({"done": 4, "skipped": 0, "conflict": 0, "not_found": 0, "failed": 0})
     );
     let mixed = bulk(json!({"filter": {}, "action": "pause", "dry_run": false}))
         .await

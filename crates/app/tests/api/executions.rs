@@ -24,7 +24,7 @@ async fn an_execution_runs_to_its_end_within_the_wait() {
         "schema": "orders", "schema_id": schema["id"], "version": 1, "status": "completed", "output": 7, "error": null,
         "created_by": "dev", "priority": "high", "tenant": "acme", "labels": {"team": "blue"}, "idempotency_key": "k-1",
         "correlation_id": "c-9", "debug_mode": false, "seq": 4, "current_node_id": "end_1", "hold": null, "wait": null,
-        "stop_requested": false, "retry_of": null, "forked_from": null, "base_seq": 0,
+        "stop_requested": false, "retry_of": null, "retried_as": null, "last_error": null, "forked_from": null, "base_seq": 0,
         "current_step_id": format!("{}:4", id(&run)),
     });
     for (name, value) in expected.as_object().unwrap() {
@@ -55,7 +55,7 @@ async fn an_execution_runs_to_its_end_within_the_wait() {
         .expect(200);
     assert_eq!(
         context["context"]["user"],
-        json!({"id": 1, "email": "dev@localhost"})
+        json!({"id": 1, "name": "dev", "email": "dev@localhost"})
     );
     server.close().await;
 }
@@ -82,6 +82,63 @@ async fn the_same_key_gives_the_same_execution() {
         .header("Idempotency-Key", "once")
         .json(&json!({"schema": "orders", "idempotency_key": "twice"}));
     server.send(both).await.refuses(400, "INVALID_HEADER");
+    server.close().await;
+}
+
+/// What Pawl starts by itself has keys of its own, which no caller can take before.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_pawls_own_are_refused() {
+    let server = Server::start().await;
+    server.save(linear("orders")).await;
+    for key in [
+        "wh:signed:hook_key:id:msg_9",
+        "amqp:order-7",
+        "cron:x",
+        "schedule:x:1:2027-01-01T00:00:00Z",
+        "requeue:x",
+    ] {
+        let body = json!({"schema": "orders", "idempotency_key": key});
+        let by_body = server.post("/api/executions", body).await;
+        let by_header = Request::new("POST", "/api/executions")
+            .header("Idempotency-Key", key)
+            .json(&json!({"schema": "orders"}));
+        for answer in [by_body, server.send(by_header).await] {
+            let prefix = key.split_once(':').unwrap().0;
+            let told = answer.refuses(422, "INVALID_REQUEST");
+            let message = told["message"].as_str().unwrap();
+            assert!(
+                message.contains(&format!("not begin with `{prefix}:`")),
+                "{message}"
+            );
+        }
+    }
+    let none = server.get("/api/executions").await.expect(200);
+    assert_eq!(none["items"], json!([]));
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_is_the_external_id_of_a_schema() {
+    let server = Server::start().await;
+    let mut numbered = linear("numbered");
+    numbered["external_id"] = json!(123);
+    server.save(numbered).await;
+    // Its name is the text of that number, and it is another schema.
+    server.save(linear("123")).await;
+    let start = async |schema_id: Value| {
+        let body = json!({"schema_id": schema_id, "input": {"n": 1}});
+        server.post("/api/executions", body).await
+    };
+    assert_eq!(start(json!(123)).await.expect(201)["schema"], "numbered");
+    assert_eq!(start(json!("123")).await.expect(201)["schema"], "123");
+    for unknown in [json!(124), json!(-1), json!(1.5), json!(u64::MAX)] {
+        let told = start(unknown).await.refuses(404, "NOT_FOUND");
+        let message = told["message"].as_str().unwrap();
+        assert!(message.contains("`external_id`"), "{message}");
+    }
+    let both = json!({"schema": "numbered", "schema_id": 123});
+    let both = server.post("/api/executions", both).await;
+    both.refuses(422, "INVALID_REQUEST");
     server.close().await;
 }
 

@@ -24,6 +24,35 @@ fn input(text: &str) -> Request {
     ))
 }
 
+/// The same table that goes through the other edges: bodies of the API and of webhooks.
+#[tokio::test(flavor = "multi_thread")]
+async fn json_policy_of_the_api_and_webhooks() {
+    let server = Server::start().await;
+    let mut schema = linear("orders");
+    schema["triggers"] = json!([{"type": "webhook", "path": "policy", "respond": "immediately"}]);
+    server.post("/api/schemas", schema).await.expect(201);
+    let cases = include_str!("../../../../tests/json_policy.json");
+    for case in serde_json::from_str::<Vec<Value>>(cases).unwrap() {
+        let text = case["text"].as_str().unwrap();
+        let api = input(text);
+        let hook = Request::new("POST", "/webhook/policy").body("application/json", text);
+        match case.get("kept") {
+            Some(kept) => {
+                let run = server.send(api).await.expect(201);
+                let path = format!("/api/executions/{}/context", id(&run));
+                let context = server.get(&path).await.expect(200);
+                assert_eq!(context["context"]["input"]["v"], *kept, "{case}");
+                server.send(hook).await.expect(202);
+            }
+            None => {
+                check(&server, text, api, 400, "INVALID_JSON").await;
+                check(&server, text, hook, 422, "INVALID_JSON").await;
+            }
+        }
+    }
+    server.close().await;
+}
+
 fn nested(open: &str, close: &str, depth: usize) -> String {
     format!("{}1{}", open.repeat(depth), close.repeat(depth))
 }
@@ -438,9 +467,17 @@ async fn strangers_are_refused() {
         "0.0.0.0",
         "[::2]:1",
         "localhost.",
-        "a@localhost",
     ] {
         check(&server, host, list().header("Host", host), 403, "FORBIDDEN").await;
+    }
+    for host in [
+        "a@localhost",
+        "127.0.0.1:80@evil.example",
+        "127.0.0.1:evil",
+        "[127.0.0.1",
+    ] {
+        let request = list().header("Host", host);
+        check(&server, host, request, 400, "INVALID_HEADER").await;
     }
     for host in [
         "localhost",

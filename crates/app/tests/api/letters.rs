@@ -186,22 +186,6 @@ async fn many_at_once_are_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_somebody_else_used_is_no_retry() {
-    let server = Server::start().await;
-    server.save(fragile("fragile")).await;
-    let failed = server
-        .run_to_end(json!({"schema": "fragile", "variables": {"ok": false}}))
-        .await;
-    let key = format!("requeue:{}", id(&failed));
-    server
-        .run(json!({"schema": "fragile", "variables": {"ok": true}, "idempotency_key": key}))
-        .await;
-    let number = letter(&server, Some(id(&failed)), None).await;
-    requeue(&server, number).await.refuses(409, "CONFLICT");
-    server.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn messages_that_cannot_be_read_are_shown_and_stay() {
     let server = Server::start().await;
     let start = json!({"execution_id": "7", "action": "start", "schema_id": "x"}).to_string();

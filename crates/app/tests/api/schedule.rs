@@ -196,7 +196,7 @@ async fn an_execution_is_started_once() {
         .action_until("later", |action| action["status"]["successful"] == 1)
         .await;
     let planned = done["status"]["last"]["planned_at"].as_str().unwrap();
-    let key = format!("later:{}:{planned}", done["generation"]);
+    let key = format!("schedule:later:{}:{planned}", done["generation"]);
     let runs = server.get("/api/executions?text=later").await.expect(200);
     let runs = runs["items"].as_array().unwrap();
     assert_eq!(runs.len(), 1, "{runs:?}");
@@ -276,6 +276,18 @@ async fn a_schedule_is_paused_resumed_and_run_by_hand() {
     assert_eq!(action["spec"]["policy"]["cron"]["overlap"], "skip");
     let shown = server.get(&one).await.expect(200);
     assert!(shown["shard"].is_u64(), "{shown}");
+    // Host, process and version of its holder.
+    let owner = shown["owner"].as_str().unwrap();
+    let version = format!("/{} pawl/{}", std::process::id(), env!("CARGO_PKG_VERSION"));
+    assert!(
+        owner.ends_with(&version) && owner.len() > version.len(),
+        "{owner}"
+    );
+    for guid in ["guid", "lock_guid"] {
+        shown[guid].as_str().unwrap().parse::<uuid::Uuid>().unwrap();
+    }
+    assert!(shown["queued_at"].is_string(), "{shown}");
+    assert_eq!(shown["rescheduled_at"], Value::Null);
     let planned = server
         .get(&format!("{one}/firings?count=3"))
         .await
@@ -292,7 +304,17 @@ async fn a_schedule_is_paused_resumed_and_run_by_hand() {
     let paused = server.command(&format!("{one}/pause")).await.expect(200);
     assert!(paused["status"]["paused_at"].is_string() && paused["scheduled_at"].is_null());
     server.command(&format!("{one}/pause")).await.expect(200);
-    assert_eq!(server.get(&one).await.expect(200)["shard"], Value::Null);
+    let nowhere = server.get(&one).await.expect(200);
+    for field in [
+        "shard",
+        "owner",
+        "lock_guid",
+        "queued_at",
+        "moved_at",
+        "moved_by_sync",
+    ] {
+        assert_eq!(nowhere[field], Value::Null, "{nowhere}");
+    }
     server
         .command(&format!("{one}/run"))
         .await
@@ -615,7 +637,7 @@ async fn a_message_without_a_broker_says_what_is_missing() {
         error["message"]
             .as_str()
             .unwrap()
-            .contains("[connections.default]"),
+            .contains("no `connection` is named"),
         "{error}"
     );
     server.close().await;

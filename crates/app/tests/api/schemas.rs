@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::Request;
 use crate::server::{Server, linear};
@@ -62,6 +62,43 @@ async fn a_schema_is_saved_shown_listed_and_deleted() {
         .send(Request::new("DELETE", "/api/schemas/orders"))
         .await
         .refuses(404, "NOT_FOUND");
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_a_schema_is_shown_and_belongs_to_it_alone() {
+    let server = Server::start().await;
+    let numbered = |name: &str, number: Value| {
+        let mut schema = linear(name);
+        schema["external_id"] = number;
+        schema
+    };
+    let saved = server.save(numbered("first", json!(123))).await;
+    assert_eq!(saved["external_id"], 123);
+    assert_eq!(saved["definition"]["external_id"], 123);
+    server.save(linear("second")).await;
+    let listed = server.get("/api/schemas").await.expect(200);
+    assert_eq!(listed["items"][0]["external_id"], 123);
+    assert_eq!(listed["items"][1]["external_id"], Value::Null);
+    let new = server
+        .post("/api/schemas", numbered("third", json!(123)))
+        .await;
+    let update = Request::new("PUT", "/api/schemas/second").json(&numbered("second", json!(123)));
+    for answer in [new, server.send(update).await] {
+        let told = answer.refuses(409, "CONFLICT");
+        assert_eq!(
+            told["details"],
+            json!({"external_id": 123, "schema": "first"})
+        );
+    }
+    for wrong in [json!("123"), json!(-1), json!(1.5), json!(u64::MAX)] {
+        let answer = server.post("/api/schemas", numbered("wrong", wrong)).await;
+        let told = answer.refuses(422, "INVALID_SCHEMA");
+        assert_eq!(told["details"][0]["pointer"], "/external_id", "{told}");
+    }
+    let deleted = Request::new("DELETE", "/api/schemas/first");
+    assert_eq!(server.send(deleted).await.status, 204);
+    server.save(numbered("third", json!(123))).await;
     server.close().await;
 }
 

@@ -1,6 +1,7 @@
 //! A whole engine with its API on a free port, and the schemas the tests run.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use pawl::api::{self, ApiState, Limits};
@@ -50,14 +51,29 @@ impl Server {
         Self::on(folder, engine, limits, key).await
     }
 
-    /// One that knows these secrets, and lets nobody in without a key.
+    /// One that knows these secrets, and asks for a key.
     pub(crate) async fn with_secrets(secrets: &[(&str, &str)]) -> Self {
+        Self::with_bound_secrets(secrets, "").await
+    }
+
+    /// The same; the text is what pawl.toml says of them.
+    pub(crate) async fn with_bound_secrets(secrets: &[(&str, &str)], settings: &str) -> Self {
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let secrets = secrets.iter().map(pair).collect();
+        Self::with_setup(settings, |options| options.secrets = secrets).await
+    }
+
+    /// One whose engine is set up otherwise, and asks for a key.
+    pub(crate) async fn with_options(change: impl FnOnce(&mut pawl_engine::Options)) -> Self {
+        Self::with_setup("", change).await
+    }
+
+    async fn with_setup(settings: &str, change: impl FnOnce(&mut pawl_engine::Options)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let config = Config::default();
+        let config = config(folder.path(), settings);
         let mut options = config.engine_options();
         options.exclusive = true;
-        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        options.secrets = secrets.iter().map(pair).collect();
+        change(&mut options);
         let registry = pawl::wiring::registry(&config, true).unwrap();
         let engine = Embedded::start_with(folder.path(), registry.into(), options)
             .await
@@ -194,6 +210,13 @@ impl Server {
         }
         panic!("{id} never was {status}");
     }
+}
+
+/// Reads these settings as `pawl.toml` is read.
+pub(crate) fn config(folder: &Path, settings: &str) -> Config {
+    let file = folder.join("settings.toml");
+    std::fs::write(&file, settings).unwrap();
+    Config::load(Some(&file)).unwrap()
 }
 
 pub(crate) fn id(execution: &Value) -> &str {

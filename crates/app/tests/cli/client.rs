@@ -63,7 +63,7 @@ fn schemas_through_their_life() {
     let text = std::fs::read_to_string(example("math-invoice")).unwrap();
     std::fs::write(
         folder.path().join("a.yaml"),
-        text.replace("name: math-invoice", "name: mine"),
+        text.replace("name: math-invoice", "name: mine\nexternal_id: 123"),
     )
     .unwrap();
     assert!(
@@ -72,6 +72,10 @@ fn schemas_through_their_life() {
             .stdout
             .contains("saved mine as version 1")
     );
+    for words in [&["schema", "list"][..], &["schema", "show", "mine"]] {
+        let shown = ask(words).expect(0).stdout;
+        assert!(shown.contains("123"), "{shown}");
+    }
     let changed = text
         .replace("name: math-invoice", "name: mine")
         .replace("0.19", "0.20");
@@ -226,6 +230,21 @@ fn steering_an_execution() {
         .expect(0)
         .json();
     assert_eq!(again["retry_of"], json!(id));
+    let retry = again["id"].as_str().unwrap().to_owned();
+    let twice = ask(&["executions", "retry", &id]).expect(1).stderr;
+    assert!(
+        twice.contains(&retry) && twice.contains("--again"),
+        "{twice}"
+    );
+    for (command, shown) in [("show", "retried as"), ("explain", "It was retried as")] {
+        let told = ask(&["executions", command, &id]).expect(0).stdout;
+        assert!(told.contains(shown) && told.contains(&retry), "{told}");
+    }
+    let unresolved = ask(&["executions", "list", "--unresolved"])
+        .expect(0)
+        .stdout;
+    assert!(!unresolved.contains(&id), "{unresolved}");
+    ask(&["executions", "retry", &id, "--again"]).expect(0);
     let late = ask(&["executions", "signal", &id, "approved"]).expect(1);
     assert!(late.stderr.contains("ended"), "{}", late.stderr);
     let done = started(&dev, folder.path(), &["math-invoice", "--wait"]);
@@ -246,6 +265,39 @@ fn steering_an_execution() {
         (&forked["output"]["tax"], &forked["forked_from"]),
         (&json!("0"), &json!(done)),
         "{forked:#}"
+    );
+    let forked = forked["id"].as_str().unwrap();
+    let steps = ask(&["executions", "steps", forked]).expect(0).stdout;
+    assert!(
+        steps.contains("steps up to 2 were taken over") && steps.contains("$edit"),
+        "{steps}"
+    );
+    let own = ask(&["executions", "steps", forked, "--no-inherited"])
+        .expect(0)
+        .stdout;
+    assert!(!own.contains("taken over"), "{own}");
+    let diff = ask(&["executions", "diff", &done, "--with", forked])
+        .expect(0)
+        .stdout;
+    assert!(
+        diff.contains("taken over") && diff.contains("/variables"),
+        "{diff}"
+    );
+    let typo = [
+        "executions",
+        "fork",
+        &done,
+        "--from",
+        "2",
+        "--var",
+        "vatt=1",
+        "--version",
+        "latest",
+    ];
+    let warned = ask(&typo).expect(0).stderr;
+    assert!(
+        warned.contains("`vatt`") && warned.contains("`vat`"),
+        "{warned}"
     );
 }
 

@@ -188,3 +188,29 @@ fn the_environment_reaches_expressions_only_if_allowed() {
             .starts_with("http://127.0.0.1:")
     );
 }
+
+#[test]
+fn workflows_cannot_call_the_api_that_needs_no_key() {
+    let folder = folder();
+    let dev = Dev::start(folder.path());
+    let schema = json!({
+        "name": "caller",
+        "nodes": [
+            {"id": "s", "type": "start"},
+            {"id": "call", "type": "http_request", "config": {"url": "{{input.url}}"}},
+        ],
+        "edges": [{"source": "s", "target": "call"}],
+    });
+    assert_eq!(dev.post("/api/schemas", &schema.to_string()).0, 201);
+    let call = |url: String| {
+        let body = json!({"schema": "caller", "input": {"url": url}});
+        dev.post("/api/executions?wait=30s", &body.to_string()).1
+    };
+    let own = call(format!("{}/api/schemas", dev.url));
+    assert_eq!(own["error"]["code"], "FORBIDDEN_ADDRESS", "{own:#}");
+    let localhost = dev.url.replace("127.0.0.1", "localhost");
+    let own = call(format!("{localhost}/api/schemas"));
+    assert_eq!(own["error"]["code"], "FORBIDDEN_ADDRESS", "{own:#}");
+    let echo = call(format!("{}/get", dev.ready["echo_url"].as_str().unwrap()));
+    assert_ne!(echo["error"]["code"], "FORBIDDEN_ADDRESS", "{echo:#}");
+}

@@ -15,12 +15,14 @@ fn keys_through_their_life() {
         "ci",
         "--role",
         "operator",
+        "--email",
+        "ci@example.com",
         "--expires",
         "90d",
     ])
     .expect(0);
     assert!(
-        made.stdout.contains("pawl_") && made.stdout.contains("operator"),
+        made.stdout.contains("pawl_") && made.stdout.contains("ci@example.com"),
         "{}",
         made.stdout
     );
@@ -36,7 +38,7 @@ fn keys_through_their_life() {
     assert!(taken.stderr.contains("CONFLICT"), "{}", taken.stderr);
     let listed = ask(&["key", "list"]).expect(0);
     assert!(
-        listed.stdout.contains("ci") && listed.stdout.contains("EXPIRES"),
+        listed.stdout.contains("ci@example.com") && listed.stdout.contains("EXPIRES"),
         "{}",
         listed.stdout
     );

@@ -91,7 +91,7 @@ fn json_has_exactly_the_designed_shape() {
     assert_eq!(run["context"]["execution"]["started_by"], "dev");
     assert_eq!(
         run["context"]["user"],
-        json!({"id": 1, "email": "dev@localhost"})
+        json!({"id": 1, "name": "dev", "email": "dev@localhost"})
     );
     let step = &run["steps"][1];
     let expected = [

@@ -80,3 +80,45 @@ fn a_secret_that_is_too_short_is_refused_everywhere() {
     }
     assert!(!folder.path().join("data").exists());
 }
+
+#[test]
+fn sections_of_secrets_are_checked_and_one_without_a_value_is_warned_of() {
+    let folder = folder();
+    let flow = example("math-invoice");
+    let run_with = |settings: &str| {
+        std::fs::write(folder.path().join("pawl.toml"), settings).unwrap();
+        let mut command = command(folder.path());
+        command
+            .arg("run")
+            .arg(&flow)
+            .env("PAWL_SECRET_KNOWN", "open-sesame");
+        run(&mut command)
+    };
+    let said = run_with("[secrets.known]\nhost = [\"x\"]").expect(2).stderr;
+    assert!(said.contains("host"), "{said}");
+    let said = run_with("[secrets.KNOWN]\nhosts = []\n[secrets.missing]\nschemas = []").stderr;
+    assert!(
+        said.contains("PAWL_SECRET_MISSING") && !said.contains("PAWL_SECRET_KNOWN"),
+        "{said}"
+    );
+}
+
+#[test]
+fn preparing_a_connection_to_a_store_warns() {
+    let folder = folder();
+    let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let settings = format!(
+        "[connections.own]\nurl = \"{}\"\n[connections.shop]\nurl = \"{}\"",
+        url("pawl.db"),
+        url("shop.db")
+    );
+    std::fs::write(folder.path().join("pawl.toml"), settings).unwrap();
+    let file = rusqlite::Connection::open(folder.path().join("pawl.db")).unwrap();
+    file.execute_batch("CREATE TABLE api_keys (a); CREATE TABLE execution_state (a)")
+        .unwrap();
+    for (name, warns) in [("own", true), ("shop", false)] {
+        let mut prepare = command(folder.path());
+        let done = run(prepare.args(["connection", "prepare", name])).expect(0);
+        assert_eq!(done.stderr.contains("Pawl store"), warns, "{}", done.stderr);
+    }
+}

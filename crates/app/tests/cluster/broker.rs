@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use futures_util::StreamExt;
 use lapin::options::{
-    BasicConsumeOptions, BasicPublishOptions, ConfirmSelectOptions, QueueBindOptions,
-    QueueDeclareOptions, QueueDeleteOptions,
+    BasicConsumeOptions, BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions,
+    QueueBindOptions, QueueDeclareOptions, QueueDeleteOptions,
 };
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use xtask::services::{AMQP_NODE, RabbitMq, RabbitNode, RabbitOptions};
 
-use crate::site::{PATIENCE, blocking};
+use crate::site::{PATIENCE, blocking, eventually};
 
 pub(crate) const WORK: &str = "schema_execution_queue";
 
@@ -139,6 +139,44 @@ impl Stranger {
         declared.await.unwrap();
     }
 
+    /// Durable, and with a limit that Pawl would not give it.
+    pub(crate) async fn declare_otherwise(&self, queue: &str) {
+        let durable = QueueDeclareOptions {
+            durable: true,
+            ..QueueDeclareOptions::default()
+        };
+        let mut arguments = FieldTable::default();
+        arguments.insert("x-max-length".into(), AMQPValue::LongInt(100_000));
+        let declared = self.channel.queue_declare(queue.into(), durable, arguments);
+        declared.await.unwrap();
+    }
+
+    /// Asks on one queue and waits for the answer on another; gives the answer and its correlation id.
+    pub(crate) async fn ask(
+        &self,
+        queue: &str,
+        body: &[u8],
+        (reply_to, correlation_id): (&str, &str),
+    ) -> (Value, Option<String>) {
+        let properties = BasicProperties::default()
+            .with_reply_to(reply_to.into())
+            .with_correlation_id(correlation_id.into());
+        self.publish_with(queue, body, properties).await;
+        let answer = eventually("there is an answer", async || {
+            let got = self
+                .channel
+                .basic_get(reply_to.into(), BasicGetOptions { no_ack: true });
+            got.await.unwrap()
+        })
+        .await;
+        let delivery = answer.delivery;
+        let correlation_id = delivery.properties.correlation_id().as_ref();
+        (
+            serde_json::from_slice(&delivery.data).unwrap(),
+            correlation_id.map(ToString::to_string),
+        )
+    }
+
     pub(crate) async fn delete(&self, queue: &str) {
         let options = QueueDeleteOptions::default();
         let deleted = self.channel.queue_delete(queue.into(), options);
@@ -147,8 +185,12 @@ impl Stranger {
 
     /// Returns when the broker has it.
     pub(crate) async fn publish(&self, queue: &str, body: &[u8]) {
+        self.publish_with(queue, body, BasicProperties::default())
+            .await;
+    }
+
+    pub(crate) async fn publish_with(&self, queue: &str, body: &[u8], properties: BasicProperties) {
         let options = BasicPublishOptions::default();
-        let properties = BasicProperties::default();
         let sent = self
             .channel
             .basic_publish("".into(), queue.into(), options, body, properties);

@@ -378,7 +378,7 @@ async fn stop_and_wait_reach_other_processes_quickly() {
     let mut stops = Vec::new();
     for number in 0..5 {
         let request = StartRequest {
-            schema: endless.clone(),
+            schema: endless.clone().into(),
             ..StartRequest::default()
         };
         let id = site.desk.control.start(request).await.unwrap().id;

@@ -181,8 +181,9 @@ async fn d25_timer_fired_by_two_owners() {
         .join()
         .await;
     let locks = async |owner: &str| {
-        let sql =
-            format!("SELECT count(*) FROM shard_locks WHERE locked AND last_locked_by = '{owner}'");
+        let sql = format!(
+            "SELECT count(*) FROM shard_locks WHERE locked AND last_locked_by LIKE '{owner} pawl/%'"
+        );
         site.number(&sql).await
     };
     let shards = site.number("SELECT count(*) FROM shard_locks").await;

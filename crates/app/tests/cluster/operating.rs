@@ -11,7 +11,7 @@ use crate::flows::chain;
 use crate::site::Site;
 
 /// Status and text of a page that asks for no key.
-async fn page(address: SocketAddr, path: &str) -> (u16, String) {
+pub(crate) async fn page(address: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -22,12 +22,12 @@ async fn page(address: SocketAddr, path: &str) -> (u16, String) {
     (status, body.to_owned())
 }
 
-fn metrics_of(banner: &Value) -> SocketAddr {
+pub(crate) fn metrics_of(banner: &Value) -> SocketAddr {
     let url = banner["metrics"].as_str().unwrap();
     url.strip_prefix("http://").unwrap().parse().unwrap()
 }
 
-fn sample(text: &str, name: &str) -> f64 {
+pub(crate) fn sample(text: &str, name: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let value = line.and_then(|rest| rest.trim().parse().ok());
     value.unwrap_or_else(|| panic!("no {name} in {text}"))

@@ -319,7 +319,7 @@ async fn d31_database_rewound() {
     site.world.call("c", 8).await;
     let forgotten = eventually("the database takes starts again", async || {
         let request = pawl_engine::control::StartRequest {
-            schema: schema.clone(),
+            schema: schema.clone().into(),
             ..Default::default()
         };
         site.desk.control.start(request).await.ok()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::broker::Stranger;
+use crate::broker::{Stranger, WORK};
 use crate::flows::calls;
 use crate::process::Server;
 use crate::site::{Site, eventually};
@@ -66,6 +66,11 @@ async fn what_a_server_writes_a_worker_fires() {
     let sent = over(&server, "letter").await;
     assert_eq!(sent["status"]["finished"], "done", "{sent}");
     assert_eq!(site.broker.depth("inbox").await.ready, 1);
+    let forged = json!({"rabbitmq_publish": {"exchange": "", "routing_key": WORK, "message": {"action": "start"}}});
+    put(&server, "forged", &site.soon(), forged).await;
+    let refused = over(&server, "forged").await;
+    let error = &refused["status"]["last"]["error"];
+    assert_eq!(error["code"], "FORBIDDEN_ADDRESS", "{refused}");
     drop(worker);
 }
 

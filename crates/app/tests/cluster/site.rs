@@ -1,7 +1,9 @@
 //! One installation for one test: a database and a vhost of its own, a desk to give orders from, and the outside world.
 
+#[path = "../common/waiting.rs"]
+mod waiting;
+
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use pawl::system::SystemEntropy;
 use pawl::wiring::Cluster;
@@ -21,8 +23,7 @@ use crate::broker::Broker;
 use crate::member::Member;
 use crate::world::World;
 
-/// Longer than anything here may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) use waiting::{PATIENCE, blocking, eventually, within};
 
 /// The outside world is on this machine.
 const SETTINGS: &str = "[http]\nallow = [\"127.0.0.1/32\"]\n[engine]\n";
@@ -249,30 +250,5 @@ impl Site {
              WHERE execution_id = e.id)) FROM executions e JOIN execution_state s ON execution_id = id WHERE id = '{id}'"
         );
         self.text(&sql).await
-    }
-}
-
-/// The helpers of the services block, and the test's runtime must go on meanwhile.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work).await.unwrap()
-}
-
-/// Looks again and again: for what gives no signal.
-pub(crate) async fn eventually<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
-    within(PATIENCE, what, look).await
-}
-
-pub(crate) async fn within<T>(
-    limit: Duration,
-    what: &str,
-    mut look: impl AsyncFnMut() -> Option<T>,
-) -> T {
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "not within {limit:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -1,13 +1,16 @@
 //! Other programs that start executions by message, and what becomes of starts that failed.
 
+use lapin::BasicProperties;
 use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::id::ExecutionId;
 use serde_json::{Value, json};
+use xtask::services::fresh_database;
 
-use crate::broker::{Stranger, WORK};
+use crate::broker::{Broker, Stranger, WORK};
 use crate::flows::chain;
+use crate::operating::{metrics_of, page, sample};
 use crate::process::Server;
-use crate::site::{Site, eventually};
+use crate::site::{Site, blocking, eventually};
 
 const ACCEPTING: &str = "[broker]\naccept_external = true\n";
 
@@ -128,4 +131,209 @@ async fn the_schema_decides_on_the_priority_unless_the_queue_does() {
         .await;
         assert_eq!(site.view(id).await.execution.priority, wanted, "{queue}");
     }
+}
+
+/// The message that a program written for the first design sends, by the letter, about an execution that is there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_number_for_the_schema_is_a_hint_like_any_other() {
+    let site = Site::with("number_hint", ACCEPTING).await;
+    let schema = site.save(&greeting()).await;
+    let id = site.start(&schema).await;
+    let stranger = Stranger::connect(&site.broker).await;
+    let body = json!({"execution_id": id.to_string(), "schema_id": 123, "current_node_id": "start", "debug_mode": false});
+    stranger.publish(WORK, body.to_string().as_bytes()).await;
+    let (_worker, server) = (site.worker().await, site.server().await);
+    site.ended(id).await;
+    site.drained(0).await;
+    assert!(letters(&server, 0).await.is_empty());
+}
+
+/// A start by message is a start by the API, but for its form.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_by_message_takes_what_the_api_takes() {
+    let site = Site::with("whole_start", ACCEPTING).await;
+    let mut flow = greeting();
+    flow["external_id"] = json!(123);
+    site.save(&flow).await;
+    let (_worker, server) = (site.worker().await, site.server().await);
+    let stranger = Stranger::connect(&site.broker).await;
+    stranger.declare("answers").await;
+    let body = json!({
+        "execution_id": "order-1", "schema_id": 123, "action": "start", "context": {"name": "Ada"},
+        "input": {"n": 1}, "version": 1, "debug_mode": true, "priority": "high", "tenant": "acme",
+        "labels": {"team": "blue"}, "start_at": "2020-01-01T00:00:00Z",
+    });
+    let body = body.to_string().into_bytes();
+    let (answer, correlation) = stranger.ask(WORK, &body, ("answers", "call-1")).await;
+    assert_eq!(correlation.as_deref(), Some("call-1"));
+    assert_eq!(
+        (&answer["key"], &answer["created"]),
+        (&json!("order-1"), &json!(true))
+    );
+    assert!(answer["status"].is_string(), "{answer}");
+    let id = answer["execution_id"].as_str().unwrap();
+    let run = server.get(&format!("/api/executions/{id}")).await.body;
+    for (field, expected) in [
+        ("idempotency_key", json!("amqp:order-1")),
+        ("correlation_id", json!("call-1")),
+        ("created_by", json!("amqp")),
+        ("debug_mode", json!(true)),
+        ("priority", json!("high")),
+        ("tenant", json!("acme")),
+        ("labels", json!({"team": "blue"})),
+        ("version", json!(1)),
+    ] {
+        assert_eq!(run[field], expected, "{field}");
+    }
+    // The same again is the same execution, and says so.
+    let (again, _) = stranger.ask(WORK, &body, ("answers", "call-2")).await;
+    assert_eq!(
+        (&again["execution_id"], &again["created"]),
+        (&json!(id), &json!(false))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_that_is_refused_is_answered_and_buried() {
+    let site = Site::with("refused_answers", ACCEPTING).await;
+    let (_worker, server) = (site.worker().await, site.server().await);
+    let stranger = Stranger::connect(&site.broker).await;
+    stranger.declare("answers").await;
+    let unknown = json!({"execution_id": "k", "schema_id": 404, "action": "start"}).to_string();
+    let nul =
+        json!({"execution_id": "a\u{0}b", "schema_id": "greet", "action": "start"}).to_string();
+    let huge = vec![b' '; (1 << 20) + 1];
+    let cases: [(&[u8], &str, &str); 4] = [
+        (unknown.as_bytes(), "NOT_FOUND", "`external_id` 404"),
+        (nul.as_bytes(), "INVALID_REQUEST", "control characters"),
+        (b"garbage", "INVALID_REQUEST", "no message"),
+        (&huge, "INVALID_REQUEST", "1048577 bytes"),
+    ];
+    for (count, (body, code, text)) in cases.into_iter().enumerate() {
+        let (answer, _) = stranger.ask(WORK, body, ("answers", "c")).await;
+        assert_eq!(answer["error"], code, "{answer}");
+        let message = answer["message"].as_str().unwrap();
+        assert!(message.contains(text), "{message}");
+        let buried = letters(&server, count + 1).await;
+        let reason = buried[count]["reason"].as_str().unwrap();
+        assert!(reason.contains(text), "{reason}");
+    }
+    // The number is there now: the letter of the first starts it.
+    let mut flow = greeting();
+    flow["external_id"] = json!(404);
+    flow["nodes"][1]["config"]["value"] = json!("hello");
+    site.save(&flow).await;
+    let first = &letters(&server, 4).await[0];
+    let requeued = requeue(&server, first).await;
+    assert_eq!(requeued.status, 201, "{}", requeued.body);
+    assert_eq!(requeued.body["execution"]["idempotency_key"], "amqp:k");
+}
+
+/// As large as a body of the API: far more than a message of our own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_start_is_taken_and_survives_as_a_letter() {
+    let site = Site::with("large_start", ACCEPTING).await;
+    let (_worker, server) = (site.worker().await, site.server().await);
+    let stranger = Stranger::connect(&site.broker).await;
+    let body = json!({"execution_id": "large", "schema_id": "greet", "action": "start",
+        "context": {"name": "x".repeat(900_000)}});
+    stranger.publish(WORK, body.to_string().as_bytes()).await;
+    let buried = letters(&server, 1).await;
+    let mut flow = greeting_without_name();
+    flow["nodes"][2]["config"] = json!({"output": "{{len(variables.name)}}"});
+    site.save(&flow).await;
+    let requeued = requeue(&server, &buried[0]).await;
+    assert_eq!(requeued.status, 201, "{}", requeued.body);
+    let id = requeued.body["execution"]["id"].as_str().unwrap();
+    site.completed(&[id.parse().unwrap()]).await;
+}
+
+/// An answer that goes nowhere is counted, and neither holds up nor repeats anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_cannot_be_delivered_changes_nothing() {
+    let site = Site::with("lost_answers", ACCEPTING).await;
+    site.save(&greeting()).await;
+    let launch = site.launch(&["worker", "--metrics-listen", "127.0.0.1:0"]);
+    let (worker, banner) = launch.start().await;
+    let stranger = Stranger::connect(&site.broker).await;
+    // One has no queue, the others are Pawl's own.
+    let lost = ["nobody-has-this", WORK, "schema_execution_dlq"];
+    for reply_to in lost {
+        let properties = BasicProperties::default().with_reply_to(reply_to.into());
+        let body = start(&format!("order for {reply_to}"), "greet");
+        stranger.publish_with(WORK, &body, properties).await;
+        worker.says(&format!("reply_to=\"{reply_to}\"")).await;
+    }
+    site.drained(0).await;
+    assert_eq!(site.number("SELECT count(*) FROM executions").await, 3);
+    assert_eq!(site.number("SELECT count(*) FROM dead_letters").await, 0);
+    let (_, metrics) = page(metrics_of(&banner), "/metrics").await;
+    assert_eq!(sample(&metrics, "pawl_answers_lost_total"), 3.0);
+}
+
+/// Whatever a queue was declared with, it is used, and that is said once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_that_another_program_declared_first_is_used() {
+    let broker = Broker::shared("declared_first").await;
+    let stranger = Stranger::connect(&broker).await;
+    stranger.declare_otherwise(WORK).await;
+    let database = blocking(|| fresh_database("declared_first").unwrap()).await;
+    let site = Site::on(database, broker).await;
+    let schema = site.save(&greeting_without_name()).await;
+    let (worker, server) = (site.worker().await, site.server().await);
+    let id = site.start(&schema).await;
+    site.completed(&[id]).await;
+    stranger.publish(WORK, b"garbage").await;
+    letters(&server, 1).await;
+    site.broker.close_connections().await;
+    let id = site.start(&schema).await;
+    site.completed(&[id]).await;
+    let told = |log: &str| log.matches("with other properties").count();
+    assert_eq!(told(&worker.log()), 1, "{}", worker.log());
+}
+
+fn greeting_without_name() -> Value {
+    let mut flow = greeting();
+    flow["nodes"][1]["config"]["value"] = json!("hello");
+    flow
+}
+
+/// Without a connection a node uses the broker of the cluster; what is Pawl's own there stays Pawl's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_publish_to_the_clusters_broker_but_not_to_pawls_queues() {
+    let mut site = Site::with("own_broker", "[broker]\nprefix = \"blue.\"\n").await;
+    let connection = format!("[connections.same]\nurl = \"{}\"\n", site.broker.url);
+    site.settings += &connection;
+    let (_worker, server) = (site.worker().await, site.server().await);
+    let stranger = Stranger::connect(&site.broker).await;
+    stranger.declare("mine").await;
+    let publish = |name: &str, config: Value| {
+        let node = json!({"id": "publish", "type": "rabbitmq_publish", "config": config});
+        chain(name, vec![node])
+    };
+    let run = async |flow: Value| {
+        let saved = server.post("/api/schemas", &flow).await;
+        assert_eq!(saved.status, 201, "{}", saved.body);
+        let body = json!({"schema": flow["name"]});
+        server.post("/api/executions?wait=30s", &body).await.body
+    };
+    let seeds = json!({"exchange": "", "routing_key": "mine", "message": {"a": 1}});
+    let done = run(publish("own", seeds)).await;
+    assert_eq!(done["status"], "completed", "{done}");
+    assert_eq!(site.broker.depth("mine").await.ready, 1);
+    let forbidden = [
+        json!({"queue": "blue.schema_execution_queue", "message": 1}),
+        json!({"queue": "blue.schema_execution_dlq", "message": 1}),
+        json!({"exchange": "blue.schema_execution_dlx", "message": 1}),
+        json!({"exchange": "blue.pawl.hints", "message": 1}),
+        json!({"connection": "same", "queue": "blue.schema_execution_queue.high", "message": 1}),
+    ];
+    for (number, config) in forbidden.into_iter().enumerate() {
+        let refused = run(publish(&format!("forbidden-{number}"), config.clone())).await;
+        assert_eq!(
+            refused["error"]["code"], "FORBIDDEN_ADDRESS",
+            "{config} {refused}"
+        );
+    }
+    assert_eq!(site.number("SELECT count(*) FROM dead_letters").await, 0);
 }

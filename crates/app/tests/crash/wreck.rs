@@ -62,7 +62,7 @@ pub(crate) fn inspect(
         let ahead = |at: Option<i64>| at.is_some_and(|at| at > killed_at);
         if state
             .owner
-            .is_some_and(|owner| owner == format!("dev/{pid}"))
+            .is_some_and(|owner| owner.ends_with(&format!("/{pid}")))
         {
             wreck.claimed += 1;
             wreck.retry_under_lease += usize::from(ahead(state.not_before));

@@ -41,6 +41,8 @@ impl Answer {
         assert_eq!(body["error"], code, "{body}");
         let message = body["message"].as_str();
         assert!(message.is_some_and(|text| !text.is_empty()), "{body}");
+        // Which of the node's statements it was is no business of the caller.
+        assert!(body.get("statement").is_none(), "{body}");
         body
     }
 }

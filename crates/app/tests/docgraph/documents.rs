@@ -101,6 +101,10 @@ async fn bad_input_is_422_and_leaves_nothing(bed: Bed) {
     bed.call(Call::new("POST", "documents"))
         .await
         .refuses(422, "INVALID_INPUT");
+    let (path, large) = with("version", json!(1_000_000_000));
+    let refused = bed.post(path, large).await.refuses(422, "INVALID_INPUT");
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("from 1 to 999999999"), "{message}");
     for query in [
         "limit=0",
         "limit=many",

@@ -5,20 +5,19 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use pawl_kernel::expr::Meter;
 use pawl_kernel::node::{NodeCall, NodeError};
 use pawl_kernel::ports::store::StoreError;
 use pawl_kernel::schedule::headers;
 use pawl_kernel::schedule::{Action, Failure, Outcome, Overlap, Run};
 use pawl_kernel::schema::graph::LateTexts;
+use pawl_kernel::secrets::{CarriedSecrets, Reader};
 use pawl_kernel::time::{Timestamp, format_duration};
 use serde_json::{Map, Value, json};
 
 use super::MockRun;
 use crate::control::{Control, ControlError, OWN_PREFIX, StartRequest};
 use crate::pass::panic_text;
-
-/// The connection of a message that names none: the program's own broker.
-const OWN_BROKER: &str = "default";
 
 /// What went wrong, before secrets are taken out of it.
 struct Problem {
@@ -65,13 +64,12 @@ async fn act(control: &Control, run: &Run, time: Duration) -> Result<(), Problem
             body,
             ..
         } => {
-            let headers = headers::render(headers, &control.parts().secrets())
-                .map_err(|error| Problem::new(error.code.as_str(), error.message))?;
+            let (headers, secrets) = rendered_headers(control, run, headers).await?;
             // How the answer reads is nobody's concern, so it is not read.
             let config = json!({
                 "method": method, "url": url, "headers": headers, "body": body, "response": "base64",
             });
-            call_node(control, "http_request", config, run, time).await
+            call_node(control, "http_request", config, secrets, run, time).await
         }
         Action::RabbitmqPublish {
             connection,
@@ -80,27 +78,42 @@ async fn act(control: &Control, run: &Run, time: Duration) -> Result<(), Problem
             message,
         } => {
             let config = publish_config(connection.as_deref(), exchange, routing_key, message);
-            call_node(control, "rabbitmq_publish", config, run, time).await
+            let secrets = CarriedSecrets::default();
+            call_node(control, "rabbitmq_publish", config, secrets, run, time).await
         }
         Action::StartExecution { schema, input } => start(control, run, schema, input).await,
         Action::Mock { fail_first, takes } => pretend(control, run, *fail_first, *takes).await,
     }
 }
 
-/// Without an exchange the key is the name of a queue.
+/// A secret whose scope lists schemas must list `schedule:ID` for this.
+async fn rendered_headers(
+    control: &Control,
+    run: &Run,
+    headers: &Map<String, Value>,
+) -> Result<(Map<String, Value>, CarriedSecrets), Problem> {
+    let reader = Reader {
+        name: &format!("schedule:{}", run.row.id),
+        guards: true,
+    };
+    let reads = headers::secret_reads(headers);
+    let parts = control.parts();
+    let resolved = parts.secrets(&reads, reader);
+    let (secrets, carried) = resolved.map_err(|error| node_problem(&error))?;
+    let render = |meter: &mut Meter| headers::render(headers, &secrets, meter);
+    let rendered = parts.evaluations.evaluate_in_turn(render).await;
+    let rendered = rendered.map_err(|error| Problem::new(error.code.as_str(), error.message))?;
+    Ok((rendered, carried))
+}
+
+/// As the config of the node: what is left out or empty means the same there.
 fn publish_config(
     connection: Option<&str>,
     exchange: &str,
     routing_key: &str,
     message: &Value,
 ) -> Value {
-    let connection = connection.unwrap_or(OWN_BROKER);
-    match exchange.is_empty() {
-        true => json!({"connection": connection, "queue": routing_key, "message": message}),
-        false => {
-            json!({"connection": connection, "exchange": exchange, "routing_key": routing_key, "message": message})
-        }
-    }
+    json!({"connection": connection, "exchange": exchange, "routing_key": routing_key, "message": message})
 }
 
 /// The same code that runs nodes, with its client, its guards and its idempotency keys.
@@ -108,6 +121,7 @@ async fn call_node(
     control: &Control,
     node_type: &str,
     config: Value,
+    secrets: CarriedSecrets,
     run: &Run,
     timeout: Duration,
 ) -> Result<(), Problem> {
@@ -134,6 +148,7 @@ async fn call_node(
         previous: None,
         names: &BTreeMap::new(),
         late: LateTexts::default(),
+        secrets,
     };
     let ran = handler.run(call).await;
     ran.map(|_| ()).map_err(|error| node_problem(&error))
@@ -149,9 +164,10 @@ async fn start(control: &Control, run: &Run, schema: &str, input: &Value) -> Res
         stop_started_at(control, run, planned_at).await?;
     }
     let request = StartRequest {
-        schema: schema.to_owned(),
+        schema: schema.into(),
         input: (!input.is_null()).then(|| input.clone()),
-        idempotency_key: Some(run.key.clone()),
+        user: run.row.meta.user.clone(),
+        idempotency_key: Some(run.row.start_key(run.attempt.planned_at)),
         labels: Map::from_iter([("scheduled_action".to_owned(), json!(run.row.id))]),
         created_by: started_by(&run.row.id),
         ..StartRequest::default()
@@ -184,7 +200,7 @@ async fn stop_started_at(
     run: &Run,
     planned_at: Timestamp,
 ) -> Result<(), Problem> {
-    let key = run.row.key(planned_at);
+    let key = run.row.start_key(planned_at);
     let found = control.parts().store.execution_by_key(&key).await;
     let Some(id) = found.map_err(store_problem)? else {
         return Ok(());
@@ -227,7 +243,9 @@ fn control_problem(error: ControlError) -> Problem {
     let message = error.to_string();
     match error {
         ControlError::NotFound(_) => Problem::new("NOT_FOUND", message),
-        ControlError::Conflict(_) => Problem::new("CONFLICT", message),
+        ControlError::Conflict(_) | ControlError::AlreadyRetried { .. } => {
+            Problem::new("CONFLICT", message)
+        }
         ControlError::Invalid { code, .. } => Problem::new(code, message),
         ControlError::Store(error) => store_problem(error),
     }

@@ -1,16 +1,22 @@
 //! New executions from old ones: a retry repeats the failed step, a fork goes on from any step with other
-//! variables. The old execution never changes.
+//! variables or another input. The old execution never changes, but for the name of its retry.
 
+mod checks;
+mod place;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use pawl_kernel::context::{Context, Facts};
-use pawl_kernel::execution::{EDIT_NODE, Status, StepStatus};
+use pawl_kernel::context::Context;
+use pawl_kernel::execution::Edit;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionView, StoreError};
+use pawl_kernel::ports::store::ExecutionView;
+use pawl_kernel::schema::graph::Graph;
 use pawl_kernel::transition::Snapshot;
 use serde_json::{Map, Value, json};
 
-use super::start::Draft;
+use self::place::Place;
+use super::start::{Draft, Entry, Repeat};
 use super::{Control, ControlError, StartRequest, Started};
 
 #[derive(Clone, Debug, Default)]
@@ -19,29 +25,53 @@ pub struct RetryRequest {
     pub max_steps: Option<u64>,
     pub max_calls: Option<u64>,
     pub max_duration: Option<Duration>,
-    /// Draw a new effect key: the failed effect is to happen again even where the other side remembers it.
+    /// Draw a new effect key: the failed effect is to happen again even where the other side remembers it, or as
+    /// another request.
     pub new_effect_key: bool,
+    /// Also if it was retried before.
+    pub again: bool,
+    pub version: WantedVersion,
     pub variables: Map<String, Value>,
     pub debug_mode: bool,
     /// The same key gives the same new execution.
     pub idempotency_key: Option<String>,
     pub created_by: String,
+    /// Who asks, as `user` of the context; `None`: the user of the old one.
+    pub user: Option<Value>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct ForkRequest {
     /// The last step the new execution takes over.
     pub from_seq: u64,
+    pub version: WantedVersion,
     pub variables: Map<String, Value>,
+    /// Takes the place of the whole input.
+    pub input: Option<Value>,
     pub debug_mode: bool,
     pub created_by: String,
+    /// As for a retry.
+    pub user: Option<Value>,
 }
 
-/// Where a new execution goes on from an old one.
+/// The version that the new execution runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WantedVersion {
+    #[default]
+    Same,
+    Latest,
+    Number(u32),
+}
+
+/// A new execution from an old one, all but written.
 struct Branch {
-    seq: u64,
-    node_id: String,
-    effect_key: Option<String>,
+    version: u32,
+    graph: Arc<Graph>,
+    place: Place,
+    /// As the old execution saw it.
+    context: Context,
+    edit: Edit,
+    warnings: Vec<String>,
 }
 
 impl Control {
@@ -50,211 +80,211 @@ impl Control {
         id: ExecutionId,
         request: RetryRequest,
     ) -> Result<Started, ControlError> {
+        self.refuse_secret("the idempotency key", request.idempotency_key.as_deref())?;
+        if let Some(started) = self
+            .made_before(id, request.idempotency_key.as_deref())
+            .await?
+        {
+            return Ok(started);
+        }
         let view = self.view(id).await?;
-        if !matches!(
-            view.execution.status,
-            Status::Failed | Status::FailedStuck | Status::Stopped
-        ) {
-            let status = view.execution.status.name();
-            return Err(ControlError::Conflict(format!(
-                "only a failed or stopped execution is retried; this one is {status}"
-            )));
+        // A retry of the same key may be on its way; only the store knows.
+        let may_be_another = request.again || request.idempotency_key.is_some();
+        checks::retryable(&view, may_be_another)?;
+        let place = self.failed_step(&view).await?;
+        let edit = Edit {
+            variables: request.variables,
+            input: None,
+        };
+        let branch = self.branch(&view, place, request.version, edit).await?;
+        let repeats = match request.new_effect_key {
+            true => None,
+            false => self.repeat(&view, &branch).await?,
+        };
+        let mut record = record_of(&view, request.user);
+        raise_limits(&mut record, request.max_steps, request.max_calls);
+        if repeats.is_some() {
+            record.insert("repeats".into(), as_the_other_side_knows_it(&view, &branch));
         }
-        let mut branch = self.failed_step(&view).await?;
-        if request.new_effect_key {
-            branch.effect_key = None;
-        }
-        let initial = with_limits(&view, &request);
         let start = StartRequest {
             debug_mode: request.debug_mode,
             idempotency_key: request.idempotency_key,
             created_by: request.created_by,
             ..inherited(&view)
         };
-        let mut draft = self
-            .draft(&view, &branch, &request.variables, start)
-            .await?;
-        draft.initial = initial.into();
-        draft.retry_of = Some(id);
-        draft.max_duration = request.max_duration;
-        self.launch(draft, &branch).await
+        let draft = Draft {
+            retry_of: Some(id),
+            again: request.again,
+            max_duration: request.max_duration,
+            ..draft(&view, &branch, record, start)
+        };
+        self.launch(draft, branch, repeats).await
     }
 
     pub async fn fork(
         &self,
         id: ExecutionId,
-        request: ForkRequest,
+        mut request: ForkRequest,
     ) -> Result<Started, ControlError> {
         let view = self.view(id).await?;
-        let branch = self.after_step(&view, request.from_seq).await?;
+        // A step that was taken over is a step of the one that made it.
+        let view = match request.from_seq < view.execution.base_seq {
+            true => self.maker(&view, request.from_seq + 1).await?,
+            false => view,
+        };
+        let place = self.after_step(&view, request.from_seq).await?;
+        let edit = Edit {
+            variables: std::mem::take(&mut request.variables),
+            input: request.input.take(),
+        };
+        let branch = self.branch(&view, place, request.version, edit).await?;
         let start = StartRequest {
             debug_mode: request.debug_mode,
             created_by: request.created_by,
             ..inherited(&view)
         };
-        let mut draft = self
-            .draft(&view, &branch, &request.variables, start)
-            .await?;
-        draft.forked_from = Some(id);
-        self.launch(draft, &branch).await
-    }
-
-    async fn launch(&self, draft: Draft, branch: &Branch) -> Result<Started, ControlError> {
-        let graph = self
-            .parts
-            .graphs
-            .get(draft.schema_id, draft.version)
-            .await?;
-        let node = graph.node(&branch.node_id).ok_or_else(|| {
-            ControlError::Conflict(format!(
-                "the schema has no node `{}` to go on from",
-                branch.node_id
-            ))
-        })?;
-        self.create(draft, &graph, node, branch.effect_key.clone())
-            .await
-    }
-
-    /// The last step if it failed, else the position itself (a limit, a stop, a worker that vanished).
-    async fn failed_step(&self, view: &ExecutionView) -> Result<Branch, ControlError> {
-        let seq = view.state.seq;
-        let last = match seq.checked_sub(1) {
-            Some(before) if seq > view.execution.base_seq => self
-                .parts
-                .store
-                .steps(view.execution.id, before, 1)
-                .await?
-                .pop()
-                .map(|(step, _)| step),
-            _ => None,
+        let draft = Draft {
+            forked_from: Some(view.execution.id),
+            ..draft(&view, &branch, record_of(&view, request.user), start)
         };
-        if last.is_none() && seq > view.execution.base_seq {
-            return Err(self.vanished(view.execution.id).await);
+        self.launch(draft, branch, None).await
+    }
+
+    /// The retry that was made under the key.
+    async fn made_before(
+        &self,
+        id: ExecutionId,
+        key: Option<&str>,
+    ) -> Result<Option<Started>, ControlError> {
+        let Some(key) = key else { return Ok(None) };
+        let Some(known) = self.parts.store.execution_by_key(key).await? else {
+            return Ok(None);
+        };
+        if self.view(known).await?.execution.retry_of != Some(id) {
+            return Err(ControlError::Conflict(format!(
+                "the idempotency key `{key}` belongs to execution {known}, which is no retry of {id}; use another key"
+            )));
         }
-        let failed =
-            last.filter(|step| step.status == StepStatus::Failed && step.next_node_id.is_none());
-        let effect_key = view.state.position.effect_key.clone();
-        Ok(match failed {
-            Some(step) => Branch {
-                seq: seq - 1,
-                node_id: step.node_id.to_string(),
-                effect_key,
-            },
-            None => Branch {
-                seq,
-                node_id: view.state.position.node_id.to_string(),
-                effect_key,
-            },
+        Ok(Some(Started::before(known)))
+    }
+
+    async fn branch(
+        &self,
+        view: &ExecutionView,
+        place: Place,
+        wanted: WantedVersion,
+        mut edit: Edit,
+    ) -> Result<Branch, ControlError> {
+        let version = self.version_of(view, wanted).await?;
+        let schema_id = view.execution.schema_id;
+        let graph = self.parts.graphs.get(schema_id, version).await?;
+        checks::node_exists(&graph, version, &place.node_id)?;
+        let context = self.context_at(view, place.seq).await?;
+        self.parts.redactor.object(&mut edit.variables);
+        if let Some(input) = &mut edit.input {
+            self.parts.redactor.value(input);
+        }
+        let mut warnings = checks::unknown_variables(&graph, &context, &edit);
+        warnings.extend(checks::missing_nodes(&graph, version, &context));
+        Ok(Branch {
+            version,
+            graph,
+            place,
+            context,
+            edit,
+            warnings,
         })
     }
 
-    async fn after_step(&self, view: &ExecutionView, seq: u64) -> Result<Branch, ControlError> {
-        let (base, last) = (view.execution.base_seq, view.state.seq);
-        if seq < base || seq > last {
-            let message = format!(
-                "step {seq} does not exist; the steps of this execution run from {base} to {last}"
-            );
-            return Err(ControlError::NotFound(message));
-        }
-        let following = self
-            .parts
-            .store
-            .steps(view.execution.id, seq, 1)
-            .await?
-            .pop()
-            .map(|(step, _)| step);
-        if following.is_none() && seq < last {
-            return Err(self.vanished(view.execution.id).await);
-        }
-        let node_id = match following {
-            Some(step) if &*step.node_id == EDIT_NODE => {
-                step.next_node_id.map(|node| node.to_string())
+    async fn version_of(
+        &self,
+        view: &ExecutionView,
+        wanted: WantedVersion,
+    ) -> Result<u32, ControlError> {
+        match wanted {
+            WantedVersion::Same => Ok(view.execution.schema_version),
+            WantedVersion::Number(version) => Ok(version),
+            WantedVersion::Latest => {
+                let id = view.execution.schema_id.to_string();
+                let schema = self.parts.store.schema(&id).await?;
+                let gone = || {
+                    ControlError::Conflict(format!(
+                        "the schema `{}` was deleted and has no latest version; name one by its number",
+                        view.schema_name
+                    ))
+                };
+                Ok(schema.ok_or_else(gone)?.latest_version)
             }
-            Some(step) => Some(step.node_id.to_string()),
-            None if view.execution.status.is_terminal() => None,
-            None => Some(view.state.position.node_id.to_string()),
-        };
-        match node_id {
-            Some(node_id) => Ok(Branch {
-                seq,
-                node_id,
-                effect_key: None,
-            }),
-            None => Err(ControlError::Conflict(format!(
-                "the execution ended with step {seq}; fork from an earlier one"
-            ))),
         }
     }
 
-    async fn draft(
+    /// The effect to repeat, if the node's may have begun. Whatever would change the request is refused.
+    async fn repeat(
         &self,
         view: &ExecutionView,
         branch: &Branch,
-        variables: &Map<String, Value>,
-        request: StartRequest,
-    ) -> Result<Draft, ControlError> {
-        let mut context = self.context_at(view, branch.seq).await?;
-        context.apply(
-            EDIT_NODE,
-            StepStatus::Success,
-            Value::Null,
-            Value::Null,
-            variables.clone(),
-        );
-        let snapshot = Snapshot {
-            seq: branch.seq,
-            context: context.snapshot(),
+    ) -> Result<Option<Repeat>, ControlError> {
+        let Some(effect_key) = branch.place.effect_key.clone() else {
+            return Ok(None);
         };
-        Ok(Draft {
-            schema_id: view.execution.schema_id,
-            version: view.execution.schema_version,
-            initial: view.execution.initial.clone(),
-            record: None,
-            request,
-            retry_of: None,
-            forked_from: None,
-            snapshot: Some(snapshot),
-            max_duration: None,
-        })
-    }
-
-    /// Steps that must be there are not: the execution was removed while we looked, or the store is damaged.
-    async fn vanished(&self, id: ExecutionId) -> ControlError {
-        match self.view(id).await {
-            Err(error) => error,
-            Ok(_) => ControlError::Store(StoreError::Corrupt(format!(
-                "steps of the execution {id} are missing"
-            ))),
+        let before = self
+            .parts
+            .graphs
+            .get(view.execution.schema_id, view.execution.schema_version)
+            .await?;
+        // A config that could not be rendered was sent nowhere, unless an earlier run has begun this effect.
+        if branch.place.without_input
+            && !view.state.repeats_an_effect()
+            && checks::has_config(&before, &branch.place.node_id)
+        {
+            return Ok(None);
         }
+        checks::same_request(&before, &effect_key, branch)?;
+        Ok(Some(Repeat {
+            effect_key,
+            entered_at: view.state.position.entered_at,
+        }))
     }
 
-    /// The context as it was after step `seq`.
-    pub async fn context_at(
+    async fn launch(
         &self,
-        view: &ExecutionView,
-        seq: u64,
-    ) -> Result<Context, ControlError> {
-        let facts = Facts {
-            schema_name: view.schema_name.clone(),
+        draft: Draft,
+        branch: Branch,
+        repeats: Option<Repeat>,
+    ) -> Result<Started, ControlError> {
+        let node = checks::node_exists(&branch.graph, branch.version, &branch.place.node_id)?;
+        let entry = Entry {
+            prev_node_id: branch.place.prev_node_id.clone(),
+            repeats,
         };
-        let history = self.parts.store.history(view.execution.id, seq).await?;
-        let last_step = history.steps.last().map(|step| step.seq);
-        let snapshot = history.snapshot.as_ref().map(|snapshot| snapshot.seq);
-        if last_step.or(snapshot).unwrap_or(0) != seq {
-            return Err(self.vanished(view.execution.id).await);
-        }
-        let corrupt = |error: pawl_kernel::context::CorruptContext| {
-            ControlError::Store(StoreError::Corrupt(error.to_string()))
-        };
-        let mut context =
-            Context::start(&view.execution, &facts, &self.parts.options.env).map_err(corrupt)?;
-        if let Some(snapshot) = &history.snapshot {
-            context.restore(&snapshot.context).map_err(corrupt)?;
-        }
-        for step in &history.steps {
-            context.apply_step(step).map_err(corrupt)?;
-        }
-        Ok(context)
+        let mut started = self.create(draft, &branch.graph, node, entry).await?;
+        started.warnings = branch.warnings;
+        Ok(started)
+    }
+}
+
+fn draft(
+    view: &ExecutionView,
+    branch: &Branch,
+    record: Map<String, Value>,
+    request: StartRequest,
+) -> Draft {
+    let snapshot = Snapshot {
+        seq: branch.place.seq,
+        context: branch.context.snapshot(),
+    };
+    Draft {
+        schema_id: view.execution.schema_id,
+        version: branch.version,
+        initial: Value::Object(record).to_string().into(),
+        record: None,
+        request,
+        retry_of: None,
+        forked_from: None,
+        snapshot: Some(snapshot),
+        max_duration: None,
+        edit: branch.edit.clone(),
+        again: false,
     }
 }
 
@@ -274,17 +304,35 @@ fn inherited(view: &ExecutionView) -> StartRequest {
     }
 }
 
-/// Raised limits travel in the start record.
-fn with_limits(view: &ExecutionView, request: &RetryRequest) -> String {
-    let mut record: Value =
-        serde_json::from_str(&view.execution.initial).unwrap_or_else(|_| json!({}));
-    for (name, value) in [
-        ("max_steps", request.max_steps),
-        ("max_calls", request.max_calls),
-    ] {
-        if let Some(value) = value {
-            record["limits"][name] = value.into();
-        }
+/// The start record of the old execution, as the one who asks now would have started it.
+fn record_of(view: &ExecutionView, user: Option<Value>) -> Map<String, Value> {
+    let mut record: Map<String, Value> =
+        serde_json::from_str(&view.execution.initial).unwrap_or_default();
+    record.shift_remove("repeats");
+    if let Some(user) = user {
+        record.insert("user".into(), user);
     }
-    record.to_string()
+    record
+}
+
+/// Raised limits travel in the start record.
+fn raise_limits(record: &mut Map<String, Value>, steps: Option<u64>, calls: Option<u64>) {
+    let given = [("max_steps", steps), ("max_calls", calls)];
+    let given = given
+        .into_iter()
+        .filter_map(|(name, limit)| Some((name, limit?)));
+    for (name, limit) in given {
+        let limits = record.entry("limits").or_insert_with(|| json!({}));
+        limits[name] = limit.into();
+    }
+}
+
+/// What the request says of the run and of who asked for it: the node that is repeated says the same again.
+fn as_the_other_side_knows_it(view: &ExecutionView, branch: &Branch) -> Value {
+    if view.state.repeats_an_effect() {
+        let record: Value = serde_json::from_str(&view.execution.initial).unwrap_or_default();
+        return record["repeats"].clone();
+    }
+    let roots = branch.context.roots();
+    json!({"execution": roots["execution"], "user": roots["user"]})
 }

@@ -1,7 +1,7 @@
 //! What operators ask of quotas, and which quotas a new execution counts against.
 
-use pawl_kernel::context::{Context, Facts};
-use pawl_kernel::expr::{Limits as MeterLimits, Meter, Scope};
+use pawl_kernel::context::{Context, CorruptContext, Facts};
+use pawl_kernel::expr::Scope;
 use pawl_kernel::ports::quotas::SetQuota;
 use pawl_kernel::ports::store::NewExecution;
 use pawl_kernel::quota::{Quota, QuotaClaim, QuotaKind, QuotaName, Source};
@@ -137,8 +137,12 @@ impl Control {
         let facts = Facts {
             schema_name: graph.definition().name.clone(),
         };
-        let context = Context::start(&new.execution, &facts, &self.parts.options.env)
-            .map_err(|error| refused("settings", &error.to_string()))?;
+        let damaged = |error: CorruptContext| refused("settings", &error.to_string());
+        let mut context =
+            Context::start(&new.execution, &facts, &self.parts.options.env).map_err(damaged)?;
+        if let Some(edit) = &new.edit {
+            context.apply_step(edit).map_err(damaged)?;
+        }
         let id = new.execution.id.to_string();
         let now = new.state.updated_at.as_micros();
         let scope = Scope::new(context.roots(), now, &id, 0);
@@ -147,9 +151,10 @@ impl Control {
             Some(Ok(value)) => as_text(what, value),
             Some(Err(failure)) => Err(refused(what, &failure.error.message)),
         };
-        let mut meter = Meter::new(MeterLimits::default());
-        let tenant = graph.render_tenant(&scope, &mut meter);
-        let key = graph.render_concurrency_key(&scope, &mut meter);
+        let (tenant, key) = self.parts.evaluations.evaluate(|meter| {
+            let tenant = graph.render_tenant(&scope, meter);
+            (tenant, graph.render_concurrency_key(&scope, meter))
+        });
         let key_setting = "settings.concurrency.key";
         let key = match (key.is_some(), text(key_setting, key)?) {
             (true, None) => return Err(refused(key_setting, "it is null or empty")),

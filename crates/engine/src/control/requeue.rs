@@ -3,6 +3,7 @@
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{Dispatch, ExecutionView};
+use serde_json::Value;
 
 use super::{Control, ControlError, RetryRequest, Started};
 
@@ -22,11 +23,12 @@ impl Control {
         &self,
         id: ExecutionId,
         created_by: String,
+        user: Option<Value>,
     ) -> Result<Requeued, ControlError> {
         let view = self.view(id).await?;
         match view.execution.status {
             Status::Completed => Ok(Requeued::Nothing),
-            Status::Failed | Status::FailedStuck => self.retry_once(id, created_by).await,
+            Status::Failed | Status::FailedStuck => self.retry_once(id, created_by, user).await,
             Status::Stopped => Err(ControlError::Conflict(format!(
                 "execution {id} was stopped by a person; retry it if it is to go on after all"
             ))),
@@ -47,20 +49,21 @@ impl Control {
         &self,
         id: ExecutionId,
         created_by: String,
+        user: Option<Value>,
     ) -> Result<Requeued, ControlError> {
         let request = RetryRequest {
             idempotency_key: Some(format!("requeue:{id}")),
             created_by,
+            user,
             ..RetryRequest::default()
         };
-        let started = self.retry(id, request).await?;
-        // Anybody may have used the key for a start of their own.
-        if !started.created && self.view(started.id).await?.execution.retry_of != Some(id) {
-            return Err(ControlError::Conflict(format!(
-                "the idempotency key `requeue:{id}` belongs to execution {}; retry {id} itself",
-                started.id
-            )));
+        match self.retry(id, request).await {
+            Ok(started) => Ok(Requeued::Retried(started)),
+            // A person was faster: that is the retry.
+            Err(ControlError::AlreadyRetried { retried_as, .. }) => {
+                Ok(Requeued::Retried(Started::before(retried_as)))
+            }
+            Err(error) => Err(error),
         }
-        Ok(Requeued::Retried(started))
     }
 }

@@ -2,12 +2,14 @@
 
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::id;
-use pawl_kernel::ports::schedule::{ActionCommand, ActionError, ActionFilter, PutError};
+use pawl_kernel::ports::schedule::{ActionCommand, ActionError, ActionFilter, PutError, QueueRow};
 use pawl_kernel::ports::store::StoreError;
 use pawl_kernel::schedule::{
     Action, Author, PastAttempt, Put, Request, ScheduledAction, calendar, check_id, read_request,
 };
+use pawl_kernel::start_key;
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::user::Writer;
 use serde_json::Value;
 
 use super::{Control, ControlError};
@@ -16,7 +18,7 @@ use crate::parts::Parts;
 /// Planned times that a preview shows at most.
 const PREVIEW_MAX: usize = 1_000;
 /// How an id of an action begins that belongs to the engine; users cannot write such ids.
-pub(crate) const OWN_PREFIX: &str = "cron:";
+pub(crate) const OWN_PREFIX: &str = start_key::CRON;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
@@ -41,7 +43,7 @@ impl Control {
         &self,
         id: &str,
         body: &Value,
-        written_by: &str,
+        written_by: impl Into<Writer>,
     ) -> Result<ScheduledAction, ScheduleError> {
         check_owner(id)?;
         if let Some(problem) = check_id(id) {
@@ -60,7 +62,7 @@ impl Control {
             spec: request.spec,
             notes: request.notes,
             mode: request.mode,
-            written_by: written_by.to_owned(),
+            written_by: written_by.into(),
         };
         Ok(write_action(&self.parts, put).await?)
     }
@@ -167,9 +169,10 @@ impl Control {
         Ok(calendar::preview(&action.spec, &action.status, count))
     }
 
-    /// The shard whose queue holds it, if it is due some time.
-    pub async fn shard_of(&self, id: &str) -> Result<Option<u32>, ControlError> {
-        Ok(self.parts.store.queued_in(id).await?.first().copied())
+    /// Where the queues hold it, if it is due some time.
+    pub async fn queue_row(&self, id: &str) -> Result<Option<QueueRow>, ControlError> {
+        let rows = self.parts.store.queued(id).await?;
+        Ok(rows.into_iter().next())
     }
 
     /// Attempts that are over with their generation, the youngest first; those before `before` (generation, ordinal).

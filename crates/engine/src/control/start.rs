@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pawl_kernel::context::{Context, Facts};
 use pawl_kernel::effect;
 use pawl_kernel::execution::{
-    DebugMode, Execution, Position, PriorityClass, State, Status, Wait, WaitKind,
+    DebugMode, Edit, Execution, Position, PriorityClass, State, Status, Wait, WaitKind,
 };
 use pawl_kernel::id::{self, ExecutionId, SchemaId};
 use pawl_kernel::ports::store::{
@@ -21,10 +21,36 @@ use crate::adopter::{Adopter, Begun, Slot};
 use crate::birth::{Birth, BirthNews};
 use crate::hints::Watcher;
 
+/// How a caller names the schema to start. A name may consist of digits, so a number is never taken for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaKey {
+    /// Id or name.
+    Text(String),
+    /// Its `external_id`.
+    Number(i64),
+}
+
+impl Default for SchemaKey {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+impl From<String> for SchemaKey {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for SchemaKey {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct StartRequest {
-    /// Id or name.
-    pub schema: String,
+    pub schema: SchemaKey,
     pub version: Option<u32>,
     pub input: Option<Value>,
     /// What `webhook` holds in expressions.
@@ -34,6 +60,7 @@ pub struct StartRequest {
     /// The node to start at, instead of `start`.
     pub at_node: Option<String>,
     pub variables: Map<String, Value>,
+    /// The caller. `None`: there is none, and `user` is the user who saved the version.
     pub user: Option<Value>,
     pub debug_mode: bool,
     pub priority: Option<PriorityClass>,
@@ -53,6 +80,20 @@ pub struct Started {
     pub created: bool,
     /// Watches it from before it was created, if that was asked for and it is new: no change can be missed.
     pub watcher: Option<Watcher>,
+    /// What the caller may not have meant.
+    pub warnings: Vec<String>,
+}
+
+impl Started {
+    /// One that is there already.
+    pub(super) fn before(id: ExecutionId) -> Self {
+        Self {
+            id,
+            created: false,
+            watcher: None,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// An execution on its way into the store.
@@ -100,6 +141,24 @@ pub(super) struct Draft {
     pub(super) forked_from: Option<ExecutionId>,
     pub(super) snapshot: Option<Snapshot>,
     pub(super) max_duration: Option<std::time::Duration>,
+    /// What changes in the snapshot before it goes on.
+    pub(super) edit: Edit,
+    /// A retry although there was one.
+    pub(super) again: bool,
+}
+
+/// How the first position is entered: for most, as if nothing had been before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entry {
+    pub(super) prev_node_id: Option<Arc<str>>,
+    pub(super) repeats: Option<Repeat>,
+}
+
+/// An effect that an earlier execution may have begun: the same request has to go out.
+#[derive(Clone, Debug)]
+pub(super) struct Repeat {
+    pub(super) effect_key: String,
+    pub(super) entered_at: Timestamp,
 }
 
 impl Control {
@@ -137,12 +196,16 @@ impl Control {
         graph: &Graph,
         mut request: StartRequest,
     ) -> impl Future<Output = Result<Started, ControlError>> + Send + use<'_> {
+        let hidden = self.hide_in_start(&mut request);
         let node = match &request.at_node {
             None => Ok(graph.start()),
             Some(id) => graph
                 .node(id)
                 .ok_or_else(|| ControlError::NotFound(format!("the schema has no node `{id}`"))),
         };
+        if request.user.is_none() {
+            request.user = graph.owner().cloned();
+        }
         let record = start_record(&mut request);
         let draft = Draft {
             schema_id,
@@ -154,15 +217,21 @@ impl Control {
             forked_from: None,
             snapshot: None,
             max_duration: None,
+            edit: Edit::default(),
+            again: false,
         };
-        let drawn = node.and_then(|node| self.draw_up(draft, graph, node, None));
+        let drawn = hidden.and(node);
+        let drawn = drawn.and_then(|node| self.draw_up(draft, graph, node, Entry::default()));
         async move { self.finish(drawn?).await }
     }
 
-    async fn startable(&self, key: &str) -> Result<SchemaRecord, ControlError> {
-        let found = self.parts.store.schema(key).await?;
-        let schema =
-            found.ok_or_else(|| ControlError::NotFound(format!("there is no schema `{key}`")))?;
+    async fn startable(&self, key: &SchemaKey) -> Result<SchemaRecord, ControlError> {
+        let store = &self.parts.store;
+        let found = match key {
+            SchemaKey::Text(text) => store.schema(text).await?,
+            SchemaKey::Number(number) => store.schema_by_external_id(*number).await?,
+        };
+        let schema = found.ok_or_else(|| ControlError::NotFound(no_schema(key)))?;
         if schema.active {
             return Ok(schema);
         }
@@ -178,9 +247,9 @@ impl Control {
         draft: Draft,
         graph: &Graph,
         node: &Node,
-        effect_key: Option<String>,
+        entry: Entry,
     ) -> Result<Started, ControlError> {
-        let drawn = self.draw_up(draft, graph, node, effect_key)?;
+        let drawn = self.draw_up(draft, graph, node, entry)?;
         self.finish(drawn).await
     }
 
@@ -190,14 +259,14 @@ impl Control {
         mut draft: Draft,
         graph: &Graph,
         node: &Node,
-        effect_key: Option<String>,
+        entry: Entry,
     ) -> Result<Drawn, ControlError> {
         let now = self.parts.now();
         let id = ExecutionId(id::time_ordered(now, &*self.parts.entropy));
         let delayed = draft.request.start_at.filter(|at| *at > now);
         let watcher = draft.request.watch.then(|| self.parts.hints.watch(id));
         let record = draft.record.take();
-        let mut new = assemble(draft, graph, node, effect_key, id, now);
+        let mut new = assemble(draft, graph, node, entry, id, now);
         self.make_claims(&mut new, graph)?;
         let slot = match (delayed, &self.worker) {
             (None, Some(worker)) => worker.adopter.as_ref().and_then(Adopter::reserve),
@@ -251,15 +320,13 @@ impl Control {
             }
         };
         Ok(match created {
-            Created::Existing(id) => Started {
-                id,
-                created: false,
-                watcher: None,
-            },
+            // `bring_about` has refused the second.
+            Created::Existing(id) | Created::AlreadyRetried(id) => Started::before(id),
             Created::New | Created::Admitted | Created::InLine => Started {
                 id,
                 created: true,
                 watcher,
+                warnings: Vec::new(),
             },
         })
     }
@@ -272,8 +339,12 @@ impl Control {
             dispatch,
             delayed,
         } = written;
-        let schema_id = new.execution.schema_id;
+        let (schema_id, origin) = (new.execution.schema_id, new.execution.retry_of);
         let created = self.parts.store.create(new).await?;
+        if let (Created::AlreadyRetried(retried_as), Some(id)) = (&created, origin) {
+            let retried_as = *retried_as;
+            return Err(ControlError::AlreadyRetried { id, retried_as });
+        }
         if let Created::Existing(id) = created {
             self.check_same_schema(id, schema_id).await?;
             return Ok(created);
@@ -350,6 +421,16 @@ impl Control {
     }
 }
 
+fn no_schema(key: &SchemaKey) -> String {
+    match key {
+        SchemaKey::Text(text) => format!("there is no schema `{text}`"),
+        SchemaKey::Number(number) => format!(
+            "there is no schema with `external_id` {number}: a number is looked up there; write `external_id: {number}` into \
+             the schema, or give its name or id as a text"
+        ),
+    }
+}
+
 /// Both rows of one that is born with its lease.
 fn claimed(new: &NewExecution) -> Box<Claimed> {
     Box::new(Claimed {
@@ -362,30 +443,51 @@ fn assemble(
     draft: Draft,
     graph: &Graph,
     node: &Node,
-    effect_key: Option<String>,
+    entry: Entry,
     id: ExecutionId,
     now: Timestamp,
 ) -> NewExecution {
     let settings = &graph.definition().settings;
     let base_seq = draft.snapshot.as_ref().map_or(0, |snapshot| snapshot.seq);
-    let mut position = Position::at(node.id.clone(), None, now);
-    if !node.pure {
-        position.effect_key = Some(effect_key.unwrap_or_else(|| effect::key(id, base_seq + 1)));
-    }
+    let seq = base_seq + u64::from(!draft.edit.is_empty());
+    let position = first_position(node, entry, || effect::key(id, seq + 1), now);
+    let edit = (seq > base_seq).then(|| draft.edit.step(seq, &position, now));
     let from = draft.request.start_at.map_or(now, |at| at.max(now));
-    let mut state = first_state(id, base_seq, position, now);
+    let mut state = first_state(id, seq, position, now);
     state.deadline_at = from.plus(draft.max_duration.unwrap_or(settings.max_duration));
     state.calls_spent = u64::from(!node.pure);
     if draft.request.debug_mode {
         state.debug = DebugMode::Step;
     }
-    let snapshot = draft.snapshot.clone();
+    let (snapshot, again) = (draft.snapshot.clone(), draft.again);
     let execution = first_execution(draft, settings.priority.into(), base_seq, id, now);
     NewExecution {
         execution,
         state,
         snapshot,
+        edit,
+        again,
     }
+}
+
+fn first_position(
+    node: &Node,
+    entry: Entry,
+    new_key: impl FnOnce() -> String,
+    now: Timestamp,
+) -> Position {
+    let mut position = Position::at(node.id.clone(), entry.prev_node_id, now);
+    if node.pure {
+        return position;
+    }
+    match entry.repeats {
+        Some(repeat) => {
+            position.effect_key = Some(repeat.effect_key);
+            position.entered_at = repeat.entered_at;
+        }
+        None => position.effect_key = Some(new_key()),
+    }
+    position
 }
 
 fn first_state(id: ExecutionId, seq: u64, position: Position, now: Timestamp) -> State {
@@ -437,6 +539,7 @@ fn first_execution(
         parent_seq: None,
         child_index: None,
         retry_of: draft.retry_of,
+        retried_as: None,
         forked_from: draft.forked_from,
         base_seq,
         initial: draft.initial,

@@ -317,7 +317,8 @@ async fn write(
         spec,
         notes,
         mode,
-        written_by: format!("schema:{}", schema.name),
+        // Without a user: each firing has that of the version it starts.
+        written_by: format!("schema:{}", schema.name).into(),
     };
     write_action(parts, put).await?;
     Ok(())

@@ -3,12 +3,52 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pawl_kernel::context::difference;
-use pawl_kernel::execution::Step;
+use pawl_kernel::execution::{EDIT_NODE, Step};
 use serde_json::{Value, json};
 
+/// The steps of a run, those up to `base_seq` taken over from an earlier one.
+pub struct Run {
+    pub steps: Vec<Step>,
+    pub base_seq: u64,
+}
+
+impl Run {
+    fn brief(&self, step: &Step) -> Value {
+        let mut shown =
+            json!({"seq": step.seq, "status": step.status.name(), "duration_ms": step_ms(step)});
+        if step.seq <= self.base_seq {
+            shown["inherited"] = true.into();
+        }
+        shown
+    }
+
+    /// Of what the run did itself.
+    fn total_ms(&self) -> f64 {
+        let mut own = self.steps.iter().filter(|step| step.seq > self.base_seq);
+        let first = own.next();
+        match (first, own.next_back().or(first)) {
+            (Some(first), Some(last)) => {
+                last.finished_at.since(first.started_at).as_micros() as f64 / 1000.0
+            }
+            _ => 0.0,
+        }
+    }
+}
+
 /// Compares runs step by step, matching visits by node and by how often it was visited.
-pub fn compare(left: &[Step], right: &[Step]) -> Value {
-    let (a, b) = (numbered(left), numbered(right));
+pub fn compare(left: &Run, right: &Run) -> Value {
+    let (a, b) = (numbered(&left.steps), numbered(&right.steps));
+    let pair = |key: &(&str, u32), one: Option<&Step>, other: Option<&Step>| {
+        let difference = difference_of(key.0, one, other);
+        json!({
+            "node_id": key.0,
+            "visit": key.1,
+            "left": one.map(|step| left.brief(step)),
+            "right": other.map(|step| right.brief(step)),
+            "same": one.is_some() && other.is_some() && difference.is_empty(),
+            "difference": difference,
+        })
+    };
     let others: BTreeMap<(&str, u32), &Step> = b.iter().map(|(key, step)| (*key, *step)).collect();
     let known: BTreeSet<(&str, u32)> = a.iter().map(|(key, _)| *key).collect();
     let pairs: Vec<Value> = a
@@ -21,10 +61,10 @@ pub fn compare(left: &[Step], right: &[Step]) -> Value {
         )
         .collect();
     json!({
-        "same_path": path(left) == path(right),
-        "first_divergence": first_divergence(left, right),
+        "same_path": path(&left.steps) == path(&right.steps),
+        "first_divergence": first_divergence(&left.steps, &right.steps),
         "steps": pairs,
-        "duration_ms": {"left": total_ms(left), "right": total_ms(right)},
+        "duration_ms": {"left": left.total_ms(), "right": right.total_ms()},
     })
 }
 
@@ -76,23 +116,19 @@ fn result(step: &Step) -> Value {
     output
 }
 
-fn pair(key: &(&str, u32), left: Option<&Step>, right: Option<&Step>) -> Value {
-    let difference = match (left, right) {
-        (Some(a), Some(b)) => difference(&payload(a), &payload(b)),
-        _ => Vec::new(),
+/// An edit that only one run has is what they differ by.
+fn difference_of(node_id: &str, left: Option<&Step>, right: Option<&Step>) -> Vec<Value> {
+    let edited = |step: Option<&Step>| match step.map(payload) {
+        Some(payload) => {
+            json!({"variables": payload["changes"], "input": payload["output"]["input"]})
+        }
+        None => json!({"variables": null, "input": null}),
     };
-    json!({
-        "node_id": key.0,
-        "visit": key.1,
-        "left": left.map(brief),
-        "right": right.map(brief),
-        "same": left.is_some() && right.is_some() && difference.is_empty(),
-        "difference": difference,
-    })
-}
-
-fn brief(step: &Step) -> Value {
-    json!({"seq": step.seq, "status": step.status.name(), "duration_ms": step_ms(step)})
+    match (left, right) {
+        (Some(left), Some(right)) => difference(&payload(left), &payload(right)),
+        _ if node_id == EDIT_NODE => difference(&edited(left), &edited(right)),
+        _ => Vec::new(),
+    }
 }
 
 fn payload(step: &Step) -> Value {
@@ -112,13 +148,4 @@ fn payload(step: &Step) -> Value {
 
 fn step_ms(step: &Step) -> f64 {
     step.finished_at.since(step.started_at).as_micros() as f64 / 1000.0
-}
-
-fn total_ms(steps: &[Step]) -> f64 {
-    match (steps.first(), steps.last()) {
-        (Some(first), Some(last)) => {
-            last.finished_at.since(first.started_at).as_micros() as f64 / 1000.0
-        }
-        _ => 0.0,
-    }
 }

@@ -25,7 +25,7 @@ pub struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<String>,
     /// `wait_without_timer`, `lease_expired`, `stop_not_applied`, `no_message`, `not_in_line`, `not_counted`,
-    /// `quota_miscounted`.
+    /// `quota_miscounted`, `connection_writes_to_store`.
     pub problem: &'static str,
     pub detail: String,
     pub fixed: bool,
@@ -42,6 +42,7 @@ pub struct Report {
 pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
     let mut report = Report {
         about: about(parts).await?,
+        findings: parts.problems().into_iter().map(around).collect(),
         ..Report::default()
     };
     let set = SetQuotas::read(parts).await?;
@@ -56,6 +57,18 @@ pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
         report.open_executions += page.len() as u64;
         examine_page(parts, &page, fix, &mut report).await?;
         examine_claims(parts, &page, &set, fix, &mut report).await?;
+    }
+}
+
+/// About nothing in the store.
+fn around((problem, detail): (&'static str, String)) -> Finding {
+    Finding {
+        execution_id: String::new(),
+        schema: String::new(),
+        quota: None,
+        problem,
+        detail,
+        fixed: false,
     }
 }
 

@@ -59,8 +59,9 @@ fn why(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
             (false, Some(Hold::Pause)) => " It was told to pause and will when this node ends.",
             (false, _) => "",
         };
+        let failed = failures(view).map_or_else(String::new, |failed| format!(" It {failed}."));
         let text = format!(
-            "The worker {} is running node `{node}`; its lease lasts another {left}.{stop}",
+            "The worker {} is running node `{node}`; its lease lasts another {left}.{failed}{stop}",
             lease.owner
         );
         return ("running", text);
@@ -107,10 +108,29 @@ fn ended(view: &ExecutionView) -> String {
             )
         })
         .unwrap_or_default();
-    format!(
-        "It ended as {}{at}{why}. An ended execution never changes; retry makes a new one.",
-        view.execution.status.name()
-    )
+    let next = match view.execution.retried_as {
+        Some(retry) => format!("It was retried as {retry}."),
+        None => "An ended execution never changes; retry makes a new one.".into(),
+    };
+    let status = view.execution.status.name();
+    format!("It ended as {status}{at}{why}. {next}")
+}
+
+/// How often the node has failed so far, and why.
+fn failures(view: &ExecutionView) -> Option<String> {
+    let position = &view.state.position;
+    let times = match position.attempt {
+        0 => return None,
+        1 => "once".to_owned(),
+        tries => format!("{tries} times"),
+    };
+    let error = position.last_error.as_deref();
+    let error = error.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let last = error.map_or_else(String::new, |error| {
+        let text = |name: &str| error[name].as_str().unwrap_or("?").to_owned();
+        format!(" (last: {} {})", text("code"), text("message"))
+    });
+    Some(format!("failed {times}{last}"))
 }
 
 fn waiting(view: &ExecutionView, around: &Surroundings) -> Option<(&'static str, String)> {
@@ -137,12 +157,10 @@ fn waiting(view: &ExecutionView, around: &Surroundings) -> Option<(&'static str,
             format!("It sleeps at node `{node}` until {wakes}{shard}.{late}"),
         ),
         WaitKind::Retry => {
-            let tries = view.state.position.attempt;
+            let failed = failures(view).unwrap_or_else(|| "failed".into());
             (
                 "waiting_to_retry",
-                format!(
-                    "Node `{node}` failed {tries} time(s); the next try is at {wakes}{shard}.{late}"
-                ),
+                format!("Node `{node}` {failed}; next try at {wakes}{shard}.{late}"),
             )
         }
         WaitKind::Event => {
@@ -216,6 +234,8 @@ fn idle(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
 fn facts(view: &ExecutionView, around: &Surroundings) -> Map<String, Value> {
     let (execution, state) = (&view.execution, &view.state);
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let last_error = state.position.last_error.as_deref();
+    let last_error = last_error.and_then(|text| serde_json::from_str::<Value>(text).ok());
     let all = json!({
         "status": execution.status.name(),
         "schema": view.schema_name,
@@ -224,6 +244,9 @@ fn facts(view: &ExecutionView, around: &Surroundings) -> Map<String, Value> {
         "entered_at": state.position.entered_at.to_string(),
         "seq": state.seq,
         "attempt": state.position.attempt + 1,
+        "last_error": last_error,
+        "retry_of": execution.retry_of.map(|id| id.to_string()),
+        "retried_as": execution.retried_as.map(|id| id.to_string()),
         "effect_key": state.position.effect_key,
         "interrupted": state.interrupted,
         "wait_kind": state.wait.as_ref().map(|wait| wait.kind.name()),

@@ -23,6 +23,7 @@ pub static ALL: &[&Description] = &[
     &MESSAGES_SKIPPED,
     &MESSAGES_PUBLISHED,
     &PUBLISH_FAILURES,
+    &ANSWERS_LOST,
     &QUEUE_DEPTH,
     &BROKER_UP,
     &WORKERS,
@@ -141,6 +142,10 @@ pub static PUBLISH_FAILURES: Description = Description::counter(
     "Messages that could not be published and are left to the sweeper: `full`, `unavailable`, `closed`.",
 )
 .by(&["reason"]);
+pub static ANSWERS_LOST: Description = Description::counter(
+    "pawl_answers_lost_total",
+    "Answers to starts by message that could not be delivered to the queue in `reply_to`. The executions were started or refused all the same.",
+);
 pub static QUEUE_DEPTH: Description = Description::gauge(
     "pawl_queue_depth",
     "Messages that wait in the queue, by priority class.",

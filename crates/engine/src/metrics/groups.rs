@@ -131,6 +131,7 @@ pub struct QueueMetrics {
     full: Arc<Counter>,
     unavailable: Arc<Counter>,
     closed: Arc<Counter>,
+    answers_lost: Arc<Counter>,
     up: Arc<Gauge>,
 }
 
@@ -159,6 +160,7 @@ impl QueueMetrics {
             full: failed("full"),
             unavailable: failed("unavailable"),
             closed: failed("closed"),
+            answers_lost: series.counter(&all::ANSWERS_LOST, &[]),
             up,
         }
     }
@@ -177,6 +179,10 @@ impl QueueMetrics {
         if let Some((_, counter)) = known {
             counter.increment();
         }
+    }
+
+    pub fn answer_lost(&self) {
+        self.answers_lost.increment();
     }
 
     /// Messages that this process has published.

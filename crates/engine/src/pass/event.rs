@@ -5,15 +5,15 @@
 
 use std::time::Duration;
 
-use pawl_kernel::execution::{Signal, StepStatus, Wait, WaitKind};
+use pawl_kernel::execution::{Signal, Wait, WaitKind};
 use pawl_kernel::id;
 use pawl_kernel::node::NodeError;
-use pawl_kernel::schema::definition::HANDLE_SUCCESS;
+use pawl_kernel::schema::definition::{HANDLE_SUCCESS, HANDLE_TIMEOUT};
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Next;
-use pawl_kernel::visit::{self, Finished, Move};
-use serde_json::{Map, Value, json};
+use pawl_kernel::visit::{self, Finished};
+use serde_json::{Value, json};
 
 use super::{Pass, PassEnd, Turn};
 
@@ -21,7 +21,7 @@ impl Pass {
     pub(super) async fn sleep(&mut self, graph: &Graph, node: &Node, until: Timestamp) -> Turn {
         if until <= self.parts.now() {
             let output = json!({"slept_until": until.to_string()});
-            let done = visit::leave(graph, node, HANDLE_SUCCESS, success(output));
+            let done = visit::leave(graph, node, HANDLE_SUCCESS, Finished::success(output));
             return Box::pin(self.follow(graph, node, done)).await;
         }
         self.enter_wait(WaitKind::Sleep, Some(until), None, None)
@@ -33,6 +33,7 @@ impl Pass {
         let until = self.parts.now().plus(delay);
         tracing::debug!(execution_id = %self.execution.id, node_id = %self.position.node_id, code = %error.code, "will be retried");
         self.position.attempt += 1;
+        self.note_last_error(&error);
         self.position_committed = false;
         if delay >= self.parts.options.short_delay || self.ticket.is_shutting_down() {
             self.position.not_before = None;
@@ -78,9 +79,7 @@ impl Pass {
             }
             let until = timeout.map(|timeout| self.position.entered_at.plus(timeout));
             if until.is_some_and(|until| until <= self.parts.now()) {
-                let output = json!({"name": event, "timed_out": true});
-                let done = visit::leave(graph, node, "timeout", success(output));
-                return Box::pin(self.follow(graph, node, done)).await;
+                return self.time_out(graph, node, &event).await;
             }
             match self
                 .enter_wait(WaitKind::Event, until, Some(event.clone()), Some(inbox))
@@ -104,7 +103,15 @@ impl Pass {
         self.ledger
             .consumed
             .push((signal.id.clone(), self.seq() + 1));
-        let done: Move<'_> = visit::leave(graph, node, HANDLE_SUCCESS, success(output));
+        let done = visit::leave(graph, node, HANDLE_SUCCESS, Finished::success(output));
+        Box::pin(self.follow(graph, node, done)).await
+    }
+
+    async fn time_out(&mut self, graph: &Graph, node: &Node, event: &str) -> Turn {
+        if !graph.has_edge(node, HANDLE_TIMEOUT) {
+            self.count_code(node, visit::EVENT_TIMEOUT);
+        }
+        let done = visit::time_out(graph, node, event);
         Box::pin(self.follow(graph, node, done)).await
     }
 
@@ -146,15 +153,5 @@ impl Pass {
             }
             self.parts.clock.sleep_until(again).await;
         }
-    }
-}
-
-fn success(output: Value) -> Finished {
-    Finished {
-        status: StepStatus::Success,
-        output,
-        error: Value::Null,
-        changes: Map::new(),
-        logs: Vec::new(),
     }
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_kernel::context::{Context, Facts};
+use pawl_kernel::execution::Execution;
 use pawl_kernel::lifecycle::Release;
 use pawl_kernel::node::NodeError;
 use pawl_kernel::ports::store::{Claimed, StoreError};
 use pawl_kernel::schema::graph::Graph;
 use pawl_kernel::transition::{Next, Transition};
 use pawl_kernel::visit;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::ledger::{Ledger, step_bytes};
@@ -98,7 +99,12 @@ fn assemble(
         ..Ledger::default()
     };
     let now = parts.now();
-    let limits = limits_of(&graph.definition().settings, &execution.initial);
+    let record = record_of_retry(&execution);
+    let limits = limits_of(&graph.definition().settings, &record);
+    let repeats = state
+        .repeats_an_effect()
+        .then(|| repeated(record))
+        .flatten();
     Pass {
         token,
         started: now,
@@ -116,6 +122,7 @@ fn assemble(
         ledger,
         ticket,
         limits,
+        repeats,
         input: None,
         answering: false,
         interruption_noted: false,
@@ -145,22 +152,29 @@ async fn replay(parts: &Parts, graph: &Graph, claimed: &Claimed) -> Result<Kept,
     Ok(kept)
 }
 
-/// A retry may carry raised limits in its start record.
-fn limits_of(settings: &pawl_kernel::schema::definition::Settings, initial: &str) -> Limits {
-    let mut limits = Limits {
-        max_steps: settings.max_steps,
-        max_calls: settings.max_calls,
-    };
-    // Most start records have no limits; parsing them twice for nothing would be felt in every short run.
-    if initial.contains("\"limits\"")
-        && let Ok(record) = serde_json::from_str::<Value>(initial)
-    {
-        limits.max_steps = record["limits"]["max_steps"]
-            .as_u64()
-            .unwrap_or(limits.max_steps);
-        limits.max_calls = record["limits"]["max_calls"].as_u64().or(limits.max_calls);
+/// What a retry, or what was made from one, may carry along in its start record. Parsing those of all others twice for
+/// nothing would be felt in every short run.
+fn record_of_retry(execution: &Execution) -> Value {
+    match execution.origin() {
+        Some(_) => serde_json::from_str(&execution.initial).unwrap_or_default(),
+        None => Value::Null,
     }
-    limits
+}
+
+/// Raised limits.
+fn limits_of(settings: &pawl_kernel::schema::definition::Settings, record: &Value) -> Limits {
+    let limit = |name: &str| record["limits"][name].as_u64();
+    Limits {
+        max_steps: limit("max_steps").unwrap_or(settings.max_steps),
+        max_calls: limit("max_calls").or(settings.max_calls),
+    }
+}
+
+fn repeated(mut record: Value) -> Option<Map<String, Value>> {
+    match record["repeats"].take() {
+        Value::Object(roots) => Some(roots),
+        _ => None,
+    }
 }
 
 /// The store failed us before anything ran: the claim shall not count.

@@ -29,7 +29,7 @@ impl Pass {
     }
 
     /// A code may hold what a service answered; a secret in it stays a secret.
-    fn count_code(&self, node: &Node, code: &str) {
+    pub(super) fn count_code(&self, node: &Node, code: &str) {
         let redactor = &self.parts.redactor;
         let may_show = |code: &str| !redactor.hides(code);
         self.parts

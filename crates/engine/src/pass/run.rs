@@ -4,22 +4,29 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use pawl_kernel::expr::{Limits as MeterLimits, Meter, Scope};
+use pawl_kernel::effect;
+use pawl_kernel::expr::{Meter, Scope};
 use pawl_kernel::node::{NodeCall, NodeError, Outcome};
 use pawl_kernel::schema::definition::{HANDLE_SUCCESS, OnInterrupt};
 use pawl_kernel::schema::graph::{Graph, LateTexts, Node};
+use pawl_kernel::secrets::{CarriedSecrets, Reader};
 use pawl_kernel::time::{Timestamp, format_duration};
 use pawl_kernel::transition::Next;
 use pawl_kernel::visit::{self, Finished, Move};
 use serde_json::{Map, Value};
+use tokio::sync::SemaphorePermit;
 
 use super::{Pass, PassEnd, Turn, born_alone};
 use crate::birth::Birth;
+use crate::evaluation::SharedTime;
 use crate::parts::Parts;
 use crate::running::{Interruption, Ticket};
 
 /// A node that may run longer is not waited for by its message: brokers take back what is held for half an hour.
 const LONG_NODE: Duration = Duration::from_secs(5 * 60);
+
+/// The config, what is left to the node, and where its secrets may go.
+type Rendered = (Value, LateTexts, CarriedSecrets);
 
 impl Pass {
     /// One try at the position. `Err`: the pass is over.
@@ -47,7 +54,10 @@ impl Pass {
             self.at = self.parts.now();
         }
         let started = if node.pure { self.at } else { self.parts.now() };
-        let result = self.try_node(node).await?;
+        let own = self.speak_as_before();
+        let tried = self.try_node(node).await;
+        self.context.roots_mut().extend(own);
+        let result = tried?;
         self.measure(node, started, &result);
         self.note_attempt(node, started, result.as_ref().err());
         self.answering = matches!(result, Ok(Outcome::Respond { .. }));
@@ -59,6 +69,21 @@ impl Pass {
             self.note_logs(node, error.logs().to_vec(), seq, at);
         }
         Ok(settled)
+    }
+
+    /// A repeated effect sees the run and the user that its first try saw. Returns what it sees otherwise.
+    fn speak_as_before(&mut self) -> Map<String, Value> {
+        let mut own = Map::new();
+        let key = self.position.effect_key.as_deref();
+        let repeated = |key: &str| !effect::belongs_to(key, self.execution.id);
+        let Some(roots) = self.repeats.as_ref().filter(|_| key.is_some_and(repeated)) else {
+            return own;
+        };
+        for (name, value) in roots {
+            let seen = self.context.roots_mut().insert(name.clone(), value.clone());
+            own.extend(seen.map(|seen| (name.clone(), seen)));
+        }
+        own
     }
 
     /// Commits everything the effect depends on, with its position and key, before it may start.
@@ -91,7 +116,7 @@ impl Pass {
                 "the node's type is not known here",
             )));
         };
-        let (config, late) = match self.render(node) {
+        let (config, late, secrets) = match self.render(node).await? {
             Ok(rendered) => rendered,
             Err(error) => return Ok(Err(error)),
         };
@@ -122,6 +147,7 @@ impl Pass {
             previous,
             names: self.graph.names(),
             late,
+            secrets,
         };
         let work = AssertUnwindSafe(handler.run(call)).catch_unwind();
         if node.pure {
@@ -155,11 +181,46 @@ impl Pass {
         node.timeout.min(self.state.deadline_at.since(now))
     }
 
-    /// The config, and what is left to the node.
-    fn render(&mut self, node: &Node) -> Result<(Value, LateTexts), NodeError> {
-        let (id, seq) = (self.id_text.clone(), self.seq() + 1);
+    async fn render(&mut self, node: &Node) -> Result<Result<Rendered, NodeError>, Turn> {
+        let mut meter = Meter::short();
+        let rendered = self.rendered(node, &mut meter);
+        match meter.is_spent() {
+            true => Box::pin(self.render_long(node)).await,
+            false => Ok(rendered),
+        }
+    }
+
+    /// Too much for a thread that others wait for. Until it is its turn, the execution can be seen and stopped. Waiting
+    /// takes nothing of the node's time: how long it lasts depends on the load that other executions make.
+    async fn render_long(&mut self, node: &Node) -> Result<Result<Rendered, NodeError>, Turn> {
+        self.be_born().await?;
+        let parts = self.parts.clone();
+        let (now, deadline) = (parts.now(), self.state.deadline_at);
+        // Until then the lease is renewed: a pass that waits does not hang.
+        self.ticket.node_entered(deadline);
+        let place = tokio::select! {
+            biased;
+            reason = self.ticket.interrupted() => return Err(Box::pin(self.interrupted_turn(reason)).await),
+            place = place_for_long(&parts, &self.ticket, self.started) => place,
+            () = parts.clock.sleep_until(deadline) => return Ok(Err(timed_out(node, deadline.since(now)))),
+        };
+        let now = parts.now();
+        self.ticket.node_entered(now.plus(self.time_for(node, now)));
+        let rendered = parts.evaluations.long(|meter| self.rendered(node, meter));
+        drop(place);
+        self.at = parts.now();
+        Ok(rendered)
+    }
+
+    fn rendered(&mut self, node: &Node, meter: &mut Meter) -> Result<Rendered, NodeError> {
+        // Of an effect the key says what `uuid()` derives from: a repetition draws the same.
+        let key = self.position.effect_key.clone();
+        let visit = (&*self.id_text.clone(), self.seq() + 1);
+        let (id, seq) = key.as_deref().and_then(effect::parts).unwrap_or(visit);
+        let mut carried = CarriedSecrets::default();
         if !node.pure {
-            let secrets = self.parts.secrets();
+            let secrets;
+            (secrets, carried) = self.secrets_for(node)?;
             self.context
                 .roots_mut()
                 .insert("secrets".into(), Value::Object(secrets));
@@ -167,15 +228,26 @@ impl Pass {
         let scope = Scope::new(
             self.context.roots(),
             self.position.entered_at.as_micros(),
-            &id,
+            id,
             seq,
         );
-        let mut meter = Meter::new(MeterLimits::default());
-        let rendered = node.render(&scope, &mut meter);
-        let late = node.late(&scope);
+        let rendered = node.render(&scope, meter);
+        let late = node.late(&scope).with_long_runs(|| {
+            let (evaluations, time) = (self.parts.evaluations.clone(), SharedTime::default());
+            move |work: &mut dyn FnMut(&mut Meter)| evaluations.long_together(&time, work)
+        });
         self.context.roots_mut().shift_remove("secrets");
-        let rendered = rendered.map(|config| (config, late));
+        let rendered = rendered.map(|config| (config, late, carried));
         rendered.map_err(NodeError::from)
+    }
+
+    fn secrets_for(&self, node: &Node) -> Result<(Map<String, Value>, CarriedSecrets), NodeError> {
+        let handler = node.handler.as_ref();
+        let reader = Reader {
+            name: &self.graph.definition().name,
+            guards: handler.is_some_and(|handler| handler.guards_secrets()),
+        };
+        self.parts.secrets(node.secret_reads(), reader)
     }
 
     /// Stopped by a person: what the node did until now is recorded as cancelled, and the commit applies the stop.
@@ -207,6 +279,22 @@ impl Pass {
     fn draw(&self) -> f64 {
         (self.parts.entropy.bits() >> 75) as f64 / (1u64 << 53) as f64
     }
+}
+
+/// Waits for a place among the long evaluations. A message is not held for longer than for a long node meanwhile.
+async fn place_for_long<'p>(
+    parts: &'p Parts,
+    ticket: &Ticket,
+    started: Timestamp,
+) -> Option<SemaphorePermit<'p>> {
+    let mut place = std::pin::pin!(parts.evaluations.place());
+    tokio::select! {
+        biased;
+        place = &mut place => return place,
+        () = parts.clock.sleep_until(started.plus(LONG_NODE)) => {}
+    }
+    ticket.acknowledge_early().await;
+    place.await
 }
 
 /// Runs what takes no time; before anything is waited for, the execution is written.

@@ -1,5 +1,6 @@
 //! Recording what a visit did: payload limits, redaction, the step row, and the fold into the context.
 
+use pawl_kernel::effect;
 use pawl_kernel::execution::{Attempt, LogRecord, Position, Step, StepStatus};
 use pawl_kernel::json;
 use pawl_kernel::node::{LogLevel, LogLine, NodeError};
@@ -10,6 +11,11 @@ use pawl_kernel::webhook::answer::{self, Answer};
 use serde_json::Value;
 
 use super::Pass;
+
+/// Details of the last error that are kept in the row of the state.
+const LAST_ERROR_DETAILS_MAX: usize = 2 << 10;
+/// Characters of it; the list of tries has the rest.
+const LAST_ERROR_MESSAGE_MAX: usize = 2 << 10;
 
 impl Pass {
     /// Keeps the rendered config of the try for the step's `input`.
@@ -34,6 +40,7 @@ impl Pass {
         next: Option<&Node>,
     ) -> Result<(), NodeError> {
         let is_answer = std::mem::take(&mut self.answering);
+        self.position.last_error = None;
         self.parts.redactor.value(&mut finished.output);
         self.parts.redactor.value(&mut finished.error);
         self.parts.redactor.object(&mut finished.changes);
@@ -119,7 +126,7 @@ impl Pass {
             status: finished.status,
             error: text(&finished.error),
             attempts: self.position.attempts.take(),
-            started_at: self.position.entered_at,
+            started_at: self.started_at(),
             finished_at: self.at.max(self.position.entered_at),
         }
     }
@@ -180,6 +187,36 @@ impl Pass {
             error: Some(error.retryable().to_value()),
         };
         push_attempt(&mut self.position, &attempt);
+    }
+
+    /// When the visit began. An effect that an earlier execution began keeps the time at which that one entered it, for the
+    /// sake of the request; as a step of this one it begins with this one.
+    fn started_at(&self) -> Timestamp {
+        let entered = self.position.entered_at;
+        let is_foreign = |key: &str| !effect::belongs_to(key, self.execution.id);
+        match self.position.effect_key.as_deref().is_some_and(is_foreign) {
+            true => entered.max(self.execution.created_at),
+            false => entered,
+        }
+    }
+
+    /// Why the node is tried again, for viewers between two tries.
+    pub(super) fn note_last_error(&mut self, error: &NodeError) {
+        let mut error = error.to_value();
+        self.parts.redactor.value(&mut error);
+        if error["details"].to_string().len() > LAST_ERROR_DETAILS_MAX
+            && let Some(fields) = error.as_object_mut()
+        {
+            // A whole answer would be written again with every commit; the list of tries has it.
+            fields.shift_remove("details");
+        }
+        if let Some(Value::String(message)) = error.get_mut("message")
+            && let Some((end, _)) = message.char_indices().nth(LAST_ERROR_MESSAGE_MAX)
+        {
+            message.truncate(end);
+            message.push('…');
+        }
+        self.position.last_error = Some(json::to_text(&error));
     }
 
     /// Adds this try to the list of the position, if the node retries or failed.

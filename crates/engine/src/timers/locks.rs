@@ -1,23 +1,61 @@
-//! Which shards are ours.
+//! Which shards are ours. Each taking has a guid of its own, and every write is made under those of the shards it is about:
+//! what was sent before a shard was lost does nothing, even if the shard is ours again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pawl_kernel::ports::store::{DueTimer, KeepRequest, LockRequest, StoreResult};
+use pawl_kernel::id;
+use pawl_kernel::ports::store::{DueTimer, KeepRequest, LockRequest, ShardPass, StoreResult};
 use pawl_kernel::time::Timestamp;
+use uuid::Uuid;
 
 use super::Timers;
 use super::share::Take;
+use crate::hints::lock;
 use crate::presence;
 
+/// Takings that may have given us shards, with the time they were asked for: also those whose answer was lost.
+#[derive(Clone, Default)]
+pub(crate) struct Takings(Arc<Mutex<BTreeMap<Uuid, Timestamp>>>);
+
+impl Takings {
+    pub(crate) fn guids(&self) -> Vec<Uuid> {
+        lock(&self.0).keys().copied().collect()
+    }
+
+    fn add(&self, guid: Uuid, now: Timestamp) {
+        lock(&self.0).insert(guid, now);
+    }
+
+    /// Without those that hold nothing, save the latest: theirs may still be on the way.
+    fn keep(&self, held: &BTreeMap<u32, Uuid>, latest: Timestamp) {
+        let held: BTreeSet<&Uuid> = held.values().collect();
+        lock(&self.0).retain(|guid, asked_at| held.contains(guid) || *asked_at >= latest);
+    }
+}
+
 impl Timers {
+    pub(super) fn shards(&self) -> Vec<u32> {
+        self.locks.keys().copied().collect()
+    }
+
+    /// What is written now is written under this.
+    pub(super) fn pass(&self) -> ShardPass {
+        let locks: BTreeSet<Uuid> = self.locks.values().copied().collect();
+        ShardPass {
+            locks: locks.into_iter().collect(),
+            sync: self.sync,
+        }
+    }
+
     pub(super) fn lock_heartbeat(&self) -> Duration {
         self.share.heartbeat()
     }
 
     /// When locks are to be kept, or free ones taken.
     pub(super) fn next_hold(&self) -> Timestamp {
-        match self.parts.options.exclusive && !self.shards.is_empty() {
+        match self.parts.options.exclusive && !self.locks.is_empty() {
             // Nobody else can have them, and all there are is ours.
             true => Timestamp::from_micros(i64::MAX),
             false => self.next_heartbeat,
@@ -35,7 +73,7 @@ impl Timers {
         }
         if self.stop.is_cancelled() {
             // Somebody else fires what is due here from now on.
-            self.leave(self.shards.iter().copied().collect());
+            self.leave(self.locks.keys().copied().collect());
         }
         self.give_back().await
     }
@@ -43,7 +81,7 @@ impl Timers {
     /// Rows of these shards are left alone from now on.
     fn leave(&mut self, leaving: BTreeSet<u32>) {
         let mut stay_after_all = self.leaving.difference(&leaving);
-        if stay_after_all.any(|shard| self.shards.contains(shard)) {
+        if stay_after_all.any(|shard| self.locks.contains_key(shard)) {
             self.near.outdated();
         }
         self.leaving = leaving;
@@ -53,7 +91,7 @@ impl Timers {
     /// Our shards but those that are about to be somebody else's.
     pub(super) fn staying(&self) -> Vec<u32> {
         let stays = |shard: &&u32| !self.leaving.contains(*shard);
-        self.shards.iter().filter(stays).copied().collect()
+        self.locks.keys().filter(stays).copied().collect()
     }
 
     /// A row that is known to be there now.
@@ -75,7 +113,7 @@ impl Timers {
         };
         let stale_before = now.plus(self.parts.options.shard_lock);
         self.take_shards(all, stale_before, now).await?;
-        self.around.locks = self.shards.len() as u32;
+        self.around.locks = self.locks.len() as u32;
         self.held_from(now);
         Ok(())
     }
@@ -83,26 +121,28 @@ impl Timers {
     /// Tells that we live, and does what the share asks for.
     async fn beat(&mut self, now: Timestamp) -> StoreResult<()> {
         let request = KeepRequest {
-            guid: self.guid,
+            locks: self.takings.guids(),
             owner: self.parts.options.worker_id.clone(),
             now,
             alive_since: presence::alive_since(&self.parts, now),
         };
         let kept = self.parts.store.keep_shards(request).await?;
         // Taken at a time when the answer was lost: nobody has looked at them yet.
-        let is_new = |shard: &u32| !self.shards.contains(shard);
-        if kept.shards.iter().any(is_new) {
+        let is_new = |(shard, lock): (&u32, &Uuid)| self.locks.get(shard) != Some(lock);
+        if kept.locks.iter().any(is_new) {
             self.next_look = now;
             self.came(now);
         }
-        self.shards = kept.shards;
+        self.locks = kept.locks;
         self.around = kept.around;
+        let shard_lock = self.parts.options.shard_lock;
+        self.takings.keep(&self.locks, now.minus(shard_lock));
         self.held_from(now);
-        let held = self.shards.len() as u32;
+        let held = self.locks.len() as u32;
         let plan = self.share.plan(held, &self.around, now);
         self.next_heartbeat = plan.next;
         self.leave(self.least_busy(plan.give_back as usize));
-        let stale_before = now.minus(self.parts.options.shard_lock);
+        let stale_before = now.minus(shard_lock);
         match plan.take {
             Some(take) if !self.stop.is_cancelled() => {
                 self.take_shards(take, stale_before, now).await
@@ -118,9 +158,12 @@ impl Timers {
         stale_before: Timestamp,
         now: Timestamp,
     ) -> StoreResult<()> {
+        let guid = id::random(&*self.parts.entropy);
+        // First: should the answer be lost, the next heartbeat asks for what it gave us.
+        self.takings.add(guid, now);
         let request = LockRequest {
-            guid: self.guid,
-            owner: self.parts.options.worker_id.clone(),
+            guid,
+            owner: presence::full_name(&self.parts),
             now,
             stale_before,
             unlocked_by: take.unlocked_by,
@@ -131,9 +174,8 @@ impl Timers {
             return Ok(());
         }
         self.share.settle(&self.around, now);
-        self.shards.extend(taken);
-        self.shards.sort_unstable();
-        self.shards.dedup();
+        let locks = taken.into_iter().map(|shard| (shard, guid));
+        self.locks.extend(locks);
         self.next_look = now;
         self.came(now);
         self.held_from(now);
@@ -143,7 +185,7 @@ impl Timers {
     /// The locks were ours at `now`.
     fn held_from(&mut self, now: Timestamp) {
         let metrics = &self.parts.metrics;
-        metrics.timer_shards(&self.shards, self.around.locks);
+        metrics.timer_shards(&self.shards(), self.around.locks);
         self.held_until = match self.parts.options.exclusive {
             true => Timestamp::from_micros(i64::MAX),
             false => now.plus(self.parts.options.shard_lock),
@@ -152,7 +194,7 @@ impl Timers {
 
     /// So many of our shards: those that are leaving already, then those with the fewest attempts.
     fn least_busy(&self, count: usize) -> BTreeSet<u32> {
-        let mut shards = self.shards.clone();
+        let mut shards = self.shards();
         shards.sort_by_key(|shard| (!self.leaving.contains(shard), self.runner.open_in(*shard)));
         shards.into_iter().take(count).collect()
     }
@@ -167,15 +209,15 @@ impl Timers {
         let now = self.parts.now();
         let store = self.parts.store.clone();
         store
-            .unlock_shards(self.guid, Some(free.clone()), now)
+            .unlock_shards(self.pass().locks, Some(free.clone()), now)
             .await?;
         self.leaving.retain(|shard| !free.contains(shard));
-        self.shards.retain(|shard| !free.contains(shard));
+        self.locks.retain(|shard, _| !free.contains(shard));
         if self.leaving.is_empty() {
             self.share.settle(&self.around, now);
         }
         let metrics = &self.parts.metrics;
-        metrics.timer_shards(&self.shards, self.around.locks);
+        metrics.timer_shards(&self.shards(), self.around.locks);
         Ok(())
     }
 }

@@ -41,7 +41,7 @@ impl Timers {
         let moved = self
             .parts
             .store
-            .collect(self.guid, &self.staying(), now, COLLECT_BATCH)
+            .collect(self.pass(), &self.staying(), now, COLLECT_BATCH)
             .await?;
         if moved.len() >= COLLECT_BATCH as usize {
             self.next_look = now;
@@ -110,7 +110,7 @@ impl Timers {
     fn count_due(&mut self, now: Timestamp) {
         if now >= self.next_count {
             self.next_count = now.plus(COUNT_EVERY);
-            let due = self.near.due_by_shard(now, &self.shards);
+            let due = self.near.due_by_shard(now, &self.shards());
             self.parts.metrics.timers_due(&due);
         }
     }

@@ -58,9 +58,9 @@ impl Timers {
         }
         let (requests, now) = (self.runner.requests(&done), self.parts.now());
         let limits = self.parts.options.schedule_limits();
-        let (store, guid) = (self.parts.store.clone(), self.guid);
+        let (store, sync) = (self.parts.store.clone(), self.sync);
         self.recording.spawn(async move {
-            let answer = store.record_actions(guid, requests, limits, now).await;
+            let answer = store.record_actions(sync, requests, limits, now).await;
             Recorded { done, answer }
         });
     }

@@ -201,7 +201,7 @@ impl Day {
     /// Each action that is due some time is in the queues exactly once.
     async fn check_rows(&mut self) {
         for action in self.world.actions().await {
-            let queued = self.world.store.queued_in(&action.id).await.unwrap().len();
+            let queued = self.world.store.queued(&action.id).await.unwrap().len();
             if queued != usize::from(action.due_at().is_some()) {
                 self.violations
                     .push(format!("queued {queued} times: {action:#?}"));

@@ -11,6 +11,7 @@ use pawl_kernel::execution::Status;
 use pawl_kernel::ports::schedule::ActionFilter;
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, LockRequest};
 use pawl_kernel::schedule::{Ending, ScheduledAction};
+use pawl_kernel::secrets::{Patterns, SecretScope};
 use pawl_kernel::time::{Clock, Timestamp};
 use pawl_testkit::exposition::Exposition;
 use serde_json::{Value, json};
@@ -243,6 +244,61 @@ both! {
         assert_eq!(counts(&action), (1, 0, 1));
     }
 
+    /// The shard is ours again under another lock: what began under the first one is not ours to record.
+    async fn a_shard_taken_again_has_another_lock(world: &World) {
+        let told = Told::new(world);
+        let crew = told.worker(world, |_| {}).await;
+        let body = once(later(world, 0), json!({"max_retries": 1}), json!({"takes": "6s"}));
+        put(&crew.control, "back", body).await;
+        told.until(1).await;
+        let holder = async || {
+            let rows = world.store.queued("back").await.unwrap();
+            rows.into_iter().next().and_then(|row| row.holder)
+        };
+        let first = holder().await.unwrap();
+        let version = format!(" pawl/{}", env!("CARGO_PKG_VERSION"));
+        assert!(first.owner.starts_with("worker-") && first.owner.ends_with(&version), "{first:?}");
+        steal_locks(world).await;
+        let thief = vec![Uuid::from_u128(666)];
+        world.store.unlock_shards(thief, None, world.clock.now()).await.unwrap();
+        world.advance(3);
+        let again = world.bell.until(async || holder().await).await;
+        assert_eq!(again.owner, first.owner);
+        assert_ne!(again.lock, first.lock);
+        world.advance(3);
+        until_counted(world, &crew, "lost").await;
+        world.advance(20);
+        told.until(2).await;
+        world.advance(6);
+        let action = until_finished(world, "back").await;
+        assert_eq!(counts(&action), (1, 0, 1));
+    }
+
+    /// Rows say which pass moved and rescheduled them, and each pass has a name of its own.
+    async fn each_pass_has_a_name(world: &World) {
+        let told = Told::new(world);
+        let crew = told.worker(world, |_| {}).await;
+        let row = async || {
+            let rows = world.store.queued("named").await.unwrap();
+            rows.into_iter().next()
+        };
+        let soon = later(world, 1_500);
+        put(&crew.control, "named", once(soon, json!({"max_retries": 1}), json!({"fail_first": 1}))).await;
+        world.clock.until_sleeper_at(later(world, 1_000)).await;
+        world.advance(1);
+        // It has been taken in, and is waited for.
+        world.clock.until_sleeper_at(soon).await;
+        let taken_in = row().await.unwrap();
+        let moved = taken_in.moved.unwrap();
+        assert_eq!(taken_in.rescheduled, None);
+        world.clock.advance(Duration::from_millis(500));
+        until(world, "named", |action| action.status.failed == 1).await;
+        let rescheduled = row().await.unwrap().rescheduled.unwrap();
+        assert_ne!(rescheduled.sync, moved.sync);
+        assert!(rescheduled.at >= soon && moved.at < soon);
+        assert_eq!(row().await.unwrap().moved, Some(moved));
+    }
+
     /// Nothing is begun by somebody who only believes to have the lock.
     async fn without_the_lock_nothing_is_begun(world: &World) {
         let told = Told::new(world);
@@ -391,7 +447,7 @@ both! {
         put(&crew.control, "job", body).await;
         let first = until_started(world, 1).await[0].execution.clone();
         let action = until(world, "job", |action| action.status.successful == 1).await;
-        assert_eq!(first.idempotency_key, Some(action.key(start)));
+        assert_eq!(first.idempotency_key, Some(action.start_key(start)));
         world.until_status(first.id, Status::Waiting).await;
         world.advance(60);
         let second = until_started(world, 2).await[1].execution.clone();
@@ -430,7 +486,8 @@ both! {
         let configs: Vec<Value> = world.outside.calls().into_iter().map(|call| call.config).collect();
         assert_eq!(configs[0]["method"], "POST");
         assert_eq!(configs[0]["body"], json!({"a": 1}));
-        assert_eq!(configs[1], json!({"connection": "default", "queue": "inbox", "message": "hello"}));
+        let message = json!({"connection": null, "exchange": "", "routing_key": "inbox", "message": "hello"});
+        assert_eq!(configs[1], message);
     }
 
     async fn secrets_do_not_reach_the_history(world: &World) {
@@ -442,6 +499,28 @@ both! {
         let last = serde_json::to_string(&action.status.last).unwrap();
         assert!(last.contains("HTTP_STATUS") && last.contains("***"), "{last}");
         assert!(!last.contains("sesame"), "{last}");
+    }
+
+    async fn a_secret_that_lists_schemas_must_list_the_action(world: &World) {
+        let crew = world.worker_with(|options| {
+            for (name, pattern) in [("ours", "schedule:night*"), ("theirs", "billing")] {
+                let schemas = Some(Patterns::new([pattern.to_owned()]));
+                let scope = SecretScope { schemas, ..SecretScope::default() };
+                options.secrets.insert(name.into(), format!("open-sesame-{name}"));
+                options.secret_scopes.insert(name.into(), Arc::new(scope));
+            }
+        }).await;
+        for (id, secret) in [("nightly", "ours"), ("nightly-2", "theirs"), ("daily", "ours")] {
+            let header = format!("Bearer {{{{secrets.{secret}}}}}");
+            let action = json!({"http_callback": {"url": "https://example.com/ok", "headers": {"x-token": header}}});
+            put(&crew.control, id, json!({"spec": {"policy": {"once": {}}, "action": action}})).await;
+            let action = until_finished(world, id).await;
+            let last = serde_json::to_string(&action.status.last).unwrap();
+            assert_eq!(last.contains("SECRET_NOT_ALLOWED"), id != "nightly", "{id}: {last}");
+        }
+        let calls = world.outside.calls();
+        let sent: Vec<&Value> = calls.iter().map(|call| &call.config["headers"]["x-token"]).collect();
+        assert_eq!(sent, ["Bearer open-sesame-ours"]);
     }
 
     async fn users_cannot_pretend_nor_take_the_names_of_the_engine(world: &World) {
@@ -473,7 +552,7 @@ both! {
         let planned = action.status.planned_at.unwrap();
         world.clock.advance(planned.since(world.clock.now()));
         let run = until_started(world, 1).await[0].execution.clone();
-        assert_eq!(run.idempotency_key, Some(action.key(planned)));
+        assert_eq!(run.idempotency_key, Some(action.start_key(planned)));
         world.until_status(run.id, Status::Completed).await;
         until(world, &name, |action| action.status.successful == 1).await;
 

@@ -74,6 +74,23 @@ both! {
         assert_eq!(tries(world, id, 2).await, ["SHAKY", "SHAKY", "SHAKY"]);
     }
 
+    /// A viewer sees between two tries why the node failed; afterwards the step tells.
+    async fn between_tries_the_reason_is_there(world: &World) {
+        let crew = world.worker().await;
+        let policy = |delay: &str| json!({"retry": {"max_attempts": 3, "delay": delay, "jitter": false}});
+        for (delay, at_most) in [("1s", 2), ("1m", 120)] {
+            let shaky = with(effect("shaky", json!({"fails": 2})), policy(delay));
+            let id = world.start(&crew.control, chain(&[shaky])).await;
+            for attempt in [1, 2] {
+                let view = world.until(id, |view| view.state.position.attempt == attempt).await;
+                assert_eq!(code(&view.state.position.last_error), "SHAKY");
+                world.advance(at_most);
+            }
+            world.until_status(id, Status::Completed).await;
+            assert_eq!(world.state(id).await.position.last_error, None);
+        }
+    }
+
     async fn what_failed_tries_say_is_in_the_log(world: &World) {
         let crew = world.worker().await;
         let policy = json!({"retry": {"max_attempts": 2, "delay": "1m", "jitter": false}});

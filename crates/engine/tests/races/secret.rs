@@ -1,10 +1,15 @@
 //! A secret reaches the outside and nothing else.
 
+use std::sync::Arc;
+
+use pawl_engine::control::{ControlError, ForkRequest, StartRequest};
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::lifecycle::ContinueMode;
+use pawl_kernel::secrets::{Patterns, SecretScope};
 use serde_json::{Value, json};
 
-use crate::world::{Crew, World, chain, effect, with};
+use crate::world::{Crew, World, chain, code, effect, event, variables, with};
 
 /// Found nowhere by accident.
 const CANARY: &str = "canary-7f3a/51\"be";
@@ -102,5 +107,98 @@ both! {
         world.advance(10);
         world.until_status(id, Status::Completed).await;
         assert_kept(world, id).await;
+    }
+
+    async fn in_everything_that_a_start_brings(world: &World) {
+        let crew = worker_with_secret(world).await;
+        let schema = world.save(chain(&[])).await.to_string();
+        let coded = "%63anary%2d7f3a%2f51%22be";
+        let request = StartRequest {
+            schema: schema.into(),
+            input: Some(json!({"a": [CANARY], (CANARY): 1, "coded": coded})),
+            webhook: Some(json!({"headers": {"x-token": CANARY}, "query": {"q": coded}})),
+            variables: variables(json!({"v": CANARY})),
+            user: Some(json!({"id": "k", "name": CANARY})),
+            labels: variables(json!({"l": CANARY})),
+            tenant: Some(CANARY.into()),
+            correlation_id: Some(CANARY.into()),
+            created_by: "test".into(),
+            ..StartRequest::default()
+        };
+        let id = crew.control.start(request).await.unwrap().id;
+        let execution = world.until_status(id, Status::Completed).await;
+        assert_kept(world, id).await;
+        assert!(!told(world, id).await.contains(coded));
+        assert_eq!((execution.tenant.as_deref(), execution.correlation_id.as_str()), (Some("***"), "***"));
+    }
+
+    async fn as_a_key_it_is_refused(world: &World) {
+        let crew = worker_with_secret(world).await;
+        let schema = world.save(chain(&[])).await.to_string();
+        let request = StartRequest { schema: schema.into(), idempotency_key: Some(format!("k-{CANARY}")), ..StartRequest::default() };
+        let Err(error) = crew.control.start(request).await else { panic!("it was started") };
+        assert!(matches!(error, ControlError::Invalid { code: "INVALID_REQUEST", .. }), "{error}");
+        assert!(!error.to_string().contains("canary"), "{error}");
+    }
+
+    async fn in_signals_and_what_the_debugger_changes(world: &World) {
+        let crew = worker_with_secret(world).await;
+        let id = world.debug(&crew.control, chain(&[event("wait", "go")])).await;
+        world.until_status(id, Status::WaitingDebug).await;
+        let changed = variables(json!({"v": CANARY}));
+        crew.control.continue_debug(id, ContinueMode::Run, changed, None).await.unwrap();
+        world.until_status(id, Status::Waiting).await;
+        let payload = json!({"p": CANARY});
+        let signal = |name: &str, key: Option<&str>| {
+            crew.control.signal(id, name.to_owned(), &payload, key.map(str::to_owned))
+        };
+        assert!(signal("go", Some(CANARY)).await.is_err());
+        assert!(signal(CANARY, None).await.is_err());
+        signal("go", None).await.unwrap();
+        world.until_status(id, Status::Completed).await;
+        assert_kept(world, id).await;
+        let request = ForkRequest { from_seq: 0, variables: variables(json!({"f": CANARY})), ..ForkRequest::default() };
+        let forked = crew.control.fork(id, request).await.unwrap().id;
+        world.until_status(forked, Status::Waiting).await;
+        assert_kept(world, forked).await;
+    }
+
+    async fn with_a_scope_goes_to_its_schemas_alone(world: &World) {
+        let only = |names: &[&str]| SecretScope {
+            schemas: Some(Patterns::new(names.iter().map(|name| (*name).to_owned()))),
+            ..SecretScope::default()
+        };
+        let hosts = SecretScope { hosts: Some(Patterns::new(["example.com".to_owned()])), ..SecretScope::default() };
+        let hook = SecretScope { webhook: true, ..SecretScope::default() };
+        let crew = world.worker_with(|options| {
+            for (name, scope) in [("mine", only(&["flow-*"])), ("theirs", only(&["payroll"])), ("bound", hosts), ("hook", hook)] {
+                options.secrets.insert(name.into(), format!("{name}-{CANARY}"));
+                options.secret_scopes.insert(name.into(), Arc::new(scope));
+            }
+            options.secrets.insert("free".into(), format!("free-{CANARY}"));
+        }).await;
+        let run = async |text: &str| {
+            let flow = chain(&[effect("tell", json!({"value": text}))]);
+            let id = world.start(&crew.control, flow).await;
+            let ended = world.until(id, |view| view.execution.status.is_terminal()).await;
+            assert_kept(world, id).await;
+            match ended.execution.status {
+                Status::Completed => "sent".to_owned(),
+                _ => code(&ended.execution.error),
+            }
+        };
+        for (text, expected) in [
+            ("{{secrets.free}}", "sent"),
+            ("{{secrets.mine}}", "sent"),
+            ("{{upper(secrets.theirs)}}", "SECRET_NOT_ALLOWED"),
+            ("{{secrets['theirs']}}", "SECRET_NOT_ALLOWED"),
+            ("{{secrets['the' + 'irs']}}", "UNDEFINED_PATH"),
+            ("{{secrets.hook}}", "SECRET_NOT_ALLOWED"),
+            // This node asks nothing before it sends.
+            ("{{secrets.bound}}", "SECRET_NOT_ALLOWED"),
+        ] {
+            assert_eq!(run(text).await, expected, "{text}");
+        }
+        assert_eq!(world.outside.calls().len(), 2);
     }
 }

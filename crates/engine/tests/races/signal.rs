@@ -6,7 +6,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::time::Clock;
 use serde_json::{Value, json};
 
-use crate::world::{World, chain, chain_with, event, gated, nap, parsed, with};
+use crate::world::{World, chain, chain_with, code, effect, event, gated, nap, parsed, with};
 
 async fn send(control: &Control, id: ExecutionId, name: &str, signal_id: &str) {
     let payload = json!({"from": signal_id});
@@ -115,6 +115,29 @@ both! {
         world.until_status(id, Status::Completed).await;
         assert_eq!(taken(world, id, &["first", "second"]).await, [json!(null), json!("late")]);
         assert_eq!(parsed(&world.steps(id).await[1].output)["timed_out"], true);
+    }
+
+    /// What comes after the wait counts on the event: without an edge from `timeout` it is never reached.
+    async fn that_never_comes_fails_the_execution(world: &World) {
+        let crew = world.worker().await;
+        let wait = json!({"id": "wait", "type": "event", "config": {"name": "go", "seconds": 10}});
+        for fields in [json!({}), json!({"on_error": "continue"})] {
+            let flow = chain(&[with(wait.clone(), fields), effect("ship", json!({"value": 1}))]);
+            let id = world.start(&crew.control, flow).await;
+            world.until_status(id, Status::Waiting).await;
+            world.advance(10);
+            let execution = world.until_status(id, Status::Failed).await;
+            assert_eq!(code(&execution.error), "EVENT_TIMEOUT");
+            assert_eq!(parsed(&execution.error)["node_id"], "wait");
+            assert_eq!(world.path(id).await, "start wait!");
+        }
+        assert!(world.outside.calls().is_empty());
+        let flow = chain_with(&[wait, effect("ship", json!({"value": 1}))], &["wait:error finish"]);
+        let id = world.start(&crew.control, flow).await;
+        world.until_status(id, Status::Waiting).await;
+        world.advance(10);
+        world.until_status(id, Status::Completed).await;
+        assert_eq!(world.path(id).await, "start wait! finish");
     }
 
     /// The timer has fired, and the signal is there before anybody looks: nothing is lost, so it is taken.

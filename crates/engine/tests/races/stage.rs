@@ -17,14 +17,15 @@ use pawl_kernel::ports::retention::{
     Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest, ScheduleStore,
+    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
+    ScheduleStore,
 };
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
     Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
     KeepRequest, Kept, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore,
-    SaveSchema, SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore,
-    VersionRecord,
+    SaveSchema, SchemaRecord, ShardPass, Store, StoreError, StoreResult, Sweep, SweepRequest,
+    TimerStore, VersionRecord,
 };
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
@@ -306,12 +307,12 @@ forward!(RecoveryStore {
 forward!(TimerStore {
     lock_shards(request: LockRequest) -> StoreResult<Vec<u32>>;
     keep_shards(request: KeepRequest) -> StoreResult<Kept>;
-    unlock_shards(guid: Uuid, only: Option<Vec<u32>>, now: Timestamp) -> StoreResult<()>;
-    collect(guid: Uuid, shards: &[u32], now: Timestamp, limit: u32) -> StoreResult<Vec<DueTimer>>;
+    unlock_shards(locks: Vec<Uuid>, only: Option<Vec<u32>>, now: Timestamp) -> StoreResult<()>;
+    collect(pass: ShardPass, shards: &[u32], now: Timestamp, limit: u32) -> StoreResult<Vec<DueTimer>>;
     upcoming(shards: &[u32], due: Range<Timestamp>, limit: u32) -> StoreResult<Vec<DueTimer>>;
     next_due(shards: &[u32]) -> StoreResult<Option<Timestamp>>;
     register_timers(timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()>;
-    fire(guid: Uuid, timers: Vec<DueTimer>, now: Timestamp) -> StoreResult<Vec<Dispatch>>;
+    fire(pass: ShardPass, timers: Vec<DueTimer>, now: Timestamp) -> StoreResult<Vec<Dispatch>>;
 });
 
 forward!(ScheduleStore {
@@ -321,14 +322,15 @@ forward!(ScheduleStore {
     delete_action(id: &str) -> StoreResult<bool>;
     command_action(id: &str, command: ActionCommand, guid: Uuid, now: Timestamp) -> Result<ScheduledAction, ActionError>;
     attempts(id: &str, before: Option<(u64, u64)>, limit: u32) -> StoreResult<Vec<(u64, PastAttempt)>>;
-    queued_in(id: &str) -> StoreResult<Vec<u32>>;
-    begin_actions(lock: Uuid, due: Vec<DueTimer>, limits: Limits, now: Timestamp) -> StoreResult<Begun>;
-    record_actions(lock: Uuid, requests: Vec<RecordRequest>, limits: Limits, now: Timestamp) -> StoreResult<Vec<Option<Record>>>;
+    queued(id: &str) -> StoreResult<Vec<QueueRow>>;
+    begin_actions(pass: ShardPass, due: Vec<DueTimer>, limits: Limits, now: Timestamp) -> StoreResult<Begun>;
+    record_actions(sync: Uuid, requests: Vec<RecordRequest>, limits: Limits, now: Timestamp) -> StoreResult<Vec<Option<Record>>>;
 });
 
 forward!(CatalogStore {
     save_schema(save: SaveSchema) -> Result<SchemaRecord, CatalogError>;
     schema(key: &str) -> StoreResult<Option<SchemaRecord>>;
+    schema_by_external_id(external_id: i64) -> StoreResult<Option<SchemaRecord>>;
     schemas(text: Option<String>, after: Option<String>, limit: u32) -> StoreResult<Vec<SchemaRecord>>;
     versions(id: SchemaId) -> StoreResult<Vec<VersionRecord>>;
     version(id: SchemaId, version: u32) -> StoreResult<Option<VersionRecord>>;

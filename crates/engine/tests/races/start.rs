@@ -169,7 +169,7 @@ both! {
             let fork = ForkRequest { from_seq: 2, variables: crate::world::variables(json!({"x": value})), ..ForkRequest::default() };
             let forked = crew.control.fork(id, fork).await.unwrap().id;
             world.until_status(forked, Status::Completed).await;
-            let output = world.steps(forked).await[0].output.clone();
+            let output = world.steps(forked).await[1].output.clone();
             assert_eq!(crate::world::parsed(&output)["value"], value);
         }
     }

@@ -164,6 +164,11 @@ impl World {
     pub(crate) async fn save(&self, mut flow: Value) -> SchemaId {
         let number = self.next();
         flow["name"] = format!("flow-{number}").into();
+        let save = self.saved(fixture::schema_id(number), &flow, SaveMode::Create);
+        self.store.save_schema(save).await.unwrap().id
+    }
+
+    fn saved(&self, id: SchemaId, flow: &Value, mode: SaveMode) -> SaveSchema {
         let loaded = schema::load(
             None,
             &flow.to_string(),
@@ -172,17 +177,30 @@ impl World {
         let definition = loaded
             .definition
             .unwrap_or_else(|| panic!("{:#?}", loaded.diagnostics));
-        let save = SaveSchema {
-            id: fixture::schema_id(number),
+        SaveSchema {
+            id,
             name: definition.name.clone(),
             description: None,
             definition: schema::to_stored_json(&definition),
             hash: schema::content_hash(&definition),
             created_by: "test".into(),
             now: self.clock.now(),
-            mode: SaveMode::Create,
+            mode,
+        }
+    }
+
+    /// The next version of a schema.
+    pub(crate) async fn save_version(&self, id: SchemaId, mut flow: Value) {
+        let record = self.store.schema(&id.to_string()).await.unwrap().unwrap();
+        flow["name"] = record.name.into();
+        let mode = SaveMode::Update {
+            id,
+            if_version: None,
         };
-        self.store.save_schema(save).await.unwrap().id
+        self.store
+            .save_schema(self.saved(id, &flow, mode))
+            .await
+            .unwrap();
     }
 
     pub(crate) async fn start(&self, control: &Control, flow: Value) -> ExecutionId {

@@ -1,7 +1,5 @@
 //! Walks the tree. Every node costs a step, every value that is built costs bytes.
 
-use regex::Regex;
-
 use super::Scope;
 use super::ast::{ArithmeticOp, Arrow, Base, Expr, ExprKind, Literal, ObjectKey, Path};
 use super::ast::{PathSegment, SegmentKey};
@@ -9,6 +7,7 @@ use super::error::{ErrorCode, ExprError, Span};
 use super::functions::{Body, Call, FunctionDoc};
 use super::meter::Meter;
 use super::number::Number;
+use super::pattern::Pattern;
 use super::value::{BuiltObject, List, Object, Text, Val};
 
 /// How deep lists and objects may be nested, in results and while calculating.
@@ -27,7 +26,8 @@ pub(super) struct Evaluator<'a> {
     locals: Vec<Val<'a>>,
     /// Above zero, a missing path is about to be tolerated and needs no explanation.
     pub(super) tolerating: usize,
-    pub(super) regexes: Vec<(Text<'a>, Regex)>,
+    /// Compiled patterns, those used last at the end.
+    pub(super) patterns: Vec<Pattern>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -38,7 +38,7 @@ impl<'a> Evaluator<'a> {
             source,
             locals: Vec::new(),
             tolerating: 0,
-            regexes: Vec::new(),
+            patterns: Vec::new(),
         }
     }
 
@@ -90,7 +90,10 @@ impl<'a> Evaluator<'a> {
 
     fn computed_key(&mut self, key: &'a Expr) -> Result<Text<'a>, ExprError> {
         match self.eval(key)? {
-            Val::Text(text) => Ok(text),
+            Val::Text(text) => {
+                self.meter.scan(text.len(), key.span)?;
+                Ok(text)
+            }
             other => {
                 let message = format!("a key must be a string, not {}", other.type_name());
                 Err(ExprError::types(message, key.span))
@@ -222,7 +225,10 @@ impl<'a> Evaluator<'a> {
             SegmentKey::Key(name) => Ok(value.member(name)),
             SegmentKey::Index(index) => Ok(value.element(*index)),
             SegmentKey::Dynamic(key) => match self.eval(key)? {
-                Val::Text(name) => Ok(value.member(&name)),
+                Val::Text(name) => {
+                    self.meter.scan(name.len(), key.span)?;
+                    Ok(value.member(&name))
+                }
                 Val::Number(Number::Int(index)) => Ok(value.element(index)),
                 other => {
                     let found = other.type_name();

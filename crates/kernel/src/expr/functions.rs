@@ -302,6 +302,10 @@ impl<'c, 'a> Call<'c, 'a> {
         self.evaluator.meter.step(count as u64, self.span)
     }
 
+    fn pay(&mut self, steps: u64) -> Result<(), ExprError> {
+        self.evaluator.meter.step(steps, self.span)
+    }
+
     fn scan(&mut self, bytes: usize) -> Result<(), ExprError> {
         self.evaluator.meter.scan(bytes, self.span)
     }

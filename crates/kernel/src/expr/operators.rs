@@ -105,6 +105,7 @@ impl<'a> Evaluator<'a> {
         }
         for (key, value) in left.iter() {
             self.meter.step(1, span)?;
+            self.meter.scan(key.len(), span)?;
             match right.get(&key) {
                 Some(other) if self.equal(&value, &other, span)? => {}
                 _ => return Ok(false),
@@ -139,10 +140,14 @@ impl<'a> Evaluator<'a> {
         match (needle, hay) {
             (_, Val::List(list)) => Ok(self.position_in(needle, list, span)?.is_some()),
             (Val::Text(part), Val::Text(text)) => {
-                self.meter.scan(text.len(), span)?;
+                self.meter
+                    .scan(text.len().saturating_add(part.len()), span)?;
                 Ok(text.contains(&**part))
             }
-            (Val::Text(key), Val::Object(object)) => Ok(object.get(key).is_some()),
+            (Val::Text(key), Val::Object(object)) => {
+                self.meter.scan(key.len(), span)?;
+                Ok(object.get(key).is_some())
+            }
             _ => {
                 let (part, whole) = (needle.type_name(), hay.type_name());
                 let message = format!("cannot look for {part} in {whole}");

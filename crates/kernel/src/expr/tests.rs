@@ -731,6 +731,28 @@ fn run_limits() {
 }
 
 #[test]
+fn policy_of_parse_json() {
+    let cases = include_str!("../../../../tests/json_policy.json");
+    for case in serde_json::from_str::<Vec<Value>>(cases).unwrap() {
+        let Value::Object(roots) = json!({"t": case["text"]}) else {
+            unreachable!()
+        };
+        let scope = Scope::new(&roots, 0, "exec-1", 1);
+        let read = Expression::compile("parse_json(t)").unwrap();
+        let read = read.evaluate(&scope, &mut Meter::default());
+        match (case.get("kept"), read) {
+            (Some(kept), read) => assert_eq!(read.as_ref(), Ok(kept), "{case}"),
+            (None, Err(error)) => {
+                let limit = case["refused"] == "Depth";
+                assert_eq!(error.code == LimitExceeded, limit, "{case}: {error}");
+                assert!(limit || error.message.contains("line 1"), "{case}: {error}");
+            }
+            (None, Ok(value)) => panic!("{case} is taken as {value}"),
+        }
+    }
+}
+
+#[test]
 fn hostile_code_is_just_a_syntax_error_or_a_missing_path() {
     for hostile in [
         "constructor.constructor('return process')()",

@@ -38,9 +38,11 @@ pub fn admit(execution: &Execution, state: &State, now: Timestamp) -> Option<Cha
     let mut change = Change::of(touched(state, now));
     change.state.wait = None;
     // The time in line is not the first node's.
-    change.state.position.entered_at = now;
+    if !state.repeats_an_effect() {
+        change.state.position.entered_at = now;
+    }
     change.queued_at = Some(now);
-    change.status = Some(derive_status(&change.state, execution.base_seq, now));
+    change.status = Some(derive_status(execution, &change.state, now));
     change.dispatch = change.state.is_runnable();
     Some(change)
 }

@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{derive_status, end, stopped, touched};
 use crate::execution::{
-    Control, DebugMode, EDIT_NODE, Execution, Hold, Signal, State, Status, Step, StepStatus,
-    WaitKind,
+    Control, DebugMode, Edit, Execution, Hold, Signal, State, Status, WaitKind,
 };
 use crate::time::Timestamp;
 use crate::transition::Change;
@@ -112,14 +111,10 @@ fn resume(execution: &Execution, state: &mut State, now: Timestamp) -> Result<bo
         Some(Hold::Pause) => {}
         Some(Hold::Debug) => return Err(Refusal::InDebugger),
         None => {
-            return Err(Refusal::NotPaused(derive_status(
-                state,
-                execution.base_seq,
-                now,
-            )));
+            return Err(Refusal::NotPaused(derive_status(execution, state, now)));
         }
     }
-    let stepping = state.debug == DebugMode::Step && state.seq > execution.base_seq;
+    let stepping = state.debug == DebugMode::Step && execution.has_begun(state);
     state.hold = (stepping && state.wait.is_none()).then_some(Hold::Debug);
     Ok(true)
 }
@@ -149,16 +144,12 @@ fn check_debugger(
         });
     }
     if state.hold != Some(Hold::Debug) || state.wait.is_some() || state.has_live_lease(now) {
-        return Err(Refusal::NotInDebugger(derive_status(
-            state,
-            execution.base_seq,
-            now,
-        )));
+        return Err(Refusal::NotInDebugger(derive_status(execution, state, now)));
     }
     Ok(())
 }
 
-/// An edit by a person is a step too, so that the context stays the fold of the steps.
+/// Variables that a person changed: another request, so it has another key.
 fn edit(change: &mut Change, variables: &Map<String, Value>, now: Timestamp) {
     if variables.is_empty() {
         return;
@@ -174,26 +165,17 @@ fn edit(change: &mut Change, variables: &Map<String, Value>, now: Timestamp) {
     {
         *key = crate::effect::key(state.execution_id, state.seq + 1);
     }
-    change.steps = Arc::new(vec![Step {
-        seq: state.seq,
-        node_id: EDIT_NODE.into(),
-        node_type: EDIT_NODE.into(),
-        prev_node_id: state.position.prev_node_id.clone(),
-        next_node_id: Some(state.position.node_id.clone()),
+    let edit = Edit {
+        variables: variables.clone(),
         input: None,
-        output: None,
-        changes: Some(Value::Object(variables.clone()).to_string()),
-        status: StepStatus::Success,
-        error: None,
-        attempts: None,
-        started_at: now,
-        finished_at: now,
-    }]);
+    };
+    change.steps = Arc::new(vec![edit.step(state.seq, &state.position, now)]);
 }
 
-/// The time a person looked at the screen is not the node's: it is entered now, unless it was begun before.
+/// The time a person looked at the screen is not the node's: it is entered now, unless it was begun before, here or in
+/// the execution that this one retries.
 fn enter_now(state: &mut State, now: Timestamp) {
-    if state.position.attempt == 0 && !state.interrupted {
+    if state.position.attempt == 0 && !state.interrupted && !state.repeats_an_effect() {
         state.position.entered_at = now;
     }
 }
@@ -214,7 +196,7 @@ fn settle(execution: &Execution, before: &State, change: &mut Change, now: Times
     if change.state.lease.is_some() {
         return;
     }
-    let status = derive_status(&change.state, execution.base_seq, now);
+    let status = derive_status(execution, &change.state, now);
     if status != execution.status {
         change.status = Some(status);
     }

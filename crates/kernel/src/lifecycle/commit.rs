@@ -125,7 +125,7 @@ fn store_status(execution: &Execution, change: &mut Change, now: Timestamp) {
     if change.ending.is_some() {
         return;
     }
-    let status = derive_status(&change.state, execution.base_seq, now);
+    let status = derive_status(execution, &change.state, now);
     let status = if status == crate::execution::Status::Queued {
         execution.status
     } else {

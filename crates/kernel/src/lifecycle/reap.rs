@@ -93,7 +93,7 @@ pub fn release(
 }
 
 fn set_free(execution: &Execution, change: &mut Change, now: Timestamp) {
-    let status = derive_status(&change.state, execution.base_seq, now);
+    let status = derive_status(execution, &change.state, now);
     if status != execution.status {
         change.status = Some(status);
     }

@@ -26,7 +26,7 @@ pub fn fire(execution: &Execution, state: &State, wait_id: Uuid, now: Timestamp)
         // The time until its start is not the first node's.
         change.state.position.entered_at = now;
     }
-    let status = derive_status(&change.state, execution.base_seq, now);
+    let status = derive_status(execution, &change.state, now);
     if status != execution.status {
         change.status = Some(status);
     }

@@ -8,7 +8,7 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::store::{DueTimer, StoreError, StoreResult};
+use super::store::{DueTimer, ShardPass, StoreError, StoreResult};
 use crate::schedule::{
     Attempt, Exists, Limits, Outcome, PastAttempt, Put, Record, Refusal, Run, ScheduledAction,
     Ticket,
@@ -71,6 +71,8 @@ pub struct Begun {
 /// An attempt that is over.
 #[derive(Clone, Debug)]
 pub struct RecordRequest {
+    /// The lock of the shard under which it began.
+    pub lock: Uuid,
     /// As [`Begun`] gave it. Only its shard counts: its row in the queue is by now at the time of the run's row.
     pub timer: DueTimer,
     pub ticket: Ticket,
@@ -79,6 +81,31 @@ pub struct RecordRequest {
     pub outcome: Outcome,
     /// Used only if the row must be queued anew.
     pub fresh: Uuid,
+}
+
+/// Where an action stands in the queues, and how it came there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueRow {
+    pub shard_id: u32,
+    /// Who holds the shard, and under which lock. `None`: it is free.
+    pub holder: Option<ShardHolder>,
+    pub added_at: Timestamp,
+    /// `None`: it is in the incoming queue still.
+    pub moved: Option<SyncMark>,
+    pub rescheduled: Option<SyncMark>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardHolder {
+    pub owner: String,
+    pub lock: Uuid,
+}
+
+/// When a holder of the shard changed a row, and in which [pass](super::store::ShardPass::sync).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncMark {
+    pub at: Timestamp,
+    pub sync: Uuid,
 }
 
 #[async_trait]
@@ -117,27 +144,27 @@ pub trait ScheduleStore: Send + Sync {
         limit: u32,
     ) -> StoreResult<Vec<(u64, PastAttempt)>>;
 
-    /// The shards of the queues' rows with the action's current guid: one if it is due some time, else none. For people
-    /// who look into trouble.
-    async fn queued_in(&self, id: &str) -> StoreResult<Vec<u32>>;
+    /// The queues' rows with the action's current guid: one if it is due some time, else none. For people who look into
+    /// trouble.
+    async fn queued(&self, id: &str) -> StoreResult<Vec<QueueRow>>;
 
     /// Sorts rows of the processing queue that are due. Of actions the next attempt is written down and the row of the queue
     /// put to the time of looking again, or dropped if it is stale or the action is over. Only in shards locked under
-    /// `lock`; for overlaps the store looks whether the executions under [`ScheduledAction::previous_keys`] are over. In the
+    /// `pass`; for overlaps the store looks whether the executions under [`ScheduledAction::previous_keys`] are over. In the
     /// order given; rows of actions that somebody has locked or that cannot be read are put off.
     async fn begin_actions(
         &self,
-        lock: Uuid,
+        pass: ShardPass,
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Begun>;
 
-    /// Writes down what became of attempts, in the order given. Where a shard is not locked under `lock` any more nothing is
-    /// written and the answer is `None`: whoever has it now finds an interrupted attempt.
+    /// Writes down what became of attempts, in the order given. Where a shard is not locked any more as it was when the
+    /// attempt began nothing is written and the answer is `None`: its holder finds an interrupted attempt.
     async fn record_actions(
         &self,
-        lock: Uuid,
+        sync: Uuid,
         requests: Vec<RecordRequest>,
         limits: Limits,
         now: Timestamp,

@@ -1,10 +1,10 @@
 //! The store: one verb, one transaction. Roles are separate traits, so that a service sees only what it needs.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::execution::{
@@ -12,6 +12,7 @@ use crate::execution::{
 };
 use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip};
+pub use crate::ports::catalog::CatalogError;
 use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
 use crate::ports::quotas::QuotaStore;
@@ -21,7 +22,15 @@ use crate::ports::webhooks::WebhookStore;
 use crate::ports::workers::WorkerStore;
 use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
-use crate::transition::{Applied, Snapshot, Transition, WaitTimer};
+use crate::transition::{Applied, Snapshot, Transition};
+use crate::user::{self, Writer};
+
+mod creation;
+
+pub use super::timers::{
+    DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, TimerStore,
+};
+pub use creation::{Created, NewExecution};
 
 /// The variant tells the caller what to do next.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -41,27 +50,6 @@ pub enum StoreError {
 }
 
 pub type StoreResult<T> = Result<T, StoreError>;
-
-/// An execution to be created, with everything its two rows need.
-#[derive(Clone, Debug)]
-pub struct NewExecution {
-    pub execution: Execution,
-    pub state: State,
-    /// The context it starts from, for forks and retries.
-    pub snapshot: Option<Snapshot>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Created {
-    /// No quota concerns it, or none yet.
-    New,
-    /// New, and it holds a place in its quotas.
-    Admitted,
-    /// New, and it stands in line for a quota: nobody may run it yet.
-    InLine,
-    /// The idempotency key was seen before: this is the execution it made.
-    Existing(ExecutionId),
-}
 
 #[derive(Clone, Debug)]
 pub enum Claim {
@@ -105,7 +93,8 @@ pub enum CommandError {
 /// The step protocol.
 #[async_trait]
 pub trait ExecutionStore: Send + Sync {
-    /// Durable when it returns. A wait it is born with gets its timer row in the same transaction.
+    /// Durable when it returns. A wait it is born with gets its timer row in the same transaction; the origin of a retry
+    /// is told its name (`retried_as`), and has at most one unless `again` is set. The idempotency key counts before that.
     async fn create(&self, new: NewExecution) -> StoreResult<Created>;
 
     /// An execution born with its lease, and the first transition of its holder. It has no idempotency key, no quotas
@@ -277,119 +266,6 @@ pub struct Reaped {
     pub dispatch: Option<Dispatch>,
 }
 
-/// Waits and their wake-ups, in the four tables of the timers.
-#[async_trait]
-pub trait TimerStore: Send + Sync {
-    /// Takes [free](LockRequest::is_free) shard locks, those longest unserved first, at most `max`.
-    async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>>;
-
-    /// Heartbeats all shards locked under the guid; tells which those are, and of the others what decides on their share.
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept>;
-
-    /// Gives back the locks under `guid`: all, or only these.
-    async fn unlock_shards(
-        &self,
-        guid: Uuid,
-        only: Option<Vec<u32>>,
-        now: Timestamp,
-    ) -> StoreResult<()>;
-
-    /// Moves incoming rows of these shards to the processing queue; returns those that were moved.
-    async fn collect(
-        &self,
-        guid: Uuid,
-        shards: &[u32],
-        now: Timestamp,
-        limit: u32,
-    ) -> StoreResult<Vec<DueTimer>>;
-
-    /// Timers of these shards due within this time, soonest first.
-    async fn upcoming(
-        &self,
-        shards: &[u32],
-        due: Range<Timestamp>,
-        limit: u32,
-    ) -> StoreResult<Vec<DueTimer>>;
-
-    /// When the next timer of these shards is due.
-    async fn next_due(&self, shards: &[u32]) -> StoreResult<Option<Timestamp>>;
-
-    /// Adds rows for waits that have none: the doctor's repair. (Commits add theirs themselves.)
-    async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()>;
-
-    /// Ends the waits of these timers and deletes their rows, in one transaction guarded by the shard lock.
-    /// Stale rows are deleted without effect.
-    async fn fire(
-        &self,
-        guid: Uuid,
-        timers: Vec<DueTimer>,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>>;
-}
-
-#[derive(Clone, Debug)]
-pub struct LockRequest {
-    pub guid: Uuid,
-    pub owner: String,
-    pub now: Timestamp,
-    /// Of those that somebody has: not heard of since then.
-    pub stale_before: Timestamp,
-    /// Of those that nobody has: given back by then, or never taken. `None`: any.
-    pub unlocked_by: Option<Timestamp>,
-    pub max: u32,
-}
-
-impl LockRequest {
-    pub fn is_free(&self, locked: bool, heartbeat_at: Option<Timestamp>) -> bool {
-        let Some(at) = heartbeat_at else { return true };
-        match locked {
-            true => at < self.stale_before,
-            false => self.unlocked_by.is_none_or(|by| at <= by),
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct KeepRequest {
-    pub guid: Uuid,
-    /// The worker who asks.
-    pub owner: String,
-    pub now: Timestamp,
-    /// Workers that reported themselves since then are alive.
-    pub alive_since: Timestamp,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Still ours, in order.
-    pub shards: Vec<u32>,
-    pub around: ShardsAround,
-}
-
-/// What decides on how many shards a worker should have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ShardsAround {
-    /// Locks there are, whoever has them.
-    pub locks: u32,
-    /// Other workers that are alive and fire timers.
-    pub others: u32,
-    /// The most that one other has.
-    pub most_of_another: u32,
-    /// Since when the lock lies there that nobody has for longest; the beginning of time if nobody ever had it.
-    pub unlocked_since: Option<Timestamp>,
-    /// When the other was last heard of who has been silent for longest.
-    pub silent_since: Option<Timestamp>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DueTimer {
-    pub at: Timestamp,
-    pub shard_id: u32,
-    /// The id of an execution that waits, as text, or that of a scheduled action.
-    pub action_id: String,
-    pub guid: Uuid,
-}
-
 /// Schemas and their versions.
 #[async_trait]
 pub trait CatalogStore: Send + Sync {
@@ -398,6 +274,9 @@ pub trait CatalogStore: Send + Sync {
 
     /// By id, or by name if `key` is no id. Deleted schemas are not found.
     async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>>;
+
+    /// By the number under which other programs know it. Deleted schemas are not found.
+    async fn schema_by_external_id(&self, external_id: i64) -> StoreResult<Option<SchemaRecord>>;
 
     async fn schemas(
         &self,
@@ -426,7 +305,7 @@ pub struct SaveSchema {
     pub description: Option<String>,
     pub definition: String,
     pub hash: String,
-    pub created_by: String,
+    pub created_by: Writer,
     pub now: Timestamp,
     pub mode: SaveMode,
 }
@@ -443,30 +322,13 @@ pub enum SaveMode {
     },
 }
 
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum CatalogError {
-    #[error("a schema named `{0}` exists already")]
-    NameTaken(String),
-    #[error("there is no such schema")]
-    NotFound,
-    /// Another schema takes these requests.
-    #[error("`{method} {path}` is a webhook of the schema `{schema}` already")]
-    PathTaken {
-        method: &'static str,
-        path: String,
-        schema: String,
-    },
-    #[error("the latest version is {latest}, not {expected}")]
-    VersionConflict { latest: u32, expected: u32 },
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaRecord {
     pub id: SchemaId,
     pub name: String,
     pub description: Option<String>,
+    /// That of the latest version.
+    pub external_id: Option<i64>,
     pub active: bool,
     pub latest_version: u32,
     pub created_at: Timestamp,
@@ -481,7 +343,17 @@ pub struct VersionRecord {
     pub hash: String,
     pub definition: String,
     pub created_by: String,
+    /// The user who saved it, as they were then. `None`: it was saved before users were stored.
+    pub owner: Option<Value>,
     pub created_at: Timestamp,
+}
+
+impl VersionRecord {
+    /// `user` of executions that are started without a caller: by cron triggers, messages and webhooks.
+    pub fn owner(&self) -> Value {
+        let known = self.owner.clone();
+        known.unwrap_or_else(|| user::unrecorded(&self.created_by))
+    }
 }
 
 /// Lists and details for API, CLI and UI. Reads only.
@@ -550,6 +422,8 @@ pub struct ExecutionFilter {
     pub created_before: Option<Timestamp>,
     /// Found in id, correlation id, idempotency key, creator, labels or error.
     pub text: Option<String>,
+    /// Only those that have not been retried.
+    pub not_retried: bool,
 }
 
 /// All roles together.

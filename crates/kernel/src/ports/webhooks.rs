@@ -25,8 +25,6 @@ pub struct WebhookRow {
     pub schema: String,
     pub version: u32,
     pub active: bool,
-    /// Who saved the version.
-    pub owner: String,
     pub name: String,
     /// The trigger as JSON text.
     pub definition: String,
@@ -41,7 +39,6 @@ impl WebhookRow {
             schema: self.schema,
             version: self.version,
             active: self.active,
-            owner: self.owner,
             name: self.name,
             trigger: webhook::read::of_value(&entry)?,
         })

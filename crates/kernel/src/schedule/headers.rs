@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::expr::{Encoding, ExprError, Limits, Meter, Scope, Segment, Template};
+use crate::expr::{Encoding, ExprError, Meter, Scope, Segment, Template};
+use crate::secrets::SecretReads;
 
 const ROOT: &str = "secrets";
 
@@ -22,10 +23,26 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// The headers as they are sent.
+/// The secrets that they name.
+pub fn secret_reads(headers: &Map<String, Value>) -> SecretReads {
+    let mut reads = SecretReads::default();
+    let texts = headers.values().filter_map(Value::as_str);
+    for text in texts.filter(|text| text.contains("{{")) {
+        if let Ok(template) = Template::compile(text, Encoding::Text) {
+            template
+                .references()
+                .into_iter()
+                .for_each(|one| reads.add(one));
+        }
+    }
+    reads
+}
+
+/// The headers as they are sent. All of them share what the meter allows, as the expressions of a node's config do.
 pub fn render(
     headers: &Map<String, Value>,
     secrets: &Map<String, Value>,
+    meter: &mut Meter,
 ) -> Result<Map<String, Value>, ExprError> {
     let roots = Map::from_iter([(ROOT.to_owned(), Value::Object(secrets.clone()))]);
     let mut rendered = headers.clone();
@@ -35,7 +52,7 @@ pub fn render(
         {
             let template = Template::compile(text, Encoding::Text)?;
             let scope = Scope::new(&roots, 0, "", 0);
-            *value = template.render(&scope, &mut Meter::new(Limits::default()))?;
+            *value = template.render(&scope, meter)?;
         }
     }
     Ok(rendered)

@@ -9,6 +9,7 @@ use super::spec::Spec;
 use super::status::Status;
 use super::{Meta, ScheduledAction};
 use crate::time::Timestamp;
+use crate::user::Writer;
 
 /// What to do if there is an action of this id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub struct Put {
     pub spec: Spec,
     pub notes: Map<String, Value>,
     pub mode: Override,
-    pub written_by: String,
+    pub written_by: Writer,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +56,8 @@ pub fn put(
     let mut meta = Meta {
         created_at: now,
         updated_at: now,
-        written_by: request.written_by,
+        written_by: request.written_by.name,
+        user: request.written_by.user,
         notes: request.notes,
     };
     let status = match (existing, request.mode) {

@@ -16,6 +16,9 @@ pub const UNKNOWN_FIELD: &str = "UNKNOWN_FIELD";
 pub const MISSING_FIELD: &str = "MISSING_FIELD";
 pub const WRONG_TYPE: &str = "WRONG_TYPE";
 pub const OUT_OF_RANGE: &str = "OUT_OF_RANGE";
+pub const INVALID_FIELD: &str = "INVALID_FIELD";
+pub const MOVED_FIELD: &str = "MOVED_FIELD";
+pub const DROPPED_FIELD: &str = "DROPPED_FIELD";
 pub const UNKNOWN_CHOICE: &str = "UNKNOWN_CHOICE";
 pub const BAD_NAME: &str = "BAD_NAME";
 pub const BAD_DURATION: &str = "BAD_DURATION";
@@ -32,9 +35,12 @@ pub const UNKNOWN_NODE_TYPE: &str = "UNKNOWN_NODE_TYPE";
 pub const DUPLICATE_ID: &str = "DUPLICATE_ID";
 pub const NO_START: &str = "NO_START";
 pub const SECOND_START: &str = "SECOND_START";
+pub const START_LEADS_NOWHERE: &str = "START_LEADS_NOWHERE";
 pub const UNKNOWN_NODE: &str = "UNKNOWN_NODE";
 pub const SEVERAL_EDGES: &str = "SEVERAL_EDGES";
 pub const UNKNOWN_HANDLE: &str = "UNKNOWN_HANDLE";
+pub const UNNAMED_EXIT: &str = "UNNAMED_EXIT";
+pub const UNUSED_EDGE: &str = "UNUSED_EDGE";
 pub const EDGE_FROM_END: &str = "EDGE_FROM_END";
 pub const OPEN_EXIT: &str = "OPEN_EXIT";
 pub const UNREACHABLE_NODE: &str = "UNREACHABLE_NODE";
@@ -93,6 +99,18 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (OUT_OF_RANGE, "The value is outside the allowed range."),
     (
+        INVALID_FIELD,
+        "A field has no effect on a node of this type, fields contradict each other, or a value is malformed.",
+    ),
+    (
+        MOVED_FIELD,
+        "`timeout` or `retry` stood in the config; it was read as a field of the node.",
+    ),
+    (
+        DROPPED_FIELD,
+        "`timeout` or `retry` stood in the config of a node on which it has no effect; it was left out.",
+    ),
+    (
         UNKNOWN_CHOICE,
         "The value is none of the words the field knows.",
     ),
@@ -131,18 +149,30 @@ pub const CODES: &[(&str, &str)] = &[
     (DUPLICATE_ID, "Two nodes have the same id."),
     (NO_START, "No node has the type `start`."),
     (SECOND_START, "More than one node has the type `start`."),
+    (START_LEADS_NOWHERE, "No edge leaves the `start`."),
     (UNKNOWN_NODE, "An edge names a node that does not exist."),
     (
         SEVERAL_EDGES,
         "Several edges leave one node by the same handle.",
     ),
     (UNKNOWN_HANDLE, "The node has no exit of this name."),
+    (
+        UNNAMED_EXIT,
+        "An edge from a node with several exits does not say by which it leaves; from a `condition` it is read as `true`.",
+    ),
+    (
+        UNUSED_EDGE,
+        "An edge starts from an exit that the node, with this config, never leaves by.",
+    ),
     (EDGE_FROM_END, "An edge leaves a node of type `end`."),
     (
         OPEN_EXIT,
-        "A named exit has no edge; leaving by it ends the execution.",
+        "An exit of a node with several has no edge; leaving by it ends the execution, by `timeout` as failed.",
     ),
-    (UNREACHABLE_NODE, "No path leads from `start` to the node."),
+    (
+        UNREACHABLE_NODE,
+        "No path leads from `start` to the node, nor to those behind it.",
+    ),
     (
         NO_END,
         "No path leads from `start` to an end: the execution could only stop by a limit.",

@@ -19,6 +19,9 @@ pub struct Definition {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The number under which other programs know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<i64>,
     #[serde(default)]
     pub settings: Settings,
     /// Kept as written, and checked: [`crate::webhook`] and [`crate::schedule`] say what they mean.
@@ -189,13 +192,16 @@ impl RetryPolicy {
 pub struct EdgeDefinition {
     pub source: String,
     pub target: String,
-    /// Normalised: `success` stands for left out, null, `output` and `success`.
+    /// Normalised: left out, null, `output` and `success` are the exit that an edge without a name means
+    /// ([`crate::node::NodeHandler::unnamed_exit`]).
     #[serde(rename = "sourceHandle")]
     pub source_handle: String,
 }
 
 pub const HANDLE_SUCCESS: &str = "success";
 pub const HANDLE_ERROR: &str = "error";
+/// Of nodes that wait for an event. Without an edge it fails: nothing came, and nothing may act as if it had.
+pub const HANDLE_TIMEOUT: &str = "timeout";
 
 mod duration_text {
     use super::*;

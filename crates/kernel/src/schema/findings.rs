@@ -63,6 +63,11 @@ impl Finding {
         self
     }
 
+    /// Adds to the message what follows from the problem.
+    pub(crate) fn because(&mut self, consequence: &str) {
+        self.diagnostic.message.push_str(consequence);
+    }
+
     pub(crate) fn key(mut self) -> Self {
         self.at = At::Key;
         self
@@ -76,28 +81,52 @@ impl Finding {
 
 #[derive(Default)]
 pub(crate) struct Findings {
+    errors: Few,
+    /// Kept apart, so that warnings never take the place of an error.
+    doubts: Few,
+}
+
+/// As many as are read, and how many there were.
+#[derive(Default)]
+struct Few {
     list: Vec<Finding>,
-    errors: usize,
-    left_out: usize,
+    count: usize,
+}
+
+impl Few {
+    fn add(&mut self, finding: Finding) {
+        self.count += 1;
+        if self.list.len() < MAX_FINDINGS {
+            self.list.push(finding);
+        }
+    }
+
+    fn extend(&mut self, others: Self) {
+        self.count += others.count - others.list.len();
+        others
+            .list
+            .into_iter()
+            .for_each(|finding| self.add(finding));
+    }
 }
 
 impl Findings {
     pub(crate) fn add(&mut self, finding: Finding) {
-        self.errors += usize::from(finding.diagnostic.is_error());
-        if self.list.len() < MAX_FINDINGS {
-            self.list.push(finding);
-        } else {
-            self.left_out += 1;
-        }
+        let kind = match finding.diagnostic.is_error() {
+            true => &mut self.errors,
+            false => &mut self.doubts,
+        };
+        kind.add(finding);
     }
 
     /// How many errors there were, listed or not.
     pub(crate) fn errors(&self) -> usize {
-        self.errors
+        self.errors.count
     }
 
     pub(crate) fn has(&self, code: &str) -> bool {
-        self.list.iter().any(|found| found.diagnostic.code == code)
+        let mut all = self.errors.list.iter().chain(&self.doubts.list);
+        all.any(|found| found.diagnostic.code == code)
     }
 
     /// The hint for a name that is nearly right, or the list of the right ones. Nothing once the list is
@@ -107,7 +136,7 @@ impl Findings {
         name: &str,
         known: impl Iterator<Item = &'a str> + Clone,
     ) -> Option<String> {
-        if self.list.len() >= MAX_FINDINGS {
+        if self.errors.list.len() >= MAX_FINDINGS {
             return None;
         }
         if let Some(near) = crate::expr::nearest(name, known.clone()) {
@@ -120,20 +149,29 @@ impl Findings {
     }
 
     pub(crate) fn extend(&mut self, others: Findings) {
-        self.left_out += others.left_out;
-        for finding in others.list {
-            self.add(finding);
-        }
+        self.errors.extend(others.errors);
+        self.doubts.extend(others.doubts);
     }
 
-    pub(crate) fn into_list(mut self) -> Vec<Finding> {
-        if self.left_out > 0 {
-            let message = format!("{} more problems are not listed", self.left_out);
+    /// Errors first.
+    pub(crate) fn into_list(self) -> Vec<Finding> {
+        let Self { errors, doubts } = self;
+        let count = errors.count + doubts.count;
+        let severity = match errors.count {
+            0 => Severity::Warning,
+            _ => Severity::Error,
+        };
+        let mut list = errors.list;
+        list.extend(doubts.list);
+        list.truncate(MAX_FINDINGS);
+        if count > list.len() {
+            let message = format!("{} more problems are not listed", count - list.len());
             let last = Finding::error(codes::TOO_MANY_PROBLEMS, "", message)
-                .hint("mend the ones above and check again");
-            self.list.push(last);
+                .severity(severity)
+                .hint("fix the ones above and check again");
+            list.push(last);
         }
-        self.list
+        list
     }
 
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {

@@ -19,12 +19,14 @@ pub use self::late::LateTexts;
 use self::late::Reads;
 use super::codes;
 use super::definition::{Definition, LANGUAGE, NodeDefinition};
+use super::exits::name_stored_exits;
 use super::findings::{Finding, Findings};
 use super::read::Layout;
 use super::validate::{NODE_START, bad_text};
 use crate::diagnostic::Diagnostic;
 use crate::expr::{Meter, Scope};
 use crate::node::{NodeHandler, Registry};
+use crate::secrets::SecretReads;
 
 pub struct Graph {
     definition: Definition,
@@ -33,6 +35,7 @@ pub struct Graph {
     names: BTreeMap<String, String>,
     start: usize,
     admission: AdmissionTexts,
+    owner: Option<Value>,
 }
 
 /// The templates that decide which quotas an execution counts against.
@@ -72,11 +75,16 @@ pub struct Node {
     pub timeout: Duration,
     config: Arc<Compiled>,
     late_reads: Option<Reads>,
+    secret_reads: SecretReads,
     exits: Vec<(Box<str>, usize)>,
 }
 
 impl Graph {
-    pub fn compile(definition: Definition, registry: &Registry) -> Result<Self, Vec<Diagnostic>> {
+    pub fn compile(
+        mut definition: Definition,
+        registry: &Registry,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        name_stored_exits(&mut definition, registry);
         let layout = Layout::of(&definition);
         let mut findings = Findings::default();
         let mut nodes = Vec::with_capacity(definition.nodes.len());
@@ -112,6 +120,7 @@ impl Graph {
                 by_id,
                 start,
                 admission,
+                owner: None,
             }),
             _ => Err(findings.into_diagnostics()),
         }
@@ -124,6 +133,20 @@ impl Graph {
 
     pub fn definition(&self) -> &Definition {
         &self.definition
+    }
+
+    /// The same, as `owner` saved it.
+    #[must_use]
+    pub fn owned_by(self, owner: Value) -> Self {
+        Self {
+            owner: Some(owner),
+            ..self
+        }
+    }
+
+    /// The user who saved this version: `user` of the executions that are started without a caller.
+    pub fn owner(&self) -> Option<&Value> {
+        self.owner.as_ref()
     }
 
     pub fn start(&self) -> &Node {
@@ -211,6 +234,7 @@ impl Node {
             timeout: node.timeout.unwrap_or(definition.settings.node_timeout),
             definition: node.clone(),
             late_reads: has_late(&config).then(|| Reads::of(&config)),
+            secret_reads: secret_reads(&config),
             config: Arc::new(config),
             exits: Vec::new(),
         }
@@ -219,6 +243,11 @@ impl Node {
     /// The config with every expression evaluated.
     pub fn render(&self, scope: &Scope<'_>, meter: &mut Meter) -> Result<Value, RenderError> {
         self.config.render(scope, meter)
+    }
+
+    /// The secrets that its texts name.
+    pub fn secret_reads(&self) -> &SecretReads {
+        &self.secret_reads
     }
 
     /// The texts that are left to the node, with the part of the context that they read.
@@ -238,6 +267,12 @@ impl Node {
 fn names_of(definition: &Definition) -> BTreeMap<String, String> {
     let named = |node: &NodeDefinition| Some((node.name.clone()?, node.id.clone()));
     definition.nodes.iter().rev().filter_map(named).collect()
+}
+
+fn secret_reads(config: &Compiled) -> SecretReads {
+    let mut reads = SecretReads::default();
+    config.each_reference("", &mut |_, reference| reads.add(reference));
+    reads
 }
 
 fn has_late(config: &Compiled) -> bool {

@@ -6,6 +6,7 @@
 pub(crate) mod fields;
 mod nodes;
 mod settings;
+mod stray;
 mod triggers;
 
 use serde_json::Value;
@@ -15,6 +16,7 @@ pub(super) use self::fields::{describe, duration};
 use super::codes;
 use super::definition::{Definition, EdgeDefinition, HANDLE_SUCCESS, LANGUAGE};
 use super::findings::{Finding, Findings, join};
+use crate::node::Registry;
 
 pub const MAX_NODES: usize = 2_000;
 pub const MAX_EDGES: usize = 20_000;
@@ -24,6 +26,7 @@ const FIELDS: &[&str] = &[
     "language",
     "name",
     "description",
+    "external_id",
     "settings",
     "triggers",
     "nodes",
@@ -73,6 +76,8 @@ pub(super) struct Layout {
     pub edges: Vec<String>,
     /// Nodes were left out for problems already reported, so a missing node proves nothing.
     pub incomplete: bool,
+    /// The same of edges.
+    pub incomplete_edges: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -80,6 +85,8 @@ pub(super) struct NodeLayout {
     pub node: String,
     pub node_type: String,
     pub config: String,
+    pub timeout: String,
+    pub retry: String,
 }
 
 impl Layout {
@@ -90,6 +97,8 @@ impl Layout {
             NodeLayout {
                 node_type: join(&node, "type"),
                 config: join(&node, "config"),
+                timeout: join(&node, "timeout"),
+                retry: join(&node, "retry"),
                 node,
             }
         });
@@ -99,11 +108,23 @@ impl Layout {
                 .map(|index| format!("/edges/{index}"))
                 .collect(),
             incomplete: false,
+            incomplete_edges: false,
         }
+    }
+
+    /// Where no path leads on, there may have been one.
+    pub(super) fn lacks_edges(&self) -> bool {
+        self.incomplete || self.incomplete_edges
     }
 }
 
-pub(super) fn read(value: &Value, findings: &mut Findings) -> Option<(Definition, Layout)> {
+/// `default_name` is for a document without a name.
+pub(super) fn read(
+    value: &Value,
+    default_name: Option<&str>,
+    registry: &Registry,
+    findings: &mut Findings,
+) -> Option<(Definition, Layout)> {
     let Value::Object(map) = value else {
         let message = format!("a schema is an object, this is {}", fields::describe(value));
         let finding = Finding::error(codes::WRONG_TYPE, "", message);
@@ -116,11 +137,12 @@ pub(super) fn read(value: &Value, findings: &mut Findings) -> Option<(Definition
     let mut layout = Layout::default();
     let definition = Definition {
         language: language(&document, findings),
-        name: name(&document, findings),
+        name: name(&document, default_name, findings),
         description: document.text("description", findings),
+        external_id: external_id(&document, findings),
         settings: settings::read(&document, findings),
         triggers: triggers::read(&document, findings),
-        nodes: nodes::read(&document, canvas, &mut layout, findings),
+        nodes: nodes::read(&document, canvas, registry, &mut layout, findings),
         edges: edges(&document, canvas, &mut layout, findings),
     };
     Some((definition, layout))
@@ -144,7 +166,11 @@ fn language(document: &Fields<'_>, findings: &mut Findings) -> u32 {
     LANGUAGE
 }
 
-fn name(document: &Fields<'_>, findings: &mut Findings) -> String {
+fn name(document: &Fields<'_>, default: Option<&str>, findings: &mut Findings) -> String {
+    let default = default.filter(|_| !document.has("name"));
+    if let Some(name) = default.and_then(fitting_name) {
+        return name;
+    }
     let Some(name) = document.required_text("name", findings) else {
         return String::new();
     };
@@ -154,13 +180,20 @@ fn name(document: &Fields<'_>, findings: &mut Findings) -> String {
         findings.add(
             document
                 .error(codes::BAD_NAME, "name", message)
-                .maybe_hint(suggested(&name)),
+                .maybe_hint(fitting_name(&name).map(|name| format!("for example `{name}`"))),
         );
     }
     name
 }
 
-fn suggested(name: &str) -> Option<String> {
+/// What a column of both databases holds.
+fn external_id(document: &Fields<'_>, findings: &mut Findings) -> Option<i64> {
+    let number = document.integer("external_id", 0..=i64::MAX as u64, findings)?;
+    i64::try_from(number).ok()
+}
+
+/// The nearest name that a schema can have; `None` if nothing of it can stay.
+fn fitting_name(name: &str) -> Option<String> {
     let fitting: String = name
         .to_lowercase()
         .chars()
@@ -168,7 +201,7 @@ fn suggested(name: &str) -> Option<String> {
         .take(MAX_NAME)
         .collect();
     let fitting = fitting.trim_matches('-');
-    (!fitting.is_empty()).then(|| format!("for example `{fitting}`"))
+    (!fitting.is_empty()).then(|| fitting.to_owned())
 }
 
 fn edges(
@@ -178,8 +211,10 @@ fn edges(
     findings: &mut Findings,
 ) -> Vec<EdgeDefinition> {
     let Some(items) = document.list("edges", findings) else {
+        layout.incomplete_edges = document.has("edges");
         return Vec::new();
     };
+    layout.incomplete_edges = items.len() > MAX_EDGES;
     if items.len() > MAX_EDGES {
         let message = format!(
             "{} edges are too many, the limit is {MAX_EDGES}",
@@ -194,9 +229,12 @@ fn edges(
     let mut edges = Vec::with_capacity(items.len().min(MAX_EDGES));
     for (index, item) in items.iter().take(MAX_EDGES).enumerate() {
         let pointer = format!("/edges/{index}");
-        if let Some(edge) = edge(item, &pointer, canvas, findings) {
-            edges.push(edge);
-            layout.edges.push(pointer);
+        match edge(item, &pointer, canvas, findings) {
+            Some(edge) => {
+                edges.push(edge);
+                layout.edges.push(pointer);
+            }
+            None => layout.incomplete_edges = true,
         }
     }
     edges

@@ -25,6 +25,7 @@ fn render(lines: &[&str], diagnostic: &Diagnostic, paint: Paint, out: &mut Strin
     let (word, style) = match diagnostic.severity {
         Severity::Error => ("error", RED),
         Severity::Warning => ("warning", YELLOW),
+        Severity::Note => ("note", BLUE),
     };
     let title = paint.with(style, &format!("{word}[{}]", diagnostic.code));
     let message = paint.with(BOLD, &format!(": {}", escaped(&diagnostic.message)));

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::codes;
 use super::findings::{At, Finding, Findings};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, Severity};
 
 pub const MAX_BYTES: usize = 4 << 20;
 pub const MAX_DEPTH: usize = 64;
@@ -181,10 +181,11 @@ impl Source {
     }
 }
 
-/// Sorts diagnostics by place.
-pub(super) fn order(found: &Diagnostic) -> (bool, Option<(usize, usize)>) {
+/// Sorts diagnostics: what forbids saving first, then by place.
+pub(super) fn order(found: &Diagnostic) -> (bool, Severity, Option<(usize, usize)>) {
     let last = found.code == codes::TOO_MANY_PROBLEMS;
-    (last, found.place.map(|place| (place.line, place.column)))
+    let place = found.place.map(|place| (place.line, place.column));
+    (last, found.severity, place)
 }
 
 fn child<'a>(value: &'a Value, mark: &'a Mark, token: &str) -> Option<(&'a Value, &'a Mark)> {

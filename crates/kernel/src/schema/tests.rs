@@ -1,6 +1,8 @@
 //! One `check` per question, and the answers as data.
 
 mod diagnostics;
+mod editor;
+mod exits;
 mod fake;
 mod graph;
 mod hostile;
@@ -9,16 +11,21 @@ mod rendering;
 mod source;
 
 use super::*;
+use crate::diagnostic::Severity;
 use fake::registry;
 
-/// Every diagnostic as `line:column CODE`, `w:` before warnings.
+/// Every diagnostic as `line:column CODE`, `w:` before warnings, `n:` before notes.
 fn places(loaded: &Loaded) -> Vec<String> {
     let place = |found: &Diagnostic| {
         found.place.map_or("-".into(), |place| {
             format!("{}:{}", place.line, place.column)
         })
     };
-    let severity = |found: &Diagnostic| if found.is_error() { "" } else { "w:" };
+    let severity = |found: &Diagnostic| match found.severity {
+        Severity::Error => "",
+        Severity::Warning => "w:",
+        Severity::Note => "n:",
+    };
     let all = loaded.diagnostics.iter();
     all.map(|found| format!("{}{} {}", severity(found), place(found), found.code))
         .collect()

@@ -1,13 +1,18 @@
 //! The rules a definition must meet to be saved. Every problem is reported, not just the first.
 
 mod config;
+mod exits;
+mod idle;
+mod reach;
 mod references;
 mod shape;
 
 use serde_json::Value;
 
+use self::exits::Exits;
 use super::codes;
 use super::definition::{Definition, NodeDefinition};
+use super::exits::name_exits;
 use super::findings::{Finding, Findings};
 use super::graph::config::{BadText, Compiled, compile, compile_text};
 use super::read::{Layout, MAX_EDGES, MAX_NODES, NodeLayout};
@@ -24,7 +29,10 @@ pub const NODE_END: &str = "end";
 pub fn check(definition: &Definition, registry: &Registry) -> Vec<Diagnostic> {
     let mut findings = Findings::default();
     check_limits(definition, &mut findings);
-    check_with(definition, &Layout::of(definition), registry, &mut findings);
+    let mut definition = definition.clone();
+    let unnamed = name_exits(&mut definition, registry);
+    let layout = Layout::of(&definition);
+    check_with(&definition, &unnamed, &layout, registry, &mut findings);
     findings.into_diagnostics()
 }
 
@@ -40,8 +48,10 @@ fn check_limits(definition: &Definition, findings: &mut Findings) {
     }
 }
 
+/// `unnamed` are the edges that got their exit from [`name_exits`].
 pub(super) fn check_with(
     definition: &Definition,
+    unnamed: &[usize],
     layout: &Layout,
     registry: &Registry,
     findings: &mut Findings,
@@ -51,14 +61,17 @@ pub(super) fn check_with(
     for (node, place) in definition.nodes.iter().zip(&layout.nodes) {
         let handler = registry.get(&node.node_type);
         match handler {
-            Some(handler) => check_node(node, place, handler.as_ref(), &paths, findings),
+            Some(handler) => {
+                idle::check(node, place, handler.spec(), registry, findings);
+                check_node(node, place, handler.as_ref(), &paths, findings);
+            }
             None => unknown_type(node, place, registry, findings),
         }
-        exits.push(handler.map(|handler| handler.handles(&node.config)));
+        exits.push(handler.map(|handler| Exits::of(handler.as_ref(), &node.config)));
     }
     check_settings(definition, &paths, findings);
     check_answers(definition, findings);
-    shape::check(definition, layout, &exits, findings);
+    shape::check(definition, unnamed, layout, &exits, findings);
 }
 
 fn unknown_type(

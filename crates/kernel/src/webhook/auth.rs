@@ -5,6 +5,7 @@
 //! and `X-Pawl-Signature: sha256=HEX` over `{timestamp}.{body}`. Nothing here compares secrets faster when they differ
 //! early.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -24,6 +25,8 @@ pub const STANDARD_SIGNATURE: &str = "webhook-signature";
 /// More than anybody needs to change a secret without a gap.
 const SIGNATURES_MAX: usize = 8;
 const ID_MAX: usize = 255;
+/// Of the seconds since 1970 that can be near now.
+const SECONDS_DIGITS: RangeInclusive<usize> = 10..=12;
 
 /// What a caller has proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +35,10 @@ pub enum Proof {
     Token,
     /// The same signature is never right twice.
     Signed {
-        /// Sha-256 of what was signed, in hex.
+        /// Stands for the key and the bytes that were signed with it, whatever the key is called and whatever form the
+        /// signature came in.
         signature: String,
-        /// The sender's own name for what it tells: the same for all its tries.
+        /// Stands for the key and the sender's own name for what it tells: the same for all its tries.
         id: Option<String>,
     },
 }
@@ -157,7 +161,7 @@ fn check_standard(
     // All of them are looked at, whichever is right.
     let right = given.fold(false, |right, one| right | same(&one, &expected));
     match right {
-        true => Ok(signed_proof(&signed, Some(id))),
+        true => Ok(signed_proof(key, &signed, Some(id))),
         false => Err(Refusal::Wrong),
     }
 }
@@ -177,21 +181,39 @@ fn check_simple(
     let expected = hmac_sha256(key, &signed);
     let given = given.strip_prefix("sha256=").and_then(from_hex);
     match given.is_some_and(|given| same(&given, &expected)) {
-        true => Ok(signed_proof(&signed, None)),
+        true => Ok(signed_proof(key, &signed, other_reading(stamp, body))),
         false => Err(Refusal::Wrong),
     }
 }
 
-fn signed_proof(signed: &[u8], id: Option<&str>) -> Proof {
+/// `{stamp}.{seconds}.{rest}` is signed for the body `{seconds}.{rest}`, and just as well for `{rest}` in the form of Standard
+/// Webhooks under the id `{stamp}`. What can be read in both ways has one id, so that it is taken once.
+fn other_reading<'a>(stamp: &'a str, body: &[u8]) -> Option<&'a str> {
+    let digits = body.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_time = SECONDS_DIGITS.contains(&digits) && body.get(digits) == Some(&b'.');
+    is_time.then_some(stamp)
+}
+
+fn signed_proof(key: &[u8], signed: &[u8], id: Option<&str>) -> Proof {
+    let key = Sha256::digest(key);
+    let stands_for = |what: u8, bytes: &[u8]| {
+        let digest = Sha256::new()
+            .chain_update(key)
+            .chain_update([what])
+            .chain_update(bytes)
+            .finalize();
+        hex(&digest)
+    };
     Proof::Signed {
-        signature: hex(&Sha256::digest(signed)),
-        id: id.map(str::to_owned),
+        signature: stands_for(0, signed),
+        id: id.map(|id| stands_for(1, id.as_bytes())),
     }
 }
 
 /// Seconds since 1970, and nothing else.
 fn check_time(stamp: &str, tolerance: Duration, now: Timestamp) -> Result<(), Refusal> {
-    let digits = stamp.len() <= 12 && stamp.bytes().all(|byte| byte.is_ascii_digit());
+    let digits =
+        stamp.len() <= *SECONDS_DIGITS.end() && stamp.bytes().all(|byte| byte.is_ascii_digit());
     let seconds: i64 = match digits {
         true => stamp.parse().map_err(|_| Refusal::Missing)?,
         false => return Err(Refusal::Missing),
@@ -286,10 +308,7 @@ mod tests {
         ]);
         let now = Timestamp::from_micros(1_614_265_330_000_000);
         let proof = check(&hmac(None), Some(secret), &sent, body, now).unwrap();
-        let Proof::Signed { id, .. } = proof else {
-            panic!("no signature");
-        };
-        assert_eq!(id.as_deref(), Some("msg_p5jXN8AQM9LWM0D4loKWxJek"));
+        assert!(matches!(proof, Proof::Signed { id: Some(_), .. }));
         let other = check(&hmac(None), Some(secret), &sent, b"{}", now);
         assert_eq!(other, Err(Refusal::Wrong));
     }
@@ -307,6 +326,79 @@ mod tests {
             Err(Refusal::Wrong)
         );
         assert_eq!(check_head(&hmac(None), Some("key"), &sent, NOW), Ok(()));
+    }
+
+    fn standard(id: &str, stamp: &str, key: &str, body: &[u8]) -> Sent {
+        let signed = [id.as_bytes(), b".", stamp.as_bytes(), b".", body].concat();
+        let value = format!(
+            "v1,{}",
+            STANDARD.encode(hmac_sha256(key.as_bytes(), &signed))
+        );
+        Sent(vec![
+            (STANDARD_ID, id.into()),
+            (STANDARD_TIMESTAMP, stamp.into()),
+            (STANDARD_SIGNATURE, value),
+        ])
+    }
+
+    #[test]
+    fn one_signature_in_two_forms_is_one_request() {
+        let (id, stamp) = ("1700000010", "1700000000");
+        let first = check(
+            &hmac(None),
+            Some("key"),
+            &standard(id, stamp, "key", BODY),
+            BODY,
+            NOW,
+        );
+        let body = [stamp.as_bytes(), b".", BODY].concat();
+        let again = check(
+            &hmac(None),
+            Some("key"),
+            &simple(id, "key", &body),
+            &body,
+            NOW,
+        );
+        assert!(first.is_ok());
+        assert_eq!(first, again);
+        // Nothing else is given an id that it did not ask for.
+        for body in [
+            "1.5",
+            "{}",
+            "",
+            "1700000000",
+            "170000000.x",
+            "1700000000000.x",
+        ] {
+            let sent = simple("1700000000", "key", body.as_bytes());
+            let proof = check(&hmac(None), Some("key"), &sent, body.as_bytes(), NOW);
+            assert!(
+                matches!(proof, Ok(Proof::Signed { id: None, .. })),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_proof_stands_for_depends_on_key_and_bytes_alone() {
+        let of = |id: &str, key: &str, body: &[u8]| {
+            let sent = standard(id, "1700000000", key, body);
+            match check(&hmac(None), Some(key), &sent, body, NOW) {
+                Ok(Proof::Signed { signature, id }) => (signature, id.unwrap()),
+                other => panic!("{other:?}"),
+            }
+        };
+        let first = of("a", "key", b"1");
+        assert_eq!(first, of("a", "key", b"1"));
+        let (other_body, other_key, other_id) = (
+            of("a", "key", b"2"),
+            of("a", "kez", b"1"),
+            of("b", "key", b"1"),
+        );
+        assert!(first.0 != other_body.0 && first.1 == other_body.1);
+        assert!(first.0 != other_key.0 && first.1 != other_key.1);
+        assert!(first.0 != other_id.0 && first.1 != other_id.1);
+        assert_ne!(first.0, first.1);
     }
 
     #[test]

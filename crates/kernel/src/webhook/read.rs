@@ -117,12 +117,12 @@ fn header(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
     None
 }
 
-/// The name of one: a value would be read by everybody who may see the schema.
+/// The name of one, in lower case as secrets have it: a value would be read by all who may see the schema.
 fn secret(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
     let name = fields.required_text("secret", findings)?;
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if !name.is_empty() && name.len() <= 100 && name.bytes().all(letters) {
-        return Some(name);
+        return Some(name.to_ascii_lowercase());
     }
     let finding = fields.error(codes::BAD_NAME, "secret", "this is no name of a secret");
     findings.add(
@@ -168,7 +168,7 @@ mod tests {
         let trigger = of_value(&entry).unwrap();
         let auth = Auth::Hmac {
             header: Some("x-sign".into()),
-            secret: "SHOP_KEY".into(),
+            secret: "shop_key".into(),
             tolerance: Duration::from_secs(60),
         };
         assert_eq!((trigger.method, trigger.auth), (Method::Any, auth));
@@ -179,10 +179,10 @@ mod tests {
         assert_eq!(
             (auth.secret(), &auth),
             (
-                Some("S"),
+                Some("s"),
                 &Auth::Header {
                     header: None,
-                    secret: "S".into()
+                    secret: "s".into()
                 }
             )
         );

@@ -55,6 +55,12 @@ impl AddressPolicy {
         self.allow.iter().any(|network| network.contains(ip))
     }
 
+    /// Is this a port that Pawl, its database or its broker listens at on every address of the machine?
+    pub(super) fn denies_own_port(&self, port: u16) -> bool {
+        let mut own = self.deny_own.iter();
+        own.any(|own| own.port() == port && own.ip().is_unspecified())
+    }
+
     fn is_own(&self, ip: IpAddr, port: u16) -> bool {
         self.deny_own.iter().any(|own| {
             let own_ip = own.ip().to_canonical();

@@ -300,6 +300,9 @@ fn our_own_addresses_are_refused_whatever_is_allowed() {
     ] {
         assert!(permits(&policy, host), "{host}");
     }
+    // Where Pawl listens on every address, the connection tells whether the other end is this machine.
+    let ports = [8080, 5432, 9090, 80].map(|port| policy.denies_own_port(port));
+    assert_eq!(ports, [true, false, true, false]);
 }
 
 #[test]

@@ -51,9 +51,19 @@ impl Connector {
                 )
             })?;
         match stream.peer_addr() {
-            Ok(peer) if addresses.contains(&peer) => Ok(TokioIo::new(stream)),
+            Ok(peer) if addresses.contains(&peer) && !self.is_own(&stream, peer) => {
+                Ok(TokioIo::new(stream))
+            }
             _ => Err(HttpError::forbidden(host)),
         }
+    }
+
+    /// Both ends are this machine, at a port that Pawl listens at on all of its addresses.
+    fn is_own(&self, stream: &TcpStream, peer: SocketAddr) -> bool {
+        self.policy.denies_own_port(peer.port())
+            && stream
+                .local_addr()
+                .is_ok_and(|local| local.ip().to_canonical() == peer.ip().to_canonical())
     }
 
     async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, HttpError> {

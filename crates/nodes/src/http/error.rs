@@ -25,6 +25,8 @@ pub enum HttpErrorKind {
     Timeout,
     TooLarge,
     Redirect,
+    /// A secret in the request is not for this host.
+    Secret,
 }
 
 impl HttpErrorKind {
@@ -38,6 +40,7 @@ impl HttpErrorKind {
             Self::Timeout => "NODE_TIMEOUT",
             Self::TooLarge => "RESPONSE_TOO_LARGE",
             Self::Redirect => "REDIRECT_REFUSED",
+            Self::Secret => "SECRET_NOT_ALLOWED",
         }
     }
 

@@ -30,11 +30,14 @@ pub(super) fn next(
         redirects_max: Some(left),
         ..request.clone()
     };
-    if request.url.origin() != url.origin() {
-        next.headers = harmless(&request.headers);
-    }
     if matches!(status.as_u16(), 301..=303) && !matches!(next.method, Method::GET | Method::HEAD) {
         become_get(&mut next);
+    }
+    if request.url.origin() != url.origin() {
+        next.headers = harmless(&next.headers);
+        if !next.body.is_empty() {
+            return Err(body_stays(status, &url));
+        }
     }
     next.url = url;
     Ok(Some(next))
@@ -42,6 +45,15 @@ pub(super) fn next(
 
 fn refused(message: impl Into<String>) -> HttpError {
     HttpError::new(HttpErrorKind::Redirect, message)
+}
+
+/// A body is as likely to hold a credential as a header, and nothing tells which part of it does.
+fn body_stays(status: StatusCode, to: &Url) -> HttpError {
+    let (status, origin) = (status.as_u16(), to.origin().ascii_serialization());
+    refused(format!(
+        "the answer {status} asks to send the body on to another origin, {origin}; \
+         call that address directly if it is to have the body"
+    ))
 }
 
 fn target(from: &Url, location: &[u8]) -> Result<Url, HttpError> {

@@ -4,6 +4,7 @@ use ::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use ::http::{Method, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use pawl_kernel::json::{self, JsonError, JsonRule};
 use pawl_kernel::node::NodeError;
 use pawl_kernel::time::Timestamp;
 use serde_json::{Map, Value, json};
@@ -19,7 +20,6 @@ pub(super) struct Asked {
     pub(super) method: Method,
     pub(super) reading: Reading,
     pub(super) accepted: Accepted,
-    pub(super) depth_max: usize,
     pub(super) now: Timestamp,
 }
 
@@ -58,7 +58,7 @@ fn body(asked: &Asked, response: &Response) -> Result<Value, NodeError> {
         Reading::Auto | Reading::Json if bytes.is_empty() && bodyless => Ok(Value::Null),
         Reading::Auto if bytes.is_empty() => Ok(Value::Null),
         Reading::Auto if !is_json(&response.headers) => Ok(plain(bytes)),
-        Reading::Auto | Reading::Json => json_body(response, asked.depth_max),
+        Reading::Auto | Reading::Json => json_body(response),
         Reading::Base64 => Ok(BASE64.encode(bytes).into()),
         Reading::Text => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text.into()),
@@ -91,25 +91,32 @@ fn is_json(headers: &HeaderMap) -> bool {
     matches!(media.as_str(), "application/json" | "text/json") || media.ends_with("+json")
 }
 
-fn json_body(response: &Response, depth_max: usize) -> Result<Value, NodeError> {
+fn json_body(response: &Response) -> Result<Value, NodeError> {
     // RFC 8259 lets a reader ignore a byte order mark, and some servers count on it.
     let bytes = response
         .body
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(&response.body);
-    if depth(bytes) > depth_max {
-        let message = format!("the JSON of the response is nested deeper than {depth_max} levels");
-        return Err(NodeError::new("LIMIT_EXCEEDED", message));
+    json::read(bytes).map_err(|error| refused(response, &error))
+}
+
+fn refused(response: &Response, error: &JsonError) -> NodeError {
+    if error.rule == JsonRule::Depth {
+        let message = format!("the JSON of the response cannot be kept: {error}");
+        return NodeError::new("LIMIT_EXCEEDED", message);
     }
-    serde_json::from_slice(bytes).map_err(|error| {
-        let message = format!(
-            "the response is not valid JSON: {error}{}",
-            why(&response.headers)
-        );
-        NodeError::new("INVALID_JSON", message).details(
-            json!({"status_code": response.status.as_u16(), "body": plain(&response.body)}),
-        )
-    })
+    let hint = match error.rule {
+        JsonRule::Integer | JsonRule::DoubleKey => {
+            "; set `response: text` and take from the text what you need".to_owned()
+        }
+        _ => why(&response.headers),
+    };
+    let message = format!("the response is no JSON that can be kept: {error}{hint}");
+    NodeError::new("INVALID_JSON", message).details(json!({
+        "status_code": response.status.as_u16(),
+        "body": plain(&response.body),
+        "reason": error.message,
+    }))
 }
 
 fn why(headers: &HeaderMap) -> String {
@@ -122,25 +129,6 @@ fn why(headers: &HeaderMap) -> String {
             format!("; it came compressed ({encoding}) though that was not asked for")
         }
     }
-}
-
-/// The deepest nesting, found without recursion; the parser runs only afterwards.
-fn depth(bytes: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_text, mut escaped) = (0_usize, 0, false, false);
-    for byte in bytes {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b'[' | b'{' if !in_text => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 /// Names are in lower case already; repeated headers become one, as HTTP has it, except cookies.

@@ -34,6 +34,7 @@ pub(super) fn request(config: Config, call: &NodeCall<'_>) -> Result<Request, No
         body,
         body_bytes_max: max_bytes(config.max_bytes)?,
         redirects_max: redirects(config.follow_redirects)?,
+        secrets: call.secrets.clone(),
         ..Request::new(method, url)
     })
 }
@@ -151,10 +152,12 @@ fn headers(given: &Map<String, Value>) -> Result<HeaderMap, NodeError> {
     Ok(headers)
 }
 
-/// These describe the connection and the body, which are not the author's to describe.
-const CONNECTION_HEADERS: [&str; 8] = [
+/// These describe the connection and the body, which are not the author's to describe. `Host` would name another
+/// server than the one whose address was checked.
+const CONNECTION_HEADERS: [&str; 9] = [
     "connection",
     "content-length",
+    "host",
     "keep-alive",
     "proxy-connection",
     "te",
@@ -163,12 +166,16 @@ const CONNECTION_HEADERS: [&str; 8] = [
     "upgrade",
 ];
 
-fn header_name(name: &str) -> Result<HeaderName, NodeError> {
+pub(super) fn header_name(name: &str) -> Result<HeaderName, NodeError> {
     let parsed = HeaderName::from_bytes(name.as_bytes())
         .map_err(|_| type_error(format!("{name:?} is no header name")))?;
     if CONNECTION_HEADERS.contains(&parsed.as_str()) {
+        let advice = match parsed.as_str() {
+            "host" => "it follows from `url`",
+            _ => "it is set by the connection",
+        };
         return Err(type_error(format!(
-            "the header `{name}` is set by the connection; leave it out"
+            "the header `{name}` cannot be chosen: {advice}; leave it out"
         )));
     }
     Ok(parsed)

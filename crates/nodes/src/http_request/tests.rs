@@ -186,6 +186,7 @@ async fn nothing_can_be_smuggled_through_headers() {
         "a:b",
         "ключ",
         "Content-Length",
+        "Host",
         "transfer-encoding",
         "Connection",
         "Upgrade",
@@ -342,6 +343,25 @@ async fn bodies_are_read_as_asked() {
     check_reading("text", JSON, b"[1]", json!("[1]")).await;
     check_reading("text", TEXT, b"", json!("")).await;
     check_reading("base64", JSON, b"\xff\xfe\x00", json!("//4A")).await;
+}
+
+#[tokio::test]
+async fn policy_of_responses() {
+    let cases = include_str!("../../../../tests/json_policy.json");
+    for case in serde_json::from_str::<Vec<Value>>(cases).unwrap() {
+        let body = case["text"].as_str().unwrap();
+        match case.get("kept") {
+            Some(kept) => check_reading("auto", JSON, body.as_bytes(), kept.clone()).await,
+            None => {
+                let server = Server::saying(reply("200 OK", JSON, body)).await;
+                let code = match case["refused"] == "Depth" {
+                    true => "LIMIT_EXCEEDED",
+                    false => "INVALID_JSON",
+                };
+                failure(&server, json!({}), code).await;
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -514,6 +534,14 @@ fn checked_when_saved() {
         ""
     );
     assert_eq!(found(json!({"url": "ftp://h/"})), "/url");
+    assert_eq!(
+        found(json!({"url": "https://h/", "headers": {"X-A": "1", "hOsT": "evil"}})),
+        "/headers/hOsT"
+    );
+    assert_eq!(
+        found(json!({"url": "https://h/", "headers": {"{{input.name}}": "evil"}})),
+        ""
+    );
     assert_eq!(found(json!({"accept": ["some"]})), "/accept");
     assert_eq!(found(json!({"auth": {"type": "bearer"}})), "/auth");
     assert_eq!(

@@ -10,7 +10,7 @@ use pawl_kernel::quota::{self, Book, Group, Lane, Movement, Place, QuotaClaim, Q
 use pawl_kernel::time::Timestamp;
 
 use super::rows;
-use crate::changes::{self, Decided};
+use crate::changes::Decided;
 use crate::creates;
 use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
@@ -46,11 +46,22 @@ pub(crate) async fn create(
     session.ready(STATEMENTS).await?;
     let more = [&sql::EXECUTIONS_BY_KEYS, &sql::EXECUTIONS_SET_QUOTAS];
     session.ready(&more).await?;
-    session
-        .ready(&[&sql::SNAPSHOT_INSERT, &sql::TIMER_INSERT])
-        .await?;
+    session.ready(creates::BESIDE).await?;
     session.begin().await?;
     let mut existing = find_existing(session, news).await?;
+    // Retries come alone.
+    if let [new] = news
+        && existing.is_empty()
+        && let Some(before) = creates::already_retried(session, new).await?
+    {
+        // Its lock on the origin may have been waited for, while another process used the same key.
+        existing = find_existing(session, news).await?;
+        if existing.is_empty() {
+            session.roll_back().await?;
+            let answer = (Created::AlreadyRetried(before), NewExecution::clone(new));
+            return Ok(Some(vec![answer]));
+        }
+    }
     let known = |new: &NewExecution| existing.get(new.execution.idempotency_key.as_ref()?);
     let mut fresh: Vec<NewExecution> = news
         .iter()
@@ -133,37 +144,24 @@ async fn settle_in(
     shards: u32,
 ) -> Outcome<()> {
     let mut claims = Columns::new(sql::EXECUTIONS_SET_QUOTAS.kinds());
-    let mut snapshots = Columns::new(sql::SNAPSHOT_INSERT.kinds());
-    let mut timers = Columns::new(sql::TIMER_INSERT.kinds());
     let mut holding = Vec::new();
     let mut waiting = Vec::new();
     for (new, place) in placed {
         let id = new.execution.id;
         claims.uuid(id.0);
         claims.owned_text(QuotaClaim::to_column(&new.execution.quotas));
-        if let Some(snapshot) = &new.snapshot {
-            snapshots.uuid(id.0);
-            snapshots.count(snapshot.seq);
-            snapshots.text(snapshot.context.as_str());
-        }
-        if let Some(timer) = changes::start_timer(&new.state) {
-            changes::put_timer(&mut timers, &timer, new.state.updated_at, shards);
-        }
         match place {
             Place::Holds => holding.push((id, new.execution.quotas.as_slice())),
             Place::InLine => waiting.push(&new.execution),
             Place::Free | Place::Later => {}
         }
     }
-    for (sql, columns) in [
-        (&sql::EXECUTIONS_SET_QUOTAS, claims),
-        (&sql::SNAPSHOT_INSERT, snapshots),
-        (&sql::TIMER_INSERT, timers),
-    ] {
-        if let Some(columns) = columns.non_empty() {
-            session.rows(sql, &columns.params()).await?;
-        }
+    if let Some(claims) = claims.non_empty() {
+        let params = claims.params();
+        session.rows(&sql::EXECUTIONS_SET_QUOTAS, &params).await?;
     }
+    let news: Vec<&NewExecution> = placed.iter().map(|(new, _)| *new).collect();
+    creates::put_beside(session, &news, shards).await?;
     hold(session, &holding, now).await?;
     put_in_line(session, &waiting, book, now).await
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join;
 use pawl_kernel::ports::schedule::{About, Begun, about};
-use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::ports::store::{DueTimer, ShardPass};
 use pawl_kernel::schedule::{Begin, Limits, PastAttempt, Previous, Run, ScheduledAction, begin};
 use pawl_kernel::time::Timestamp;
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use super::rows::{Place, Stored, WORK, Writes, place, texts};
 use crate::error::Outcome;
 use crate::session::Session;
 use crate::sql;
-use crate::timers::shards_of;
+use crate::timers::owned;
 use crate::value::Text;
 
 /// How long an action is put off that somebody has locked, and one that cannot be read.
@@ -23,15 +23,15 @@ const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
 
 pub(super) async fn begin_all(
     session: &Session,
-    lock: Uuid,
+    pass: &ShardPass,
     due: Vec<DueTimer>,
     limits: &Limits,
     now: Timestamp,
 ) -> Outcome<Begun> {
     session.ready(WORK).await?;
     session.ready(&[&sql::ACTIONS_FREE]).await?;
-    let owned = shards_of(&session.begin_with(&sql::SHARDS_OWNED, &[&lock]).await?)?;
-    let due = DueTimer::due_once(due, |shard| owned.binary_search(&shard).is_ok(), now);
+    let owned = owned(session, &pass.locks).await?;
+    let due = DueTimer::due_once(due, |shard| owned.contains_key(&shard), now);
     let found = find(session, &due).await?;
     let running = running(session, &found).await?;
     let mut plan = Plan::default();
@@ -41,7 +41,7 @@ pub(super) async fn begin_all(
             None => plan.other(timer, None),
         }
     }
-    plan.write(session, lock, now).await
+    plan.write(session, pass.sync, now).await
 }
 
 /// What can be had of an action now.
@@ -181,8 +181,8 @@ impl Plan {
     }
 
     /// Nothing is written for a row of the queue that is not there.
-    async fn write(mut self, session: &Session, lock: Uuid, now: Timestamp) -> Outcome<Begun> {
-        let there = place(session, &self.places, lock, now).await?;
+    async fn write(mut self, session: &Session, sync: Uuid, now: Timestamp) -> Outcome<Begun> {
+        let there = place(session, &self.places, sync, now).await?;
         self.changed.retain(|changed| {
             let timer = &changed.timer;
             there.contains(&(timer.action_id.clone(), timer.guid))

@@ -13,12 +13,12 @@ use super::rows::{Place, Stored, WORK, Writes, place, texts};
 use crate::error::Outcome;
 use crate::session::Session;
 use crate::sql;
-use crate::timers::shards_of;
+use crate::timers::owned;
 use crate::value::Text;
 
 pub(super) async fn record_all(
     session: &Session,
-    lock: Uuid,
+    sync: Uuid,
     requests: &[RecordRequest],
     limits: &Limits,
     now: Timestamp,
@@ -26,8 +26,10 @@ pub(super) async fn record_all(
 ) -> Outcome<Vec<Option<Record>>> {
     session.ready(WORK).await?;
     session.ready(&[&sql::ACTIONS_FREE]).await?;
-    let owned = shards_of(&session.begin_with(&sql::SHARDS_OWNED, &[&lock]).await?)?;
-    let is_owned = |request: &RecordRequest| owned.binary_search(&request.timer.shard_id).is_ok();
+    let locks: Vec<Uuid> = requests.iter().map(|request| request.lock).collect();
+    let owned = owned(session, &locks).await?;
+    let is_owned =
+        |request: &RecordRequest| owned.get(&request.timer.shard_id) == Some(&request.lock);
     let ids = requests.iter().filter(|request| is_owned(request));
     let mut desk = Desk {
         rows: find(session, ids).await?,
@@ -40,7 +42,7 @@ pub(super) async fn record_all(
         .iter()
         .map(|request| is_owned(request).then(|| desk.record(request)).flatten())
         .collect();
-    place(session, &desk.places, lock, now).await?;
+    place(session, &desk.places, sync, now).await?;
     desk.writes(&records).commit(session, now, shards).await?;
     Ok(records)
 }

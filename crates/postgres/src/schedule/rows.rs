@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use futures_util::future::join5;
-use pawl_kernel::ports::schedule::{ATTEMPTS_KEPT, is_time_to_forget};
+use pawl_kernel::ports::schedule::{
+    ATTEMPTS_KEPT, QueueRow, ShardHolder, SyncMark, is_time_to_forget,
+};
 use pawl_kernel::ports::store::DueTimer;
 use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
@@ -96,6 +98,26 @@ pub(super) async fn write(
     Ok(!written.is_empty())
 }
 
+pub(super) fn queue_row(row: &Row) -> Outcome<QueueRow> {
+    let mut reader = Reader::new(row);
+    let shard_id = reader.number()?;
+    let (owner, lock) = (reader.optional_text()?, reader.get::<Option<Uuid>>()?);
+    let added_at = reader.time()?;
+    let mut mark = || -> Outcome<Option<SyncMark>> {
+        let (at, sync) = (reader.optional_time()?, reader.get::<Option<Uuid>>()?);
+        Ok(at.zip(sync).map(|(at, sync)| SyncMark { at, sync }))
+    };
+    Ok(QueueRow {
+        shard_id,
+        holder: owner
+            .zip(lock)
+            .map(|(owner, lock)| ShardHolder { owner, lock }),
+        added_at,
+        moved: mark()?,
+        rescheduled: mark()?,
+    })
+}
+
 /// An attempt and its generation.
 pub(super) fn past_attempt(row: &Row) -> Outcome<(u64, PastAttempt)> {
     let mut reader = Reader::new(row);
@@ -153,7 +175,7 @@ pub(super) type Place = (DueTimer, Option<Timestamp>);
 pub(super) async fn place(
     session: &Session,
     places: &[Place],
-    lock: Uuid,
+    sync: Uuid,
     now: Timestamp,
 ) -> Outcome<HashSet<(String, Uuid)>> {
     let mut columns = Columns::new(&sql::PROCESSING_MOVE.kinds()[..5]);
@@ -169,7 +191,7 @@ pub(super) async fn place(
     };
     let now = Time(now);
     let mut params = columns.params();
-    params.push(&lock);
+    params.push(&sync);
     params.push(&now);
     let rows = session.rows(&sql::PROCESSING_MOVE, &params).await?;
     let found = |row: &Row| -> Outcome<(String, Uuid)> {

@@ -13,7 +13,7 @@ use pawl_kernel::ports::store::{
 use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_postgres::{Options, PostgresStore};
-use pawl_testkit::fixture;
+use pawl_testkit::fixture::{self, pass};
 use uuid::Uuid;
 
 use crate::lock_row;
@@ -192,7 +192,10 @@ impl Sleepers {
             max: 100,
         };
         let shards = store.lock_shards(request).await.unwrap();
-        store.collect(guid, &shards, now(), 100).await.unwrap();
+        store
+            .collect(pass(guid), &shards, now(), 100)
+            .await
+            .unwrap();
         let due = store
             .upcoming(&shards, fixture::due_before(now()), 100)
             .await
@@ -208,7 +211,10 @@ impl Sleepers {
 
     /// How many were woken.
     async fn fire(&self) -> usize {
-        let fired = self.store.fire(self.guid, self.due.clone(), now()).await;
+        let fired = self
+            .store
+            .fire(pass(self.guid), self.due.clone(), now())
+            .await;
         fired.unwrap().len()
     }
 }
@@ -237,7 +243,7 @@ async fn one_bad_row_keeps_nobody_else_asleep() {
             .upcoming(&shards, fixture::due_before(now()), 100)
             .await
             .unwrap();
-        let woken = sleepers.store.fire(sleepers.guid, due, now()).await;
+        let woken = sleepers.store.fire(pass(sleepers.guid), due, now()).await;
         (woken.unwrap().len() == 1).then_some(())
     })
     .await;

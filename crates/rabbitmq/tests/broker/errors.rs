@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pawl_rabbitmq::{
     BrokerError, BrokerUrl, DeadLetterDrain, HintBus, Options, PublishError, PublishRequest,
-    Publisher, QueueType, RabbitQueue, Start,
+    Publisher, RabbitQueue, Start,
 };
 use tokio::time::Instant;
 
@@ -148,52 +148,6 @@ async fn a_listener_that_speaks_something_else() {
         matches!(error, BrokerError::Unreachable { .. }),
         "{error:?}"
     );
-}
-
-#[tokio::test]
-async fn queues_of_another_type() {
-    let place = Place::fresh().await;
-    drop(place.queue().await);
-    let quorum = Options {
-        queue_type: QueueType::Quorum,
-        start: Start::Anyway,
-        ..place.options()
-    };
-    let error = refused(quorum.clone()).await;
-    assert!(matches!(error, BrokerError::Mismatch { .. }), "{error:?}");
-    let text = error.to_string();
-    for part in [
-        "queue `schema_execution_dlq`",
-        "x-queue-type",
-        "rabbitmqctl delete_queue schema_execution_dlq",
-        "change the settings",
-    ] {
-        assert!(text.contains(part), "{part} is missing: {text}");
-    }
-    // Deleting them, as the text says, mends it.
-    let stranger = place.stranger().await;
-    for queue in ["dlq", "queue", "queue.high", "queue.low"] {
-        stranger
-            .delete_queue(&format!("schema_execution_{queue}"))
-            .await;
-    }
-    RabbitQueue::connect(quorum, ports()).await.unwrap();
-}
-
-#[tokio::test]
-async fn another_delivery_limit() {
-    let place = Place::fresh().await;
-    let quorum = Options {
-        queue_type: QueueType::Quorum,
-        ..place.options()
-    };
-    drop(RabbitQueue::connect(quorum.clone(), ports()).await.unwrap());
-    let error = refused(Options {
-        delivery_limit: 7,
-        ..quorum
-    })
-    .await;
-    assert!(error.to_string().contains("x-delivery-limit"), "{error}");
 }
 
 /// Drain, hints and the node's publisher say the same things.

@@ -1,9 +1,9 @@
 //! Messages of other programs.
 
+use lapin::BasicProperties;
 use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::ports::queue::Queue;
 use pawl_rabbitmq::{DeadLetterDrain, ExternalStart, Options};
-use serde_json::json;
 
 use crate::support::{
     Place, connect, depths, eventually, execution_id, message, number, one, ports, within,
@@ -41,12 +41,9 @@ async fn a_start_arrives_with_everything_it_says() {
     let stranger = place.stranger().await;
     stranger.publish("schema_execution_queue", START).await;
     let start = within(externals.recv()).await.unwrap();
-    assert_eq!(
-        (start.key.as_str(), start.schema.as_str()),
-        ("order 17", "ship")
-    );
-    assert_eq!(json!(start.context), json!({"weight": {"kg": 2}}));
+    assert_eq!(start.body, START);
     assert!(!start.redelivered);
+    assert_eq!((&start.reply_to, &start.correlation_id), (&None, &None));
     start.done();
     // It does not come again, and it never was a message for a worker.
     queue.publish(message(1)).await.unwrap();
@@ -59,6 +56,32 @@ async fn a_start_arrives_with_everything_it_says() {
     )
     .await;
     assert_eq!(depths(&observer).await, [0, 0, 0, 0].map(Some));
+}
+
+#[tokio::test]
+async fn a_start_says_who_waits_for_an_answer() {
+    let place = Place::fresh().await;
+    let queue = connect(accepting(&place)).await;
+    let mut externals = queue.externals().unwrap();
+    let stranger = place.stranger().await;
+    let properties = BasicProperties::default()
+        .with_reply_to("answers".into())
+        .with_correlation_id("call 5".into());
+    // One that cannot be read is offered too, to be refused with an answer.
+    for (body, defect) in [(START, None), (&b"garbage"[..], Some("no message"))] {
+        stranger
+            .publish_with("schema_execution_queue", body, properties.clone())
+            .await;
+        let start = within(externals.recv()).await.unwrap();
+        assert_eq!(start.reply_to.as_deref(), Some("answers"));
+        assert_eq!(start.correlation_id.as_deref(), Some("call 5"));
+        match (&start.defect, defect) {
+            (None, None) => {}
+            (Some(found), Some(wanted)) => assert!(found.contains(wanted), "{found}"),
+            other => panic!("{other:?}"),
+        }
+        start.done();
+    }
 }
 
 /// The usual queue says nothing about the priority, so the schema decides.
@@ -142,7 +165,7 @@ async fn a_start_given_back_is_offered_again_and_does_not_spin() {
     within(externals.recv()).await.unwrap().give_back();
     let again = within(externals.recv()).await.unwrap();
     assert!(begun.elapsed().as_secs() >= 4, "{:?}", begun.elapsed());
-    assert_eq!(again.key, "order 17");
+    assert_eq!(again.body, START);
     // Dropped without an answer, as by a panic: back into the queue, and here again.
     drop(again);
     let last = within(externals.recv()).await.unwrap();

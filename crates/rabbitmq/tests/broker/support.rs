@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use lapin::options::{BasicPublishOptions, QueueDeleteOptions};
+use lapin::options::{BasicPublishOptions, QueueDeclareOptions, QueueDeleteOptions};
+use lapin::types::{AMQPValue, FieldTable, LongString};
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
 use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::id::{Entropy, ExecutionId, SchemaId};
@@ -117,6 +118,32 @@ impl Stranger {
             .unwrap()
             .await
             .unwrap();
+    }
+
+    /// Durable and nothing else, as a program does that knows only the name.
+    pub(crate) async fn declare_plainly(&self, queue: &str) {
+        let durable = QueueDeclareOptions {
+            durable: true,
+            ..QueueDeclareOptions::default()
+        };
+        let declared = self
+            .channel
+            .queue_declare(queue.into(), durable, FieldTable::default());
+        declared.await.unwrap();
+    }
+
+    pub(crate) async fn declare_with(&self, queue: &str, arguments: &[(&'static str, &str)]) {
+        let durable = QueueDeclareOptions {
+            durable: true,
+            ..QueueDeclareOptions::default()
+        };
+        let mut table = FieldTable::default();
+        for (name, value) in arguments {
+            let value: LongString = (*value).into();
+            table.insert((*name).into(), AMQPValue::LongString(value));
+        }
+        let declared = self.channel.queue_declare(queue.into(), durable, table);
+        declared.await.unwrap();
     }
 
     pub(crate) async fn delete_queue(&self, queue: &str) {

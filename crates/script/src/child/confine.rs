@@ -61,24 +61,41 @@ mod linux {
     use rustix::process::{
         DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal,
     };
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
     use seccompiler::{
         SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     };
 
     use super::*;
 
-    pub(super) fn confine() -> io::Result<[&'static str; 4]> {
+    pub(super) fn confine() -> io::Result<[&'static str; 5]> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
+        drop_capabilities()?;
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
         // Sets no_new_privs too.
         seccompiler::apply_filter_all_threads(&filter().map_err(io::Error::other)?)
             .map_err(io::Error::other)?;
         Ok([
+            "capabilities",
             "life after the parent",
             "memory",
             "new rights",
             "other system calls",
         ])
+    }
+
+    /// A child of root is not root: what the filter below lets through is done with the rights of no one.
+    ///
+    /// Descriptors that Pawl was started with stay open in the child, because nothing that is safe can close what is known
+    /// by its number alone. They are of no use: the filter lets 0 be read, 1 be written, and nothing be done with others.
+    fn drop_capabilities() -> io::Result<()> {
+        let none = CapabilitySet::empty();
+        let sets = CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        };
+        Ok(set_capabilities(None, sets)?)
     }
 
     /// On top of what is mapped already: binary, libraries and what the allocator reserved.

@@ -8,6 +8,7 @@ use pawl_kernel::node::{
     LogLevel, LogLine, NodeCall, NodeError, NodeHandler, Outcome, PayloadLimits,
 };
 use pawl_kernel::schema::graph::LateTexts;
+use pawl_kernel::secrets::CarriedSecrets;
 use pawl_kernel::time::Timestamp;
 use pawl_script::CodeNode;
 use serde_json::{Map, Value, json};
@@ -50,6 +51,7 @@ impl Visit {
             previous: self.previous,
             names: &names,
             late: LateTexts::default(),
+            secrets: CarriedSecrets::default(),
         };
         CodeNode::new(Arc::new(pool())).run(call).await
     }

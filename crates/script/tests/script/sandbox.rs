@@ -71,6 +71,9 @@ async fn the_child_gave_its_rights_away() {
     assert_eq!(field("NoNewPrivs:"), "1");
     assert_eq!(field("Seccomp:"), "2");
     assert_eq!(field("Threads:"), "1");
+    for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
+        assert_eq!(field(set), "0".repeat(16), "{set}");
+    }
     let limits = std::fs::read_to_string(format!("/proc/{child}/limits")).unwrap();
     let limit = |name: &str| {
         let line = limits.lines().find(|line| line.starts_with(name)).unwrap();

@@ -9,7 +9,7 @@ use futures_util::{TryStreamExt, pin_mut};
 use pawl_kernel::node::NodeError;
 use serde_json::{Map, Value};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{CancelToken, Client, Row, Statement};
+use tokio_postgres::{CancelToken, Client, Row, SimpleQueryMessage, Statement};
 
 use super::bind::{Parameter, parameter};
 use super::connect::Opened;
@@ -27,6 +27,7 @@ const CLAIM: &str = include_str!("../../sql/postgres/claim.sql");
 const STORED: &str = include_str!("../../sql/postgres/stored.sql");
 const FILL: &str = include_str!("../../sql/postgres/fill.sql");
 const CLEAN: &str = include_str!("../../sql/postgres/clean.sql");
+const LEFT: &str = include_str!("../../sql/postgres/left.sql");
 /// Statements kept ready on a connection.
 const PREPARED_MAX: usize = 200;
 /// What a server may say while nobody asks for rows.
@@ -46,6 +47,8 @@ pub(crate) struct Connection {
     doubtful: bool,
     /// Commits of this role are not waited for until they are safe, unless asked.
     needs_sync: bool,
+    /// What the session was like when it was opened.
+    opened: String,
 }
 
 /// How long statements may run and wait for locks.
@@ -77,16 +80,23 @@ impl Connection {
             times: Times::default(),
             doubtful: false,
             needs_sync: false,
+            opened: String::new(),
         };
-        let answer = connection
-            .client
-            .simple_query("SHOW synchronous_commit")
-            .await;
-        let answer = answer.map_err(|error| connection.fault(&error))?;
-        connection.needs_sync = answer.iter().any(|message| {
-            matches!(message, tokio_postgres::SimpleQueryMessage::Row(row) if row.get(0) == Some("off"))
-        });
+        let sync = connection.told("SHOW synchronous_commit").await?;
+        connection.needs_sync = sync == "off";
+        connection.opened = connection.told(LEFT).await?;
         Ok(connection)
+    }
+
+    /// The last value of what statements without parameters answer.
+    async fn told(&self, text: &str) -> Result<String, Fault> {
+        let answer = self.client.simple_query(text).await;
+        let answer = answer.map_err(|error| self.fault(&error))?;
+        let values = answer.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        Ok(values.last().unwrap_or_default().to_owned())
     }
 
     pub(crate) fn is_usable(&self) -> bool {
@@ -134,10 +144,13 @@ impl Connection {
         self.batch("COMMIT").await
     }
 
-    /// Ends whatever is left of a transaction, and everything that would outlive it.
-    pub(crate) async fn clean(&self) -> Result<(), Fault> {
+    /// Ends whatever is left of a transaction, and everything that would outlive it. False: something does all the same,
+    /// and it cannot be used again.
+    pub(crate) async fn clean(&self) -> Result<bool, Fault> {
         self.meter.allow(TALK_BYTES);
-        self.batch(CLEAN).await
+        let (cleaned, left) = join(self.batch(CLEAN), self.told(LEFT)).await;
+        cleaned?;
+        Ok(left? == self.opened)
     }
 
     async fn prepare(&mut self, text: &str) -> Result<Statement, Fault> {

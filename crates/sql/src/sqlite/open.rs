@@ -84,7 +84,7 @@ pub(crate) fn open(
     connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
     connection.busy_timeout(Duration::ZERO)?;
     connection.authorizer(Some(move |context: AuthContext<'_>| {
-        if ours.load(Ordering::Relaxed) || is_allowed(&context.action) {
+        if ours.load(Ordering::Relaxed) || is_allowed(&context) {
             Authorization::Allow
         } else {
             Authorization::Deny
@@ -95,9 +95,12 @@ pub(crate) fn open(
 
 /// The second line behind the guard of texts: transactions, settings, other files, things that stay with a connection,
 /// and our own table.
-fn is_allowed(action: &AuthAction<'_>) -> bool {
+fn is_allowed(context: &AuthContext<'_>) -> bool {
     use AuthAction as A;
-    match action {
+    if changes_temp(context) {
+        return false;
+    }
+    match &context.action {
         A::Transaction { .. }
         | A::Savepoint { .. }
         | A::Pragma { .. }
@@ -115,6 +118,22 @@ fn is_allowed(action: &AuthAction<'_>) -> bool {
             .iter()
             .any(|refused| function_name.eq_ignore_ascii_case(refused)),
         other => !table(other).is_some_and(|name| name.eq_ignore_ascii_case(APPLIED)),
+    }
+}
+
+/// `CREATE TABLE temp.x` is told as `CreateTable`, not as `CreateTempTable`. To read is harmless, and `ALTER TABLE` has a
+/// look into the temporary schema, where it renames what is not there.
+fn changes_temp(context: &AuthContext<'_>) -> bool {
+    use AuthAction as A;
+    let is_temp = |name: &str| name.eq_ignore_ascii_case("temp");
+    match context.action {
+        A::Select | A::Read { .. } | A::Function { .. } | A::Recursive => false,
+        A::Update {
+            table_name: "sqlite_temp_master",
+            ..
+        } => false,
+        A::AlterTable { database_name, .. } => is_temp(database_name),
+        _ => context.database_name.is_some_and(is_temp),
     }
 }
 
@@ -172,6 +191,12 @@ mod tests {
             "ALTER TABLE pawl_applied RENAME TO x",
             "CREATE INDEX i ON pawl_applied (effect_key)",
             "CREATE TEMP TABLE x (a)",
+            "CREATE TABLE temp.x (a)",
+            "CREATE TABLE \"TEMP\".x AS SELECT * FROM t",
+            "CREATE VIEW temp.x AS SELECT 1",
+            "CREATE INDEX temp.x ON t (a)",
+            "INSERT INTO temp.sqlite_master VALUES (1, 2, 3, 4, 5)",
+            "UPDATE temp.sqlite_master SET sql = ''",
             "CREATE TRIGGER x AFTER INSERT ON t BEGIN SELECT 1; END",
             "CREATE VIRTUAL TABLE x USING fts5(a)",
             "UPDATE sqlite_master SET sql = ''",
@@ -184,7 +209,10 @@ mod tests {
             "INSERT INTO t VALUES (1)",
             "CREATE TABLE u (a)",
             "ALTER TABLE u ADD COLUMN b",
-            "DROP TABLE u",
+            "ALTER TABLE u RENAME COLUMN b TO c",
+            "ALTER TABLE u RENAME TO w",
+            "ALTER TABLE w DROP COLUMN c",
+            "DROP TABLE w",
             "CREATE INDEX i ON t (a)",
         ] {
             connection.execute_batch(text).unwrap();

@@ -25,6 +25,7 @@ use crate::transaction::{Claim, Session};
 const CLAIM: &str = include_str!("../../sql/sqlite/claim.sql");
 const STORED: &str = include_str!("../../sql/sqlite/stored.sql");
 const FILL: &str = include_str!("../../sql/sqlite/fill.sql");
+const LEFT: &str = include_str!("../../sql/sqlite/left.sql");
 /// Instructions between two looks at the clock: usually a microsecond, but each may make a value as large as is allowed.
 /// SQLite looks at jumps only; how much there can be between two jumps is for the guard of texts.
 const LOOK_AFTER: i32 = 50;
@@ -135,14 +136,23 @@ impl Connection {
         }
     }
 
-    /// False: it cannot be used again.
-    pub(crate) fn roll_back(&self) -> bool {
+    /// Ends what is left of a transaction. False: it cannot be used again.
+    pub(crate) fn clean(&self) -> bool {
         self.stop.end_statement();
-        if self.inner.is_autocommit() {
-            return true;
+        if !self.inner.is_autocommit() {
+            let done = self.as_ours(|| self.inner.execute_batch("ROLLBACK"));
+            if done.is_err() || !self.inner.is_autocommit() {
+                return false;
+            }
         }
-        let done = self.as_ours(|| self.inner.execute_batch("ROLLBACK"));
-        done.is_ok() && self.inner.is_autocommit()
+        self.is_as_opened()
+    }
+
+    /// Is there nothing on it that would outlive the transaction? What is refused cannot have been made; this is the line
+    /// behind that.
+    fn is_as_opened(&self) -> bool {
+        let left = self.as_ours(|| self.inner.prepare_cached(LEFT)?.exists([]));
+        matches!(left, Ok(false))
     }
 
     /// One of our own statements: how many rows were affected.

@@ -64,9 +64,9 @@ pub(crate) fn read(cell: ValueRef<'_>, shown: Shown) -> Result<Value, String> {
             match shown {
                 Shown::Json => exact::json(text).map_err(|error| match error {
                     Inexact::Number => format!("{DIGITS_LOST}; write CAST(… AS TEXT)"),
-                    Inexact::Unreadable(_) => {
-                        "it is declared JSON, but its text cannot be read as such; write CAST(… AS TEXT)".to_owned()
-                    }
+                    Inexact::Unreadable(reason) => format!(
+                        "it is declared JSON, but its text cannot be kept as such: {reason}; write CAST(… AS TEXT)"
+                    ),
                 })?,
                 _ => Value::String(text.to_owned()),
             }
@@ -80,6 +80,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn policy_of_json_columns() {
+        let cases = include_str!("../../../../tests/json_policy.json");
+        for case in serde_json::from_str::<Vec<Value>>(cases).unwrap() {
+            let text = ValueRef::Text(case["text"].as_str().unwrap().as_bytes());
+            let read = read(text, Shown::Json);
+            match case.get("kept") {
+                Some(kept) => assert_eq!(read.as_ref(), Ok(kept), "{case}"),
+                None => assert!(
+                    read.is_err_and(|error| error.contains("CAST(… AS TEXT)")),
+                    "{case}"
+                ),
+            }
+        }
+    }
 
     #[test]
     fn values_become_cells() {

@@ -118,6 +118,22 @@ impl Bed {
         row.as_object().unwrap().values().next().unwrap().clone()
     }
 
+    /// Every result in `pawl_applied`.
+    pub(crate) fn applied(&self) -> String {
+        let sql = "SELECT result FROM pawl_applied";
+        match self.dialect {
+            Dialect::Postgres => xtask::services::psql(&self.url, sql).unwrap(),
+            Dialect::Sqlite => {
+                let file = self.file();
+                let mut statement = file.prepare(sql).unwrap();
+                let rows = statement
+                    .query_map([], |row| row.get::<_, String>(0))
+                    .unwrap();
+                rows.map(Result::unwrap).collect()
+            }
+        }
+    }
+
     pub(crate) async fn remembered(&self) -> i64 {
         match self.dialect {
             Dialect::Sqlite => self

@@ -1,6 +1,8 @@
 //! Rows of actions and of their attempts.
 
-use pawl_kernel::ports::schedule::{ATTEMPTS_KEPT, is_time_to_forget};
+use pawl_kernel::ports::schedule::{
+    ATTEMPTS_KEPT, QueueRow, ShardHolder, SyncMark, is_time_to_forget,
+};
 use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::Type;
@@ -8,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use uuid::Uuid;
 
 use crate::fault::{Fault, JobResult};
-use crate::rows::{count, integer, time, uuid};
+use crate::rows::{count, integer, optional_time, optional_uuid, time, uuid};
 use crate::sql;
 
 /// An action as it is stored. Whether it can be read is another matter: one that cannot must not stop the others.
@@ -138,6 +140,24 @@ pub(super) fn remember(
             .execute(params![id, ATTEMPTS_KEPT])?;
     }
     Ok(())
+}
+
+pub(super) fn queue_row(row: &Row<'_>) -> rusqlite::Result<QueueRow> {
+    let owner: Option<String> = row.get(1)?;
+    let lock = optional_uuid(row, 2)?;
+    let mark = |at: usize| -> rusqlite::Result<Option<SyncMark>> {
+        let (at, sync) = (optional_time(row, at)?, optional_uuid(row, at + 1)?);
+        Ok(at.zip(sync).map(|(at, sync)| SyncMark { at, sync }))
+    };
+    Ok(QueueRow {
+        shard_id: row.get(0)?,
+        holder: owner
+            .zip(lock)
+            .map(|(owner, lock)| ShardHolder { owner, lock }),
+        added_at: time(row, 3)?,
+        moved: mark(4)?,
+        rescheduled: mark(6)?,
+    })
 }
 
 /// An attempt and its generation.

@@ -1,10 +1,9 @@
 //! What the owner of a shard does: begin what is due, record what came of it.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pawl_kernel::ports::schedule::{About, Begun, RecordRequest, about};
-use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::ports::store::{DueTimer, ShardPass};
 use pawl_kernel::schedule::{
     Begin, Limits, PastAttempt, Previous, Record, Recorded, Run, ScheduledAction, begin, record,
 };
@@ -21,19 +20,19 @@ const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
 
 pub(super) fn begin_all(
     connection: &Connection,
-    lock: Uuid,
+    pass: &ShardPass,
     due: &[DueTimer],
     limits: &Limits,
     now: Timestamp,
 ) -> JobResult<Begun> {
-    let owned = timers::owned(connection, lock)?;
+    let owned = timers::owned(connection, &pass.locks)?;
     let queue = Queue {
         connection,
-        lock,
+        sync: pass.sync,
         now,
     };
     let mut begun = Begun::default();
-    for timer in DueTimer::due_once(due.to_vec(), |shard| owned.contains(&shard), now) {
+    for timer in DueTimer::due_once(due.to_vec(), |shard| owned.contains_key(&shard), now) {
         let stored = rows::stored(connection, &timer.action_id)?;
         match (about(&timer, stored.as_ref().map(|row| row.guid)), stored) {
             (About::Wait, _) => begun.waits.push(timer),
@@ -88,7 +87,7 @@ fn previous(connection: &Connection, row: &ScheduledAction) -> JobResult<Previou
 /// The processing queue, in the hands of the owner of some shards.
 struct Queue<'a> {
     connection: &'a Connection,
-    lock: Uuid,
+    sync: Uuid,
     now: Timestamp,
 }
 
@@ -111,7 +110,7 @@ impl Queue<'_> {
                     id,
                     guid,
                     to.as_micros(),
-                    self.lock.as_bytes(),
+                    self.sync.as_bytes(),
                     self.now.as_micros()
                 ])?,
         };
@@ -136,7 +135,7 @@ impl Queue<'_> {
 
 /// Where attempts are recorded.
 pub(super) struct Desk {
-    pub(super) lock: Uuid,
+    pub(super) sync: Uuid,
     pub(super) limits: Limits,
     pub(super) now: Timestamp,
     /// What is queued anew is spread over so many.
@@ -149,10 +148,11 @@ impl Desk {
         connection: &Connection,
         requests: &[RecordRequest],
     ) -> JobResult<Vec<Option<Record>>> {
-        let owned: BTreeSet<u32> = timers::owned(connection, self.lock)?;
-        let record = |request: &RecordRequest| match owned.contains(&request.timer.shard_id) {
-            true => self.record_one(connection, request),
-            false => Ok(None),
+        let locks: Vec<Uuid> = requests.iter().map(|request| request.lock).collect();
+        let owned = timers::owned(connection, &locks)?;
+        let record = |request: &RecordRequest| match owned.get(&request.timer.shard_id) {
+            Some(lock) if *lock == request.lock => self.record_one(connection, request),
+            _ => Ok(None),
         };
         requests.iter().map(record).collect()
     }
@@ -200,7 +200,7 @@ impl Desk {
     ) -> JobResult<()> {
         let queue = Queue {
             connection,
-            lock: self.lock,
+            sync: self.sync,
             now: self.now,
         };
         let row = &recorded.row;

@@ -1,12 +1,15 @@
 //! Schemas and their versions.
 
 use pawl_kernel::ports::store::{CatalogError, SaveMode, SaveSchema, SchemaRecord};
+use pawl_kernel::user::Writer;
+use serde_json::json;
 
 use super::{Scene, StoreCase, cases};
 use crate::fixture::{at, schema, schema_id, schema_version};
 
 pub(super) const CASES: &[StoreCase] = cases!["catalog":
     a_new_schema_has_version_one,
+    a_version_keeps_the_user_who_saved_it,
     found_by_id_and_by_name,
     a_name_is_taken_once,
     a_new_version_leaves_the_old_one_alone,
@@ -18,6 +21,9 @@ pub(super) const CASES: &[StoreCase] = cases!["catalog":
     switched_on_and_off,
     deleted_is_hidden_and_its_versions_stay,
     a_deleted_name_is_free_again,
+    a_number_is_taken_once,
+    a_number_follows_the_latest_version,
+    the_number_of_a_deleted_schema_is_free_again,
     listed_by_name_page_by_page,
     found_by_text,
 ];
@@ -29,6 +35,7 @@ async fn a_new_schema_has_version_one(scene: Scene) {
         id: schema_id(2),
         name: "flow-2".into(),
         description: save.description,
+        external_id: None,
         active: true,
         latest_version: 1,
         created_at: at(0),
@@ -46,6 +53,7 @@ async fn a_new_schema_has_version_one(scene: Scene) {
         (version.created_by.as_str(), version.created_at),
         ("user:1", at(0))
     );
+    assert_eq!(version.owner, None, "this writer has no user");
     assert!(
         scene
             .store
@@ -54,6 +62,34 @@ async fn a_new_schema_has_version_one(scene: Scene) {
             .unwrap()
             .is_none()
     );
+}
+
+async fn a_version_keeps_the_user_who_saved_it(scene: Scene) {
+    let ann = json!({"id": "k\u{0}1", "name": "ann", "email": "ann@example.com"});
+    let bob = json!({"id": 2, "name": "böb"});
+    let first = SaveSchema {
+        created_by: Writer::with_user("key:ann", ann.clone()),
+        ..schema(2)
+    };
+    saved(&scene, first).await;
+    let second = SaveSchema {
+        created_by: Writer::with_user("key:bob", bob.clone()),
+        ..schema_version(2, "second", None)
+    };
+    saved(&scene, second.clone()).await;
+    // The same content makes no version, and takes none over.
+    let again = SaveSchema {
+        created_by: Writer::with_user("key:ann", ann.clone()),
+        ..second
+    };
+    assert_eq!(saved(&scene, again).await.latest_version, 2);
+    for (version, user) in [(1, &ann), (2, &bob)] {
+        let record = scene.store.version(schema_id(2), version).await.unwrap();
+        assert_eq!(record.unwrap().owner().as_object(), user.as_object());
+    }
+    let all = scene.store.versions(schema_id(2)).await.unwrap();
+    let owners: Vec<_> = all.into_iter().map(|version| version.owner).collect();
+    assert_eq!(owners, [Some(bob), Some(ann)]);
 }
 
 async fn found_by_id_and_by_name(scene: Scene) {
@@ -75,6 +111,71 @@ async fn a_name_is_taken_once(scene: Scene) {
     }
     let key = schema_id(2).to_string();
     assert!(scene.store.schema(&key).await.unwrap().is_none());
+}
+
+/// A schema with the number that other programs know it by.
+fn numbered(mut save: SaveSchema, external_id: i64) -> SaveSchema {
+    save.definition = format!(r#"{{"language":1,"external_id":{external_id}}}"#);
+    save.hash = format!("{}-{external_id}", save.hash);
+    save
+}
+
+async fn owner_of(scene: &Scene, external_id: i64) -> Option<String> {
+    let found = scene.store.schema_by_external_id(external_id).await;
+    found.unwrap().map(|record| record.name)
+}
+
+async fn a_number_is_taken_once(scene: Scene) {
+    let record = saved(&scene, numbered(schema(2), 123)).await;
+    assert_eq!(record.external_id, Some(123));
+    assert_eq!(owner_of(&scene, 123).await.as_deref(), Some("flow-2"));
+    assert_eq!(owner_of(&scene, 124).await, None);
+    // A new schema, and a new version of one that exists.
+    for other in [schema(3), schema_version(1, "b", None)] {
+        match scene.store.save_schema(numbered(other, 123)).await {
+            Err(CatalogError::ExternalIdTaken {
+                external_id,
+                schema,
+            }) => assert_eq!((external_id, schema.as_str()), (123, "flow-2")),
+            other => panic!("expected ExternalIdTaken, got {other:?}"),
+        }
+    }
+    assert!(scene.store.schema("flow-3").await.unwrap().is_none());
+    assert_eq!(scene.store.versions(schema_id(1)).await.unwrap().len(), 1);
+    // Names come first, as if there were no number.
+    let mut both = numbered(schema(3), 123);
+    both.name = "flow-1".into();
+    let refused = scene.store.save_schema(both).await;
+    assert!(
+        matches!(refused, Err(CatalogError::NameTaken(_))),
+        "{refused:?}"
+    );
+}
+
+async fn a_number_follows_the_latest_version(scene: Scene) {
+    for external_id in [0, i64::MAX] {
+        let save = numbered(schema_version(1, "b", None), external_id);
+        assert_eq!(saved(&scene, save).await.external_id, Some(external_id));
+        assert_eq!(
+            owner_of(&scene, external_id).await.as_deref(),
+            Some("flow-1")
+        );
+    }
+    assert_eq!(owner_of(&scene, 0).await, None);
+    let listed = scene.store.schemas(None, None, 10).await.unwrap();
+    assert_eq!(listed[0].external_id, Some(i64::MAX));
+    let without = saved(&scene, schema_version(1, "c", None)).await;
+    assert_eq!(without.external_id, None);
+    assert_eq!(owner_of(&scene, i64::MAX).await, None);
+}
+
+async fn the_number_of_a_deleted_schema_is_free_again(scene: Scene) {
+    saved(&scene, numbered(schema(2), 123)).await;
+    let deleted = scene.store.delete_schema(schema_id(2), at(5)).await;
+    assert!(deleted.unwrap());
+    assert_eq!(owner_of(&scene, 123).await, None);
+    saved(&scene, numbered(schema(3), 123)).await;
+    assert_eq!(owner_of(&scene, 123).await.as_deref(), Some("flow-3"));
 }
 
 async fn a_new_version_leaves_the_old_one_alone(scene: Scene) {

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use pawl_kernel::execution::{DebugMode, PriorityClass, Status, Wait, WaitKind};
+use pawl_kernel::execution::{DebugMode, Edit, PriorityClass, Status, Wait, WaitKind};
+use pawl_kernel::lifecycle::Command;
 use pawl_kernel::ports::store::{
     CommitError, Created, ExecutionView, NewExecution, StoreError, lease,
 };
 use pawl_kernel::transition::Snapshot;
+use serde_json::Map;
 
 use super::{Scene, StoreCase, cases};
-use crate::fixture::{at, commit, execution_id, new_execution, sleep, uuid};
+use crate::fixture::{at, commit, execution_id, new_execution, pass, sleep, uuid};
 
 pub(super) const CASES: &[StoreCase] = cases!["create":
     comes_back_as_it_went_in,
@@ -19,6 +21,11 @@ pub(super) const CASES: &[StoreCase] = cases!["create":
     same_key_is_found_after_the_end,
     an_unknown_execution_is_none,
     a_fork_starts_from_its_snapshot,
+    an_edit_is_a_step_from_the_beginning,
+    a_retry_is_named_in_its_origin,
+    a_second_retry_is_refused_unless_asked_for,
+    a_retry_under_its_key_is_the_same_one,
+    of_retries_at_the_same_moment_one_is_made,
     a_start_in_the_future_has_its_timer,
     a_birth_is_the_creation_and_the_first_commit,
     a_birth_that_waits_has_its_timer,
@@ -46,6 +53,7 @@ async fn comes_back_as_it_went_in(scene: Scene) {
     new.state.position.attempts = Some("[]".into());
     new.state.position.effect_key = Some("k".into());
     new.state.position.not_before = Some(at(3));
+    new.state.position.last_error = Some(r#"{"code":"X"}"#.into());
     let id = scene.create_as(new.clone()).await;
     let view = scene.view(id).await;
     assert_eq!(view.execution, new.execution);
@@ -197,6 +205,110 @@ async fn a_fork_starts_from_its_snapshot(scene: Scene) {
     assert_eq!(seqs, [6, 7]);
 }
 
+async fn an_edit_is_a_step_from_the_beginning(scene: Scene) {
+    let mut new = new_execution(1);
+    new.execution.base_seq = 5;
+    new.state.seq = 6;
+    new.snapshot = Some(Snapshot {
+        seq: 5,
+        context: "{}".into(),
+    });
+    let edit = Edit {
+        variables: Map::from_iter([("a".to_owned(), 1.into())]),
+        input: Some(2.into()),
+    };
+    let step = edit.step(6, &new.state.position, at(1));
+    new.edit = Some(step.clone());
+    let id = scene.create_as(new).await;
+    assert_eq!(scene.store.steps(id, 0, 9).await.unwrap(), [(step, 1)]);
+    assert_eq!(scene.status(id).await, Status::Queued);
+    scene.command(id, Command::Pause, at(2)).await;
+    let resumed = scene.command(id, Command::Resume, at(3)).await;
+    assert_eq!(resumed.status, Status::Queued, "no node has run yet");
+    scene.advance(id, 2, at(4)).await;
+    let history = scene.store.history(id, 8).await.unwrap();
+    let seqs: Vec<u64> = history.steps.iter().map(|step| step.seq).collect();
+    assert_eq!(seqs, [6, 7, 8]);
+}
+
+fn retry_of(origin: u64, n: u64) -> NewExecution {
+    let mut new = new_execution(n);
+    new.execution.retry_of = Some(execution_id(origin));
+    new
+}
+
+async fn failed(scene: &Scene, n: u64) -> ExecutionView {
+    let id = scene.create(n).await;
+    scene.finish(id, Status::Failed, at(2)).await;
+    scene.view(id).await
+}
+
+async fn a_retry_is_named_in_its_origin(scene: Scene) {
+    let before = failed(&scene, 1).await;
+    let retry = scene.create_as(retry_of(1, 2)).await;
+    let after = scene.view(execution_id(1)).await;
+    assert_eq!(after.execution.retried_as, Some(retry));
+    let mut but_for_that = after;
+    but_for_that.execution.retried_as = None;
+    assert_eq!(but_for_that, before);
+    assert_eq!(scene.execution(retry).await.retry_of, Some(execution_id(1)));
+}
+
+async fn a_second_retry_is_refused_unless_asked_for(scene: Scene) {
+    failed(&scene, 1).await;
+    let first = scene.create_as(retry_of(1, 2)).await;
+    let refused = scene.store.create(retry_of(1, 3)).await.unwrap();
+    assert_eq!(refused, Created::AlreadyRetried(first));
+    let nothing = scene.store.execution(execution_id(3)).await.unwrap();
+    assert!(nothing.is_none());
+    assert_eq!(
+        scene.execution(execution_id(1)).await.retried_as,
+        Some(first)
+    );
+    let mut again = retry_of(1, 3);
+    again.again = true;
+    let second = scene.create_as(again).await;
+    assert_eq!(
+        scene.execution(execution_id(1)).await.retried_as,
+        Some(second)
+    );
+    let of_nothing = scene.create_as(retry_of(404, 4)).await;
+    assert_eq!(
+        scene.execution(of_nothing).await.retry_of,
+        Some(execution_id(404))
+    );
+}
+
+async fn a_retry_under_its_key_is_the_same_one(scene: Scene) {
+    failed(&scene, 1).await;
+    let keyed = |n, key: &str| {
+        let mut new = retry_of(1, n);
+        new.execution.idempotency_key = Some(key.into());
+        new
+    };
+    let first = scene.create_as(keyed(2, "once")).await;
+    let same = scene.store.create(keyed(3, "once")).await.unwrap();
+    assert_eq!(same, Created::Existing(first));
+    let other = scene.store.create(keyed(3, "twice")).await.unwrap();
+    assert_eq!(other, Created::AlreadyRetried(first));
+}
+
+async fn of_retries_at_the_same_moment_one_is_made(scene: Scene) {
+    failed(&scene, 1).await;
+    let tries = (2..10).map(|n| scene.store.create(retry_of(1, n)));
+    let answers = futures_util::future::join_all(tries).await;
+    let answers: Vec<Created> = answers.into_iter().map(Result::unwrap).collect();
+    let made = answers.iter().filter(|answer| **answer == Created::New);
+    assert_eq!(made.count(), 1, "{answers:?}");
+    let named = scene.execution(execution_id(1)).await.retried_as.unwrap();
+    let refused = Created::AlreadyRetried(named);
+    assert_eq!(
+        answers.iter().filter(|answer| **answer == refused).count(),
+        7
+    );
+    assert_eq!(scene.execution(named).await.retry_of, Some(execution_id(1)));
+}
+
 async fn a_start_in_the_future_has_its_timer(scene: Scene) {
     let mut new = new_execution(1);
     new.execution.status = Status::Pending;
@@ -210,7 +322,7 @@ async fn a_start_in_the_future_has_its_timer(scene: Scene) {
     assert!(scene.has_timer(id, 1).await);
     let shards = scene.lock_all(9, at(1)).await;
     let due = scene.due(9, &shards, at(61)).await;
-    let dispatches = scene.store.fire(uuid(9), due, at(60)).await.unwrap();
+    let dispatches = scene.store.fire(pass(uuid(9)), due, at(60)).await.unwrap();
     assert_eq!(dispatches.len(), 1);
     assert_eq!(scene.status(id).await, Status::Queued);
 }

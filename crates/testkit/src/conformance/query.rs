@@ -15,6 +15,7 @@ pub(super) const CASES: &[StoreCase] = cases!["query":
     by_schema,
     by_time,
     by_tenant,
+    without_those_that_were_retried,
     by_text,
     text_is_no_pattern,
     filters_work_together,
@@ -104,6 +105,31 @@ async fn by_tenant(scene: Scene) {
         ..Default::default()
     };
     check(&scene, filter, &[2]).await;
+}
+
+async fn without_those_that_were_retried(scene: Scene) {
+    for n in 1..=3 {
+        let id = scene.create(n).await;
+        scene.finish(id, Status::Failed, at(5)).await;
+    }
+    let mut retry = new_execution(4);
+    retry.execution.retry_of = Some(execution_id(2));
+    scene.create_as(retry).await;
+    for (statuses, expected) in [
+        (vec![Status::Failed, Status::FailedStuck], &[3, 1][..]),
+        (vec![Status::Failed, Status::Completed], &[3, 1]),
+        (vec![], &[4, 3, 1]),
+    ] {
+        for schema_id in [None, Some(schema_id(1))] {
+            let filter = ExecutionFilter {
+                statuses: statuses.clone(),
+                schema_id,
+                not_retried: true,
+                ..Default::default()
+            };
+            check(&scene, filter, expected).await;
+        }
+    }
 }
 
 async fn by_text(scene: Scene) {

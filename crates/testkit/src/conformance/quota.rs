@@ -12,7 +12,9 @@ use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 
 use super::{Scene, StoreCase, cases};
-use crate::fixture::{self, LEASE, at, commit, execution_id, new_execution, sweep_request, uuid};
+use crate::fixture::{
+    self, LEASE, at, commit, execution_id, new_execution, pass, sweep_request, uuid,
+};
 
 pub(super) const CASES: &[StoreCase] = cases!["quota":
     a_quota_that_nobody_set_is_no_quota,
@@ -434,10 +436,10 @@ async fn fire_all(scene: &Scene, now: Timestamp) -> usize {
     let due = scene
         .due(70, &shards, now.plus(Duration::from_secs(1)))
         .await;
-    let fired = scene.store.fire(uuid(70), due, now).await.unwrap();
+    let fired = scene.store.fire(pass(uuid(70)), due, now).await.unwrap();
     scene
         .store
-        .unlock_shards(uuid(70), None, at(1))
+        .unlock_shards(vec![uuid(70)], None, at(1))
         .await
         .unwrap();
     fired.len()

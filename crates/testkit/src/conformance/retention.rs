@@ -17,7 +17,7 @@ use pawl_kernel::time::Timestamp;
 use super::scene::Scene;
 use super::schedule::work::Worker;
 use super::{StoreCase, cases};
-use crate::fixture::{self, at, commit, execution_id, once, periodic, put, schema_id};
+use crate::fixture::{self, at, commit, execution_id, once, pass, periodic, put, schema_id};
 
 pub(super) const CASES: &[StoreCase] = cases!("retention":
     what_ended_goes_with_all_that_belongs_to_it,
@@ -250,9 +250,17 @@ async fn a_timer_of_what_is_gone_wakes_nobody(scene: Scene) {
     let shards = scene.lock_all(9, at(3 * DAY)).await;
     let due = scene.due(9, &shards, at(3 * DAY)).await;
     let guid = fixture::uuid(9);
-    let woken = scene.store.fire(guid, due, at(3 * DAY)).await.unwrap();
+    let woken = scene
+        .store
+        .fire(pass(guid), due, at(3 * DAY))
+        .await
+        .unwrap();
     assert!(woken.is_empty());
-    scene.store.unlock_shards(guid, None, at(1)).await.unwrap();
+    scene
+        .store
+        .unlock_shards(vec![guid], None, at(1))
+        .await
+        .unwrap();
     assert_eq!(scene.timer_rows().await, 0);
 }
 

@@ -14,7 +14,7 @@ use pawl_kernel::ports::store::{
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition};
 
-use crate::fixture::{self, at, claim_request, commit, uuid};
+use crate::fixture::{self, at, claim_request, commit, pass, uuid};
 
 pub struct Scene {
     pub store: Arc<dyn Store>,
@@ -154,7 +154,7 @@ impl Scene {
         let shards = self.lock_all(555, at(1_000_000)).await;
         let rows = self.due(555, &shards, at(2_000_000)).await.len();
         self.store
-            .unlock_shards(uuid(555), None, at(1_000_000))
+            .unlock_shards(vec![uuid(555)], None, at(1_000_000))
             .await
             .unwrap();
         rows
@@ -164,7 +164,10 @@ impl Scene {
     pub async fn due(&self, guid: u64, shards: &[u32], before: Timestamp) -> Vec<DueTimer> {
         let guid: Uuid = uuid(guid);
         let store = &self.store;
-        store.collect(guid, shards, at(0), 1000).await.unwrap();
+        store
+            .collect(pass(guid), shards, at(0), 1000)
+            .await
+            .unwrap();
         store
             .upcoming(shards, fixture::due_before(before), 1000)
             .await

@@ -11,6 +11,7 @@ use pawl_kernel::schedule::{
     Ended, Outcome, Override, PastAttempt, Put, Refusal, ScheduledAction, Spec,
 };
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::user::Writer;
 
 use super::{Scene, StoreCase, cases};
 use crate::fixture::{self, at, once, periodic, put, uuid};
@@ -66,7 +67,7 @@ impl Scene {
     /// The action is due some time and has one row, or is not and has none.
     pub(super) async fn check_queued(&self, id: &str) {
         let due = self.action(id).await.due_at();
-        let rows = self.store.queued_in(id).await.unwrap();
+        let rows = self.store.queued(id).await.unwrap();
         assert_eq!(rows.len(), usize::from(due.is_some()), "{id} at {due:?}");
     }
 
@@ -86,7 +87,7 @@ fn over(mode: Override, put: Put) -> Put {
 
 async fn put_makes_an_action_and_its_row(scene: Scene) {
     assert_eq!(scene.store.action("a").await.unwrap(), None);
-    assert!(scene.store.queued_in("a").await.unwrap().is_empty());
+    assert!(scene.store.queued("a").await.unwrap().is_empty());
     let made = scene.put(put("a", 1, once(at(100), 0)), at(5)).await;
     assert_eq!(made.due_at(), Some(at(100)));
     assert_eq!((made.guid, made.meta.created_at), (uuid(1), at(5)));
@@ -110,14 +111,15 @@ async fn put_gives_back_every_text(scene: Scene) {
     let spec = fixture::spec(at(0), json!({"policy": policy, "action": action}));
     let request = Put {
         notes: Map::from_iter([("texts".to_owned(), texts)]),
-        written_by: "user:\u{0}ü".into(),
+        written_by: Writer::with_user("user:\u{0}ü", json!({"id": "\u{0}ü"})),
         ..put("a.b_c@d-1", 1, spec)
     };
     let made = scene.put(request.clone(), at(5)).await;
     let kept = scene.action("a.b_c@d-1").await;
     assert_eq!(kept, made);
     assert_eq!((kept.spec, kept.meta.notes), (request.spec, request.notes));
-    assert_eq!(kept.meta.written_by, request.written_by);
+    assert_eq!(kept.meta.written_by, request.written_by.name);
+    assert_eq!(kept.meta.user, request.written_by.user);
 }
 
 async fn put_refuses_what_exists(scene: Scene) {

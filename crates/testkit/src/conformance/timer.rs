@@ -1,6 +1,6 @@
 //! Shard locks and timers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::lifecycle::{Command, Skip};
@@ -8,9 +8,10 @@ use pawl_kernel::ports::store::{DueTimer, ShardsAround};
 use pawl_kernel::ports::workers::WorkerRecord;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
+use uuid::Uuid;
 
 use super::{Scene, StoreCase, cases};
-use crate::fixture::{at, due_before, event, keep_request, lock_request, uuid};
+use crate::fixture::{at, due_before, event, keep_request, lock_request, pass, uuid};
 
 pub(super) const CASES: &[StoreCase] = cases!["timer":
     locks_are_taken_once,
@@ -21,6 +22,7 @@ pub(super) const CASES: &[StoreCase] = cases!["timer":
     some_locks_are_given_back,
     what_was_given_back_just_now_can_be_left_to_others,
     a_heartbeat_tells_of_the_others,
+    a_worker_holds_shards_under_several_takings,
     the_shard_longest_unserved_comes_first,
     collect_moves_each_row_once,
     collect_needs_the_lock,
@@ -33,6 +35,7 @@ pub(super) const CASES: &[StoreCase] = cases!["timer":
     fires_only_its_own_wait,
     fires_once,
     fires_only_under_the_lock,
+    a_shard_taken_again_refuses_what_was_sent_before,
     fires_while_paused,
     a_stale_row_is_deleted,
     a_batch_fires_what_it_can,
@@ -70,7 +73,7 @@ async fn a_stale_lock_is_taken_over(scene: Scene) {
         .keep_shards(keep_request(uuid(1), at(12)))
         .await
         .unwrap()
-        .shards;
+        .shards();
     assert!(kept.is_empty(), "the old owner has lost them");
 }
 
@@ -81,7 +84,7 @@ async fn a_heartbeat_keeps_locks(scene: Scene) {
         .keep_shards(keep_request(uuid(1), at(8)))
         .await
         .unwrap()
-        .shards;
+        .shards();
     kept.sort_unstable();
     let mut expected = mine.clone();
     expected.sort_unstable();
@@ -94,7 +97,7 @@ async fn unlocked_shards_are_free_at_once(scene: Scene) {
     let mine = scene.lock_all(1, at(0)).await;
     scene
         .store
-        .unlock_shards(uuid(7), None, at(1))
+        .unlock_shards(vec![uuid(7)], None, at(1))
         .await
         .unwrap();
     let kept = scene
@@ -102,11 +105,11 @@ async fn unlocked_shards_are_free_at_once(scene: Scene) {
         .keep_shards(keep_request(uuid(1), at(1)))
         .await
         .unwrap()
-        .shards;
+        .shards();
     assert_eq!(kept.len(), mine.len(), "somebody else's unlock is nothing");
     scene
         .store
-        .unlock_shards(uuid(1), None, at(1))
+        .unlock_shards(vec![uuid(1)], None, at(1))
         .await
         .unwrap();
     let kept = scene
@@ -114,7 +117,7 @@ async fn unlocked_shards_are_free_at_once(scene: Scene) {
         .keep_shards(keep_request(uuid(1), at(1)))
         .await
         .unwrap()
-        .shards;
+        .shards();
     assert!(kept.is_empty());
     assert_eq!(scene.lock_all(2, at(1)).await.len(), mine.len());
 }
@@ -124,28 +127,31 @@ async fn some_locks_are_given_back(scene: Scene) {
     let some = vec![mine[0], mine[2]];
     let store = &scene.store;
     store
-        .unlock_shards(uuid(7), Some(some.clone()), at(1))
+        .unlock_shards(vec![uuid(7)], Some(some.clone()), at(1))
         .await
         .unwrap();
     store
-        .unlock_shards(uuid(1), Some(some.clone()), at(1))
+        .unlock_shards(vec![uuid(1)], Some(some.clone()), at(1))
         .await
         .unwrap();
     let kept = store.keep_shards(keep_request(uuid(1), at(1))).await;
-    assert_eq!(kept.unwrap().shards, [&mine[1..2], &mine[3..]].concat());
+    assert_eq!(kept.unwrap().shards(), [&mine[1..2], &mine[3..]].concat());
     assert_eq!(scene.lock_all(2, at(1)).await, some);
     store
-        .unlock_shards(uuid(1), Some(Vec::new()), at(1))
+        .unlock_shards(vec![uuid(1)], Some(Vec::new()), at(1))
         .await
         .unwrap();
     let kept = store.keep_shards(keep_request(uuid(1), at(1))).await;
-    assert_eq!(kept.unwrap().shards.len(), mine.len() - 2);
+    assert_eq!(kept.unwrap().shards().len(), mine.len() - 2);
 }
 
 async fn what_was_given_back_just_now_can_be_left_to_others(scene: Scene) {
     let all = scene.lock_all(1, at(0)).await;
     let store = &scene.store;
-    store.unlock_shards(uuid(1), None, at(5)).await.unwrap();
+    store
+        .unlock_shards(vec![uuid(1)], None, at(5))
+        .await
+        .unwrap();
     let request = |by: i64| {
         let mut request = lock_request(2, at(8));
         request.unlocked_by = Some(at(by));
@@ -165,7 +171,7 @@ async fn a_heartbeat_tells_of_the_others(scene: Scene) {
     };
     let new = ask(0).await;
     let locks = new.around.locks;
-    assert!(locks >= 16 && new.shards.is_empty(), "{new:?}");
+    assert!(locks >= 16 && new.shards().is_empty(), "{new:?}");
     let never = Some(Timestamp::default());
     let nobody = (new.around.unlocked_since, new.around.silent_since);
     assert_eq!(nobody, (never, None), "nobody ever had one");
@@ -174,7 +180,10 @@ async fn a_heartbeat_tells_of_the_others(scene: Scene) {
         request.max = max;
         store.lock_shards(request).await.unwrap();
     }
-    store.unlock_shards(uuid(4), None, at(6)).await.unwrap();
+    store
+        .unlock_shards(vec![uuid(4)], None, at(6))
+        .await
+        .unwrap();
     for (id, roles, seconds) in [
         ("me", vec!["timers"], 9),
         ("a", vec!["engine", "timers"], 9),
@@ -195,7 +204,7 @@ async fn a_heartbeat_tells_of_the_others(scene: Scene) {
         store.report_worker(report, at(0)).await.unwrap();
     }
     let kept = ask(6).await;
-    assert_eq!(kept.shards.len(), 2);
+    assert_eq!(kept.shards().len(), 2);
     let expected = ShardsAround {
         locks,
         others: 1,
@@ -207,11 +216,41 @@ async fn a_heartbeat_tells_of_the_others(scene: Scene) {
     assert_eq!(ask(5).await.around.others, 2);
 }
 
+async fn a_worker_holds_shards_under_several_takings(scene: Scene) {
+    let store = &scene.store;
+    let take = async |guid: u64, owner: &str, max: u32| {
+        let mut request = lock_request(guid, at(1));
+        request.owner = owner.into();
+        request.max = max;
+        store.lock_shards(request).await.unwrap()
+    };
+    let (first, second) = (take(1, "me", 2).await, take(2, "me", 3).await);
+    take(3, "other", 4).await;
+    take(4, "other", 1).await;
+    let both = || vec![uuid(1), uuid(2)];
+    let keep = async |now: i64| {
+        let mut request = keep_request(uuid(1), at(now));
+        request.locks = both();
+        store.keep_shards(request).await.unwrap()
+    };
+    let kept = keep(5).await;
+    let under = |shards: &[u32], guid: u64| shards.iter().map(|s| (*s, uuid(guid))).collect();
+    let mut expected: BTreeMap<u32, Uuid> = under(&first, 1);
+    expected.extend::<BTreeMap<u32, Uuid>>(under(&second, 2));
+    assert_eq!(kept.locks, expected);
+    assert_eq!(kept.around.most_of_another, 5, "of both takings together");
+    let some = Some(vec![first[0], second[0]]);
+    store.unlock_shards(both(), some, at(6)).await.unwrap();
+    assert_eq!(keep(7).await.shards(), [first[1], second[1], second[2]]);
+    store.unlock_shards(both(), None, at(8)).await.unwrap();
+    assert!(keep(9).await.locks.is_empty());
+}
+
 async fn the_shard_longest_unserved_comes_first(scene: Scene) {
     let all = scene.lock_all(1, at(0)).await;
     scene
         .store
-        .unlock_shards(uuid(1), None, at(1))
+        .unlock_shards(vec![uuid(1)], None, at(1))
         .await
         .unwrap();
     let mut request = lock_request(2, at(5));
@@ -219,7 +258,7 @@ async fn the_shard_longest_unserved_comes_first(scene: Scene) {
     let served = scene.store.lock_shards(request).await.unwrap();
     scene
         .store
-        .unlock_shards(uuid(2), None, at(1))
+        .unlock_shards(vec![uuid(2)], None, at(1))
         .await
         .unwrap();
     let mut request = lock_request(3, at(6));
@@ -233,11 +272,20 @@ async fn collect_moves_each_row_once(scene: Scene) {
     sleepers(&scene, 3).await;
     let shards = scene.lock_all(9, at(5)).await;
     let store = &scene.store;
-    let moved = store.collect(uuid(9), &shards, at(5), 2).await.unwrap();
+    let moved = store
+        .collect(pass(uuid(9)), &shards, at(5), 2)
+        .await
+        .unwrap();
     assert_eq!(moved.len(), 2, "no more than asked for");
-    let moved = store.collect(uuid(9), &shards, at(5), 1000).await.unwrap();
+    let moved = store
+        .collect(pass(uuid(9)), &shards, at(5), 1000)
+        .await
+        .unwrap();
     assert_eq!(moved.len(), 1);
-    let moved = store.collect(uuid(9), &shards, at(5), 1000).await.unwrap();
+    let moved = store
+        .collect(pass(uuid(9)), &shards, at(5), 1000)
+        .await
+        .unwrap();
     assert_eq!(moved, []);
     assert_eq!(scene.due(9, &shards, at(9999)).await.len(), 3);
 }
@@ -245,7 +293,10 @@ async fn collect_moves_each_row_once(scene: Scene) {
 async fn collect_needs_the_lock(scene: Scene) {
     sleepers(&scene, 2).await;
     let shards = scene.lock_all(9, at(5)).await;
-    let stranger = scene.store.collect(uuid(8), &shards, at(5), 1000).await;
+    let stranger = scene
+        .store
+        .collect(pass(uuid(8)), &shards, at(5), 1000)
+        .await;
     assert_eq!(stranger.unwrap(), []);
     let upcoming = scene
         .store
@@ -322,7 +373,7 @@ async fn fires_and_dispatches(scene: Scene) {
     let id = crate::fixture::execution_id(1);
     assert_eq!((due[0].at, due[0].guid), (at(101), uuid(71)));
     assert_eq!(due[0].action_id, id.to_string());
-    let fired = scene.store.fire(uuid(9), due, at(101)).await.unwrap();
+    let fired = scene.store.fire(pass(uuid(9)), due, at(101)).await.unwrap();
     assert_eq!((fired.len(), fired[0].execution_id), (1, id));
     let state = scene.state(id).await;
     assert_eq!((state.wait, state.updated_at), (None, at(101)));
@@ -335,14 +386,14 @@ async fn never_fires_early_and_loses_nothing(scene: Scene) {
     let id = crate::fixture::execution_id(1);
     let shards = scene.lock_all(9, at(100)).await;
     let due = scene.due(9, &shards, at(999)).await;
-    let early = scene.store.fire(uuid(9), due.clone(), at(100)).await;
+    let early = scene.store.fire(pass(uuid(9)), due.clone(), at(100)).await;
     assert!(early.unwrap().is_empty());
     assert!(scene.state(id).await.wait.is_some());
     assert!(
         scene.has_timer(id, 71).await,
         "an early look loses no timer"
     );
-    let fired = scene.store.fire(uuid(9), due, at(101)).await.unwrap();
+    let fired = scene.store.fire(pass(uuid(9)), due, at(101)).await.unwrap();
     assert_eq!(fired.len(), 1);
 }
 
@@ -356,7 +407,7 @@ async fn fires_only_its_own_wait(scene: Scene) {
     assert_eq!(due.len(), 2);
     // Both are due, but only the row of the first wait, which is over, is fired.
     due.retain(|timer| timer.guid == uuid(1));
-    let fired = scene.store.fire(uuid(9), due, at(60)).await.unwrap();
+    let fired = scene.store.fire(pass(uuid(9)), due, at(60)).await.unwrap();
     assert!(fired.is_empty());
     assert_eq!(scene.state(id).await.wait.unwrap().id, uuid(2));
     assert!(scene.has_timer(id, 2).await);
@@ -373,9 +424,13 @@ async fn fires_once(scene: Scene) {
     let shards = scene.lock_all(9, at(101)).await;
     let due = scene.due(9, &shards, at(999)).await;
     let twice = [due.clone(), due.clone()].concat();
-    let fired = scene.store.fire(uuid(9), twice, at(101)).await.unwrap();
+    let fired = scene
+        .store
+        .fire(pass(uuid(9)), twice, at(101))
+        .await
+        .unwrap();
     assert_eq!(fired.len(), 1);
-    let again = scene.store.fire(uuid(9), due, at(102)).await.unwrap();
+    let again = scene.store.fire(pass(uuid(9)), due, at(102)).await.unwrap();
     assert!(again.is_empty());
 }
 
@@ -385,11 +440,36 @@ async fn fires_only_under_the_lock(scene: Scene) {
     let shards = scene.lock_all(9, at(101)).await;
     let due = scene.due(9, &shards, at(999)).await;
     scene.lock_all(8, at(150)).await;
-    let zombie = scene.store.fire(uuid(9), due.clone(), at(151)).await;
+    let zombie = scene.store.fire(pass(uuid(9)), due.clone(), at(151)).await;
     assert!(zombie.unwrap().is_empty());
     assert!(scene.state(id).await.wait.is_some());
-    let owner = scene.store.fire(uuid(8), due, at(151)).await.unwrap();
+    let owner = scene.store.fire(pass(uuid(8)), due, at(151)).await.unwrap();
     assert_eq!(owner.len(), 1);
+}
+
+/// Taken by the same worker.
+async fn a_shard_taken_again_refuses_what_was_sent_before(scene: Scene) {
+    sleepers(&scene, 2).await;
+    let store = &scene.store;
+    let shards = scene.lock_all(9, at(101)).await;
+    let due = scene.due(9, &shards, at(999)).await;
+    store
+        .unlock_shards(vec![uuid(9)], None, at(102))
+        .await
+        .unwrap();
+    let mut again = lock_request(10, at(103));
+    again.owner = lock_request(9, at(103)).owner;
+    assert_eq!(store.lock_shards(again).await.unwrap(), shards);
+    let late = store.fire(pass(uuid(9)), due.clone(), at(104)).await;
+    assert!(late.unwrap().is_empty());
+    let kept = store.keep_shards(keep_request(uuid(9), at(104))).await;
+    assert!(kept.unwrap().locks.is_empty());
+    store
+        .unlock_shards(vec![uuid(9)], None, at(104))
+        .await
+        .unwrap();
+    let now = store.fire(pass(uuid(10)), due, at(104)).await;
+    assert_eq!(now.unwrap().len(), 2, "and the lock is still there");
 }
 
 async fn fires_while_paused(scene: Scene) {
@@ -398,7 +478,7 @@ async fn fires_while_paused(scene: Scene) {
     scene.command(id, Command::Pause, at(50)).await;
     let shards = scene.lock_all(9, at(101)).await;
     let due = scene.due(9, &shards, at(999)).await;
-    let fired = scene.store.fire(uuid(9), due, at(101)).await.unwrap();
+    let fired = scene.store.fire(pass(uuid(9)), due, at(101)).await.unwrap();
     assert!(fired.is_empty(), "nothing runs while it is paused");
     assert!(scene.state(id).await.wait.is_none());
     assert_eq!(scene.status(id).await, Status::Paused);
@@ -414,7 +494,7 @@ async fn a_stale_row_is_deleted(scene: Scene) {
     let shards = scene.lock_all(9, at(101)).await;
     let due = scene.due(9, &shards, at(999)).await;
     assert_eq!(due.len(), 1, "left for the shard's owner");
-    let fired = scene.store.fire(uuid(9), due, at(101)).await.unwrap();
+    let fired = scene.store.fire(pass(uuid(9)), due, at(101)).await.unwrap();
     assert!(fired.is_empty());
     assert_eq!(scene.timer_rows().await, 0);
     assert_eq!(scene.status(id).await, Status::Stopped);
@@ -428,7 +508,7 @@ async fn a_batch_fires_what_it_can(scene: Scene) {
     scene
         .command(crate::fixture::execution_id(2), Command::Stop, at(50))
         .await;
-    let fired = scene.store.fire(uuid(9), due, at(103)).await.unwrap();
+    let fired = scene.store.fire(pass(uuid(9)), due, at(103)).await.unwrap();
     let ids: BTreeSet<_> = fired.iter().map(|fired| fired.execution_id).collect();
     let expected = [1, 3].map(crate::fixture::execution_id);
     assert_eq!(ids, BTreeSet::from(expected));
@@ -468,7 +548,7 @@ async fn a_registered_timer_fires_like_any_other(scene: Scene) {
     assert!(scene.has_timer(id, 71).await);
     let shards = scene.lock_all(9, at(101)).await;
     let due = scene.due(9, &shards, at(999)).await;
-    let fired = scene.store.fire(uuid(9), due, at(101)).await.unwrap();
+    let fired = scene.store.fire(pass(uuid(9)), due, at(101)).await.unwrap();
     assert_eq!(fired.len(), 1, "however many rows, a wait ends once");
     assert_eq!(scene.timer_rows().await, 0);
 }

@@ -72,7 +72,6 @@ async fn a_schema_brings_its_webhooks(scene: Scene) {
         schema: "flow-2".into(),
         version: 1,
         active: true,
-        owner: "user:1".into(),
         name: name.into(),
         definition: definition.to_string(),
     };

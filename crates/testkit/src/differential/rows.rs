@@ -32,12 +32,15 @@ impl Story {
         self.same(async |store| told(store.open_executions(None, 1000).await))
             .await;
         for status in Status::ALL {
-            let filter = ExecutionFilter {
-                statuses: vec![*status],
-                ..Default::default()
-            };
-            self.same(async |store| told(store.count_executions(filter.clone()).await))
-                .await;
+            for not_retried in [false, true] {
+                let filter = ExecutionFilter {
+                    statuses: vec![*status],
+                    not_retried,
+                    ..Default::default()
+                };
+                self.same(async |store| told(store.count_executions(filter.clone()).await))
+                    .await;
+            }
         }
         self.same(dead_letters).await;
         self.same(async |store| told(store.schemas(None, None, 1000).await))

@@ -8,15 +8,16 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use pawl_kernel::ports::schedule::{ActionCommand, ActionFilter, RecordRequest};
+use pawl_kernel::ports::schedule::{ActionCommand, ActionFilter, RecordRequest, SyncMark};
 use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, Store, StoreResult};
 use pawl_kernel::schedule::{
     Action, Author, Failure, Limits, Outcome, Override, Put, Record, Run, Spec, read_spec,
 };
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::user::Writer;
 
 use super::{EXECUTIONS, Story, in_order, told};
-use crate::fixture;
+use crate::fixture::{self, pass};
 
 /// What a story came to, so that a test can demand that it was one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -162,7 +163,7 @@ impl Desk {
             spec: self.spec(),
             notes: Map::from_iter([("n".to_owned(), json!(self.story.rng.below(100)))]),
             mode: *self.story.rng.pick(&modes),
-            written_by: "user:1".into(),
+            written_by: Writer::with_user("user:1", json!({"id": 1, "name": "ann"})),
         };
         let now = self.story.now;
         self.story
@@ -351,7 +352,8 @@ impl Desk {
         if starts && n <= self.story.executions {
             let mut new = fixture::new_execution(n);
             new.execution.created_at = self.story.now;
-            new.execution.idempotency_key = Some(flight.run.key.clone());
+            let planned_at = flight.run.attempt.planned_at;
+            new.execution.idempotency_key = Some(flight.run.row.start_key(planned_at));
             new.state.updated_at = self.story.now;
             self.story.note("start", &new.execution.idempotency_key);
             self.story
@@ -373,10 +375,11 @@ impl Desk {
             let id = row.id.as_str();
             let queued = self
                 .story
-                .both(async |store| told(store.queued_in(id).await.map(|rows| rows.len())))
+                .both(async |store| told(history_of_rows(&*store, id).await))
                 .await;
             let expected = usize::from(row.due_at().is_some());
-            assert_eq!(queued, Ok(expected), "{}", self.story.report(&row, &queued));
+            let count = queued.as_ref().map(Vec::len);
+            assert_eq!(count, Ok(expected), "{}", self.story.report(&row, &queued));
         }
         for id in ids() {
             self.story
@@ -411,6 +414,7 @@ impl Desk {
 
 fn request((flight, outcome, fresh): &(Flight, Outcome, Uuid), store: usize) -> RecordRequest {
     RecordRequest {
+        lock: flight.lock,
         timer: flight.timers[store].clone(),
         ticket: flight.run.ticket.clone(),
         attempt: flight.run.attempt.clone(),
@@ -419,6 +423,15 @@ fn request((flight, outcome, fresh): &(Flight, Outcome, Uuid), store: usize) -> 
     }
 }
 
+/// What each row of the queues tells of itself. Its shard is another in every store.
+async fn history_of_rows(store: &dyn Store, id: &str) -> StoreResult<Vec<RowHistory>> {
+    let rows = store.queued(id).await?.into_iter();
+    Ok(rows
+        .map(|row| (row.added_at, row.moved, row.rescheduled))
+        .collect())
+}
+
+type RowHistory = (Timestamp, Option<SyncMark>, Option<SyncMark>);
 type Plain = (Timestamp, String, Uuid);
 
 fn plain(timer: &DueTimer) -> Plain {
@@ -429,8 +442,8 @@ async fn all_rows(store: &dyn Store, lock: Uuid, now: Timestamp) -> StoreResult<
     let shards = store
         .keep_shards(fixture::keep_request(lock, now))
         .await?
-        .shards;
-    store.collect(lock, &shards, now, 10_000).await?;
+        .shards();
+    store.collect(pass(lock), &shards, now, 10_000).await?;
     let ever = now.plus(Duration::from_secs(200 * 366 * 86_400));
     let rows = store
         .upcoming(&shards, fixture::due_before(ever), 10_000)
@@ -471,9 +484,11 @@ impl Pass {
         let shards = store
             .keep_shards(fixture::keep_request(self.owner, self.now))
             .await?
-            .shards;
+            .shards();
         if self.collect {
-            store.collect(self.owner, &shards, self.now, 10_000).await?;
+            store
+                .collect(pass(self.owner), &shards, self.now, 10_000)
+                .await?;
         }
         let until = self.now.plus(Duration::from_micros(1));
         let mut due = store
@@ -482,10 +497,10 @@ impl Pass {
         due.retain(|timer| timer.guid.as_u128() % 4 != u128::from(self.skip));
         due.sort_by_key(plain);
         let begun = store
-            .begin_actions(self.lock, due, self.limits.clone(), self.now)
+            .begin_actions(pass(self.lock), due, self.limits.clone(), self.now)
             .await?;
         let waits = begun.waits.iter().map(plain).collect();
-        let fired = in_order(store.fire(self.lock, begun.waits, self.now).await)?;
+        let fired = in_order(store.fire(pass(self.lock), begun.waits, self.now).await)?;
         Ok(Passed {
             runs: begun.runs,
             waits,

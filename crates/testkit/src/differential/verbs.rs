@@ -18,7 +18,7 @@ use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Transition;
 
 use super::{Story, in_order, told};
-use crate::fixture;
+use crate::fixture::{self, pass};
 
 impl Story {
     pub(super) async fn verb(&mut self) {
@@ -46,7 +46,7 @@ impl Story {
     }
 
     pub(super) async fn create(&mut self) {
-        let new = self.new_execution();
+        let new = self.new_execution().await;
         self.note("create", &(new.execution.id, &new.state.wait));
         let answer = self
             .both(async |store| told(store.create(new.clone()).await))
@@ -61,9 +61,10 @@ impl Story {
 
     /// An execution and its first transition at once.
     async fn bear(&mut self) {
-        let mut new = self.new_execution();
+        let mut new = self.new_execution().await;
         let token = self.rng.uuid();
         new.execution.idempotency_key = None;
+        new.execution.retry_of = None;
         new.execution.quotas.clear();
         new.execution.status = Status::Running;
         new.execution.started_at = Some(self.now);
@@ -87,7 +88,15 @@ impl Story {
         numbers.find(|n| fixture::execution_id(*n) == id).unwrap()
     }
 
-    fn new_execution(&mut self) -> NewExecution {
+    /// Only what has ended is retried.
+    async fn ended_execution(&mut self) -> Option<ExecutionId> {
+        let id = fixture::execution_id(1 + self.rng.below(self.created));
+        let view = self.stores[0].execution(id).await.unwrap();
+        view.filter(|view| view.execution.status.is_terminal())
+            .map(|_| id)
+    }
+
+    async fn new_execution(&mut self) -> NewExecution {
         // Once all are made, the last one's number comes again: refused, or found by its key.
         let n = (self.created + 1).min(self.executions);
         let mut new = fixture::new_execution(n);
@@ -104,6 +113,10 @@ impl Story {
         if self.rng.chance(150) {
             new.execution.status = Status::Pending;
             new.state.wait = Some(self.wait(WaitKind::Start));
+        }
+        if self.created > 0 && self.rng.chance(200) {
+            new.execution.retry_of = self.ended_execution().await;
+            new.again = self.rng.chance(300);
         }
         if self.quotas {
             self.claims(&mut new);
@@ -269,7 +282,7 @@ impl Story {
         self.same(async |store| told(timer_pass(&*store, guid, now, before).await))
             .await;
         if self.rng.chance(200) {
-            self.same(async |store| told(store.unlock_shards(guid, None, now).await))
+            self.same(async |store| told(store.unlock_shards(vec![guid], None, now).await))
                 .await;
         }
     }
@@ -380,6 +393,11 @@ impl Story {
         if self.rng.chance(200) {
             save.name = format!("flow-{}", 1 + self.rng.below(4));
         }
+        if self.rng.chance(300) {
+            let number = self.rng.below(3);
+            save.definition = format!(r#"{{"language":1,"external_id":{number}}}"#);
+            save.hash = format!("{}-{number}", save.hash);
+        }
         self.note("save_schema", &save);
         let save: SaveSchema = save;
         self.same(async |store| told(store.save_schema(save.clone()).await))
@@ -426,8 +444,8 @@ async fn timer_pass(
     let shards = store
         .keep_shards(fixture::keep_request(guid, now))
         .await?
-        .shards;
-    let moved = store.collect(guid, &shards, now, 10_000).await?;
+        .shards();
+    let moved = store.collect(pass(guid), &shards, now, 10_000).await?;
     let mut collected: Vec<_> = moved.iter().map(without_shard).collect();
     collected.sort_unstable();
     let next_due = store.next_due(&shards).await?;
@@ -436,7 +454,7 @@ async fn timer_pass(
         .await?;
     let mut upcoming: Vec<_> = due.iter().map(without_shard).collect();
     upcoming.sort_unstable();
-    let fired = in_order(store.fire(guid, due, now).await)?;
+    let fired = in_order(store.fire(pass(guid), due, now).await)?;
     Ok(Pass {
         locked: !locked.is_empty(),
         kept: !shards.is_empty(),

@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest, ScheduleStore,
+    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
+    ScheduleStore,
 };
-use pawl_kernel::ports::store::{DueTimer, StoreResult};
+use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
 use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 
@@ -57,31 +58,31 @@ impl ScheduleStore for FaultyStore {
             .await
     }
 
-    async fn queued_in(&self, id: &str) -> StoreResult<Vec<u32>> {
-        self.pass(READ, self.inner.queued_in(id)).await
+    async fn queued(&self, id: &str) -> StoreResult<Vec<QueueRow>> {
+        self.pass(READ, self.inner.queued(id)).await
     }
 
     async fn begin_actions(
         &self,
-        lock: Uuid,
+        pass: ShardPass,
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Begun> {
-        self.pass(WRITE, self.inner.begin_actions(lock, due, limits, now))
+        self.pass(WRITE, self.inner.begin_actions(pass, due, limits, now))
             .await
     }
 
     async fn record_actions(
         &self,
-        lock: Uuid,
+        sync: Uuid,
         requests: Vec<RecordRequest>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Vec<Option<Record>>> {
         self.pass(
             WRITE,
-            self.inner.record_actions(lock, requests, limits, now),
+            self.inner.record_actions(sync, requests, limits, now),
         )
         .await
     }

@@ -15,8 +15,8 @@ use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
     Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
     KeepRequest, Kept, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore,
-    SaveSchema, SchemaRecord, Store, StoreError, StoreResult, Sweep, SweepRequest, TimerStore,
-    VersionRecord,
+    SaveSchema, SchemaRecord, ShardPass, Store, StoreError, StoreResult, Sweep, SweepRequest,
+    TimerStore, VersionRecord,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -214,22 +214,22 @@ impl TimerStore for FaultyStore {
 
     async fn unlock_shards(
         &self,
-        guid: Uuid,
+        locks: Vec<Uuid>,
         only: Option<Vec<u32>>,
         now: Timestamp,
     ) -> StoreResult<()> {
-        self.pass(WRITE, self.inner.unlock_shards(guid, only, now))
+        self.pass(WRITE, self.inner.unlock_shards(locks, only, now))
             .await
     }
 
     async fn collect(
         &self,
-        guid: Uuid,
+        pass: ShardPass,
         shards: &[u32],
         now: Timestamp,
         limit: u32,
     ) -> StoreResult<Vec<DueTimer>> {
-        self.pass(WRITE, self.inner.collect(guid, shards, now, limit))
+        self.pass(WRITE, self.inner.collect(pass, shards, now, limit))
             .await
     }
 
@@ -254,11 +254,11 @@ impl TimerStore for FaultyStore {
 
     async fn fire(
         &self,
-        guid: Uuid,
+        pass: ShardPass,
         timers: Vec<DueTimer>,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
-        self.pass(WRITE, self.inner.fire(guid, timers, now)).await
+        self.pass(WRITE, self.inner.fire(pass, timers, now)).await
     }
 }
 
@@ -270,6 +270,11 @@ impl CatalogStore for FaultyStore {
 
     async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>> {
         self.pass(READ, self.inner.schema(key)).await
+    }
+
+    async fn schema_by_external_id(&self, external_id: i64) -> StoreResult<Option<SchemaRecord>> {
+        let found = self.inner.schema_by_external_id(external_id);
+        self.pass(READ, found).await
     }
 
     async fn schemas(

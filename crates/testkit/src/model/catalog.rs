@@ -71,6 +71,21 @@ impl Catalog {
         Ok(())
     }
 
+    /// No two schemas have the same number.
+    fn check_number(&self, own: SchemaId, save: &SaveSchema) -> Result<(), CatalogError> {
+        let Some(external_id) = save.external_id() else {
+            return Ok(());
+        };
+        let mut others = self.visible().filter(|schema| schema.record.id != own);
+        match others.find(|schema| schema.record.external_id == Some(external_id)) {
+            None => Ok(()),
+            Some(other) => Err(CatalogError::ExternalIdTaken {
+                external_id,
+                schema: other.record.name.clone(),
+            }),
+        }
+    }
+
     /// Of the latest versions, in order of schema and name.
     pub(super) fn webhooks(&self) -> Vec<WebhookRow> {
         let mut rows: Vec<WebhookRow> = self.visible().flat_map(Schema::webhooks).collect();
@@ -110,12 +125,14 @@ impl Catalog {
 
     fn create(&mut self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
         self.check_name(&save.name, None)?;
+        self.check_number(save.id, &save)?;
         self.check_paths(save.id, &save)?;
         self.revision += 1;
         let record = SchemaRecord {
             id: save.id,
             name: save.name.clone(),
             description: save.description.clone(),
+            external_id: save.external_id(),
             active: true,
             latest_version: 1,
             created_at: save.now,
@@ -145,6 +162,7 @@ impl Catalog {
         if self.latest_hash(id) == Some(&save.hash) {
             return Ok(self.schemas[&id].record.clone());
         }
+        self.check_number(id, &save)?;
         self.check_paths(id, &save)?;
         self.revision += 1;
         let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
@@ -158,6 +176,7 @@ impl Schema {
         self.record.latest_version += 1;
         self.record.name.clone_from(&save.name);
         self.record.description.clone_from(&save.description);
+        self.record.external_id = save.external_id();
         self.record.updated_at = save.now;
         let number = self.record.latest_version;
         self.versions.push(version(self.record.id, number, save));
@@ -169,13 +188,11 @@ impl Schema {
     }
 
     fn webhooks(&self) -> Vec<WebhookRow> {
-        let owner = self.versions.last().map(|latest| latest.created_by.clone());
         let row = |one: Named| WebhookRow {
             schema_id: self.record.id,
             schema: self.record.name.clone(),
             version: self.record.latest_version,
             active: self.record.active,
-            owner: owner.clone().unwrap_or_default(),
             name: one.name,
             definition: one.source.to_string(),
         };
@@ -197,7 +214,8 @@ fn version(schema_id: SchemaId, version: u32, save: SaveSchema) -> VersionRecord
         language: LANGUAGE,
         hash: save.hash,
         definition: save.definition,
-        created_by: save.created_by,
+        created_by: save.created_by.name,
+        owner: save.created_by.user,
         created_at: save.now,
     }
 }
@@ -215,6 +233,13 @@ impl CatalogStore for ModelStore {
             Some(id) => schema.record.id == id,
             None => schema.record.name == key,
         });
+        Ok(found.map(|schema| schema.record.clone()))
+    }
+
+    async fn schema_by_external_id(&self, external_id: i64) -> StoreResult<Option<SchemaRecord>> {
+        let tables = self.lock();
+        let mut visible = tables.catalog.visible();
+        let found = visible.find(|schema| schema.record.external_id == Some(external_id));
         Ok(found.map(|schema| schema.record.clone()))
     }
 

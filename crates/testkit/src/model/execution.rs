@@ -114,6 +114,13 @@ impl Tables {
         if let Some(known) = key.as_ref().and_then(|key| self.keys.get(key)) {
             return Ok(Created::Existing(*known));
         }
+        let origin = new.execution.retry_of;
+        if let Some(before) = origin
+            .and_then(|origin| self.row(origin)?.execution.retried_as)
+            .filter(|_| !new.again)
+        {
+            return Ok(Created::AlreadyRetried(before));
+        }
         if self.rows.contains_key(&id) {
             return Err(StoreError::Rejected(format!("{id} exists already")));
         }
@@ -123,7 +130,12 @@ impl Tables {
         if !was_kept_out(&new.state) {
             self.presence.push((id, Presence::Came));
         }
+        if let Some(origin) = origin.and_then(|origin| self.rows.get_mut(&origin)) {
+            origin.execution.retried_as = Some(id);
+        }
+        let version = new.state.version;
         let mut row = Row::new(new.execution, new.state);
+        row.steps.extend(new.edit.map(|step| (step, version)));
         if let Some(snapshot) = new.snapshot {
             row.snapshots.insert(snapshot.seq, snapshot);
         }

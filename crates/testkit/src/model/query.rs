@@ -128,7 +128,9 @@ fn matches(filter: &ExecutionFilter, execution: &Execution) -> bool {
         .created_before
         .is_none_or(|time| execution.created_at < time);
     let text = filter.text.as_deref();
-    status && schema && tenant && after && before && text.is_none_or(|t| mentions(execution, t))
+    let open = !filter.not_retried || execution.retried_as.is_none();
+    let text = text.is_none_or(|text| mentions(execution, text));
+    status && schema && tenant && after && before && open && text
 }
 
 fn mentions(execution: &Execution, text: &str) -> bool {

@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use pawl_kernel::ports::schedule::{
-    ATTEMPTS_KEPT, About, ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest,
-    ScheduleStore, Written, about, decide_command, decide_put, is_time_to_forget,
+    ATTEMPTS_KEPT, About, ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow,
+    RecordRequest, ScheduleStore, SyncMark, Written, about, decide_command, decide_put,
+    is_time_to_forget,
 };
-use pawl_kernel::ports::store::{DueTimer, StoreResult};
+use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
 use pawl_kernel::schedule::{
     Begin, Limits, Moved, PastAttempt, Previous, Put, Record, Recorded, Run, ScheduledAction,
     begin, record,
@@ -78,27 +79,25 @@ impl Tables {
         &mut self,
         timer: &DueTimer,
         limits: &Limits,
-        now: Timestamp,
+        mark: SyncMark,
     ) -> Option<(DueTimer, Run)> {
         let row = self.actions.rows.get(&timer.action_id)?;
-        match begin(Some(row), timer.guid, self.previous(row), limits, now) {
+        match begin(Some(row), timer.guid, self.previous(row), limits, mark.at) {
             Begin::Run(run) => {
-                let at = run.row.due_at();
-                let begun = self.moved(timer, run.row.clone(), at, run.interrupted.clone());
+                let begun = self.moved(timer, run.row.clone(), run.interrupted.clone(), mark);
                 begun.then(|| (timer.clone(), *run))
             }
             Begin::Moved(moved) => {
                 let Moved { row, interrupted } = *moved;
-                let at = row.due_at();
-                self.moved(timer, row, at, interrupted);
+                self.moved(timer, row, interrupted, mark);
                 None
             }
             Begin::NotDue { at } => {
-                self.timers.move_row(timer, Some(at));
+                self.timers.move_row(timer, Some(at), mark);
                 None
             }
             Begin::Stale => {
-                self.timers.move_row(timer, None);
+                self.timers.move_row(timer, None, mark);
                 None
             }
         }
@@ -109,10 +108,10 @@ impl Tables {
         &mut self,
         timer: &DueTimer,
         row: ScheduledAction,
-        at: Option<Timestamp>,
         interrupted: Option<PastAttempt>,
+        mark: SyncMark,
     ) -> bool {
-        let found = self.timers.move_row(timer, at);
+        let found = self.timers.move_row(timer, row.due_at(), mark);
         if found {
             let generation = row.status.generation;
             self.actions.remember(&row.id, generation, interrupted);
@@ -125,8 +124,9 @@ impl Tables {
         &mut self,
         request: &RecordRequest,
         limits: &Limits,
-        now: Timestamp,
+        mark: SyncMark,
     ) -> Record {
+        let now = mark.at;
         let id = &request.timer.action_id;
         let before = self.actions.rows.get(id).cloned();
         let outcome = request.outcome.clone();
@@ -140,7 +140,7 @@ impl Tables {
         );
         match (&recorded, before) {
             (Record::Written(recorded), Some(before)) => {
-                self.write_recorded(request, &before, recorded, now);
+                self.write_recorded(request, &before, recorded, mark);
             }
             (Record::Late(late), Some(_)) => {
                 let past = request.past(now);
@@ -156,7 +156,7 @@ impl Tables {
         request: &RecordRequest,
         before: &ScheduledAction,
         recorded: &Recorded,
-        now: Timestamp,
+        mark: SyncMark,
     ) {
         let row = &recorded.row;
         let own = DueTimer {
@@ -165,9 +165,9 @@ impl Tables {
             ..request.timer.clone()
         };
         let stays = row.due_at().filter(|_| !recorded.requeue);
-        self.timers.move_row(&own, stays);
+        self.timers.move_row(&own, stays, mark);
         if let Some(at) = row.due_at().filter(|_| recorded.requeue) {
-            self.timers.enqueue(row.id.clone(), row.guid, at, now);
+            self.timers.enqueue(row.id.clone(), row.guid, at, mark.at);
         }
         let generation = row.status.generation;
         self.actions
@@ -234,30 +234,36 @@ impl ScheduleStore for ModelStore {
             .collect())
     }
 
-    async fn queued_in(&self, id: &str) -> StoreResult<Vec<u32>> {
+    async fn queued(&self, id: &str) -> StoreResult<Vec<QueueRow>> {
         let tables = self.lock();
         let row = tables.actions.rows.get(id);
-        let shards = row.map(|row| tables.timers.shards_of(id, row.guid));
-        Ok(shards.unwrap_or_default())
+        let rows = row.map(|row| tables.timers.queued(id, row.guid));
+        Ok(rows.unwrap_or_default())
     }
 
     async fn begin_actions(
         &self,
-        lock: Uuid,
+        pass: ShardPass,
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Begun> {
         let mut tables = self.lock();
         let mut begun = Begun::default();
-        let owned = |shard| tables.timers.owns(lock, shard);
+        let mark = SyncMark {
+            at: now,
+            sync: pass.sync,
+        };
+        let owned = |shard| tables.timers.owns(&pass.locks, shard);
         for timer in DueTimer::due_once(due, owned, now) {
             let action = tables.actions.rows.get(&timer.action_id);
             match about(&timer, action.map(|row| row.guid)) {
-                About::Action => begun.runs.extend(tables.begin_action(&timer, &limits, now)),
+                About::Action => begun
+                    .runs
+                    .extend(tables.begin_action(&timer, &limits, mark)),
                 About::Wait => begun.waits.push(timer),
                 About::Nothing => {
-                    tables.timers.move_row(&timer, None);
+                    tables.timers.move_row(&timer, None, mark);
                 }
             }
         }
@@ -266,15 +272,16 @@ impl ScheduleStore for ModelStore {
 
     async fn record_actions(
         &self,
-        lock: Uuid,
+        sync: Uuid,
         requests: Vec<RecordRequest>,
         limits: Limits,
         now: Timestamp,
     ) -> StoreResult<Vec<Option<Record>>> {
         let mut tables = self.lock();
         let mut record = |request: &RecordRequest| {
-            let owned = tables.timers.owns(lock, request.timer.shard_id);
-            owned.then(|| tables.record_action(request, &limits, now))
+            let owned = tables.timers.owns(&[request.lock], request.timer.shard_id);
+            let mark = SyncMark { at: now, sync };
+            owned.then(|| tables.record_action(request, &limits, mark))
         };
         Ok(requests.iter().map(&mut record).collect())
     }

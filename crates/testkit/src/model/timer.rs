@@ -1,6 +1,6 @@
 //! Shard locks, the incoming queue and the processing queue.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use async_trait::async_trait;
@@ -8,8 +8,10 @@ use uuid::Uuid;
 
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
+use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardsAround, StoreResult, TimerStore,
+    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    TimerStore,
 };
 use pawl_kernel::ports::workers::{TIMERS_ROLE, WorkerRecord};
 use pawl_kernel::time::Timestamp;
@@ -26,15 +28,33 @@ pub(super) struct Timers {
     /// In order of arrival.
     incoming: BTreeMap<(Timestamp, u64), DueTimer>,
     arrivals: u64,
-    processing: BTreeSet<DueTimer>,
+    processing: BTreeMap<DueTimer, Marks>,
+}
+
+/// How a row came where it is.
+#[derive(Clone, Copy)]
+struct Marks {
+    added_at: Timestamp,
+    moved: SyncMark,
+    rescheduled: Option<SyncMark>,
 }
 
 #[derive(Clone, Default)]
 struct ShardLock {
     /// Who has it; `None` when it was given back.
-    guid: Option<Uuid>,
+    holder: Option<ShardHolder>,
     started_at: Option<Timestamp>,
     heartbeat_at: Option<Timestamp>,
+}
+
+impl ShardLock {
+    fn guid(&self) -> Option<Uuid> {
+        self.holder.as_ref().map(|holder| holder.lock)
+    }
+
+    fn is_under(&self, locks: &[Uuid]) -> bool {
+        self.guid().is_some_and(|guid| locks.contains(&guid))
+    }
 }
 
 impl Default for Timers {
@@ -45,7 +65,7 @@ impl Default for Timers {
                 .collect(),
             incoming: BTreeMap::new(),
             arrivals: 0,
-            processing: BTreeSet::new(),
+            processing: BTreeMap::new(),
         }
     }
 }
@@ -68,26 +88,53 @@ impl Timers {
     }
 
     /// Puts a row of the processing queue to another time, or takes it away. False: it is not there.
-    pub(super) fn move_row(&mut self, timer: &DueTimer, to: Option<Timestamp>) -> bool {
-        let found = self.processing.remove(timer);
-        if let Some(at) = to.filter(|_| found) {
-            self.processing.insert(DueTimer {
+    pub(super) fn move_row(
+        &mut self,
+        timer: &DueTimer,
+        to: Option<Timestamp>,
+        mark: SyncMark,
+    ) -> bool {
+        let Some(marks) = self.processing.remove(timer) else {
+            return false;
+        };
+        if let Some(at) = to {
+            let moved = DueTimer {
                 at,
                 ..timer.clone()
-            });
+            };
+            let rescheduled = Some(mark);
+            self.processing.insert(
+                moved,
+                Marks {
+                    rescheduled,
+                    ..marks
+                },
+            );
         }
-        found
+        true
     }
 
-    /// Where the rows of this id and guid are.
-    pub(super) fn shards_of(&self, action_id: &str, guid: Uuid) -> Vec<u32> {
-        let rows = self.incoming.values().chain(&self.processing);
-        let mut shards: Vec<u32> = rows
-            .filter(|row| row.guid == guid && row.action_id == action_id)
-            .map(|row| row.shard_id)
+    /// The rows of this id and guid.
+    pub(super) fn queued(&self, action_id: &str, guid: Uuid) -> Vec<QueueRow> {
+        let new = self.incoming.iter().map(|((at, _), row)| (row, *at, None));
+        let known = self.processing.iter();
+        let known = known.map(|(row, marks)| (row, marks.added_at, Some(*marks)));
+        let own = new.chain(known);
+        let own = own.filter(|(row, _, _)| row.guid == guid && row.action_id == action_id);
+        let mut rows: Vec<QueueRow> = own
+            .map(|(row, added_at, marks)| QueueRow {
+                shard_id: row.shard_id,
+                holder: self
+                    .locks
+                    .get(&row.shard_id)
+                    .and_then(|lock| lock.holder.clone()),
+                added_at,
+                moved: marks.map(|marks| marks.moved),
+                rescheduled: marks.and_then(|marks| marks.rescheduled),
+            })
             .collect();
-        shards.sort_unstable();
-        shards
+        rows.sort_by_key(|row| row.shard_id);
+        rows
     }
 
     fn add_missing(&mut self, timer: &WaitTimer, now: Timestamp) {
@@ -102,18 +149,19 @@ impl Timers {
     }
 
     pub(super) fn processing(&self) -> Vec<DueTimer> {
-        self.processing.iter().cloned().collect()
+        self.processing.keys().cloned().collect()
     }
 
     pub(super) fn shard_of(&self, action_id: &str, guid: Uuid) -> Option<u32> {
-        self.shards_of(action_id, guid).first().copied()
+        let rows = self.queued(action_id, guid);
+        rows.first().map(|row| row.shard_id)
     }
 
     fn lock(&mut self, request: &LockRequest) -> Vec<u32> {
         let mut free: Vec<(Option<Timestamp>, u32)> = self
             .locks
             .iter()
-            .filter(|(_, lock)| request.is_free(lock.guid.is_some(), lock.heartbeat_at))
+            .filter(|(_, lock)| request.is_free(lock.holder.is_some(), lock.heartbeat_at))
             .map(|(shard, lock)| (lock.started_at, *shard))
             .collect();
         free.sort_unstable();
@@ -121,7 +169,10 @@ impl Timers {
         let taken: Vec<u32> = free.into_iter().map(|(_, shard)| shard).collect();
         for shard in &taken {
             let lock = ShardLock {
-                guid: Some(request.guid),
+                holder: Some(ShardHolder {
+                    owner: request.owner.clone(),
+                    lock: request.guid,
+                }),
                 started_at: Some(request.now),
                 heartbeat_at: Some(request.now),
             };
@@ -130,33 +181,31 @@ impl Timers {
         taken
     }
 
-    fn keep(&mut self, guid: Uuid, now: Timestamp) -> Vec<u32> {
-        let mine = self
-            .locks
-            .iter_mut()
-            .filter(|(_, lock)| lock.guid == Some(guid));
-        mine.map(|(shard, lock)| {
+    fn keep(&mut self, locks: &[Uuid], now: Timestamp) -> BTreeMap<u32, Uuid> {
+        let all = self.locks.iter_mut();
+        let mine = all.filter(|(_, lock)| lock.is_under(locks));
+        mine.filter_map(|(shard, lock)| {
             lock.heartbeat_at = Some(now);
-            *shard
+            Some((*shard, lock.guid()?))
         })
         .collect()
     }
 
-    fn around(&self, guid: Uuid, others: usize) -> ShardsAround {
+    fn around(&self, locks: &[Uuid], others: usize) -> ShardsAround {
         let mut around = ShardsAround {
             locks: self.locks.len() as u32,
             others: others as u32,
             ..ShardsAround::default()
         };
-        let mut of_others: BTreeMap<Uuid, u32> = BTreeMap::new();
+        let mut of_others: BTreeMap<&str, u32> = BTreeMap::new();
         for lock in self.locks.values() {
-            let Some(owner) = lock.guid else {
+            let Some(holder) = &lock.holder else {
                 let at = lock.heartbeat_at.unwrap_or_default();
                 around.unlocked_since = earliest(around.unlocked_since, at);
                 continue;
             };
-            if owner != guid {
-                *of_others.entry(owner).or_default() += 1;
+            if !lock.is_under(locks) {
+                *of_others.entry(&holder.owner).or_default() += 1;
                 let at = lock.heartbeat_at.unwrap_or_default();
                 around.silent_since = earliest(around.silent_since, at);
             }
@@ -165,34 +214,52 @@ impl Timers {
         around
     }
 
-    fn unlock(&mut self, guid: Uuid, only: Option<&[u32]>, now: Timestamp) {
+    fn unlock(&mut self, locks: &[Uuid], only: Option<&[u32]>, now: Timestamp) {
         for (shard, lock) in &mut self.locks {
-            if lock.guid == Some(guid) && only.is_none_or(|only| only.contains(shard)) {
-                lock.guid = None;
+            if lock.is_under(locks) && only.is_none_or(|only| only.contains(shard)) {
+                lock.holder = None;
                 lock.heartbeat_at = Some(now);
             }
         }
     }
 
-    pub(super) fn owns(&self, guid: Uuid, shard: u32) -> bool {
-        self.locks
-            .get(&shard)
-            .is_some_and(|lock| lock.guid == Some(guid))
+    pub(super) fn owns(&self, locks: &[Uuid], shard: u32) -> bool {
+        let lock = self.locks.get(&shard);
+        lock.is_some_and(|lock| lock.is_under(locks))
     }
 
-    fn collect(&mut self, guid: Uuid, shards: &[u32], limit: u32) -> Vec<DueTimer> {
+    fn collect(
+        &mut self,
+        pass: &ShardPass,
+        shards: &[u32],
+        now: Timestamp,
+        limit: u32,
+    ) -> Vec<DueTimer> {
         let keys: Vec<(Timestamp, u64)> = self
             .incoming
             .iter()
-            .filter(|(_, row)| shards.contains(&row.shard_id) && self.owns(guid, row.shard_id))
+            .filter(|(_, row)| {
+                shards.contains(&row.shard_id) && self.owns(&pass.locks, row.shard_id)
+            })
             .map(|(key, _)| *key)
             .take(limit as usize)
             .collect();
-        let moved: Vec<DueTimer> = keys
-            .iter()
-            .filter_map(|key| self.incoming.remove(key))
-            .collect();
-        self.processing.extend(moved.iter().cloned());
+        let mut moved = Vec::new();
+        for key in keys {
+            let Some(row) = self.incoming.remove(&key) else {
+                continue;
+            };
+            let marks = Marks {
+                added_at: key.0,
+                moved: SyncMark {
+                    at: now,
+                    sync: pass.sync,
+                },
+                rescheduled: None,
+            };
+            self.processing.insert(row.clone(), marks);
+            moved.push(row);
+        }
         moved
     }
 
@@ -205,12 +272,14 @@ impl Timers {
         };
         self.processing
             .range(first..)
+            .map(|(row, _)| row)
             .filter(|row| shards.contains(&row.shard_id))
     }
 
-    /// Takes the row away if it is there, due, and in a shard of this guid's.
-    fn take(&mut self, guid: Uuid, timer: &DueTimer, now: Timestamp) -> bool {
-        timer.at <= now && self.owns(guid, timer.shard_id) && self.processing.remove(timer)
+    /// Takes the row away if it is there, due, and in a shard under these locks.
+    fn take(&mut self, locks: &[Uuid], timer: &DueTimer, now: Timestamp) -> bool {
+        let may = timer.at <= now && self.owns(locks, timer.shard_id);
+        may && self.processing.remove(timer).is_some()
     }
 }
 
@@ -229,29 +298,29 @@ impl TimerStore for ModelStore {
         };
         let others = tables.workers.values().filter(is_alive).count();
         Ok(Kept {
-            shards: tables.timers.keep(request.guid, request.now),
-            around: tables.timers.around(request.guid, others),
+            locks: tables.timers.keep(&request.locks, request.now),
+            around: tables.timers.around(&request.locks, others),
         })
     }
 
     async fn unlock_shards(
         &self,
-        guid: Uuid,
+        locks: Vec<Uuid>,
         only: Option<Vec<u32>>,
         now: Timestamp,
     ) -> StoreResult<()> {
-        self.lock().timers.unlock(guid, only.as_deref(), now);
+        self.lock().timers.unlock(&locks, only.as_deref(), now);
         Ok(())
     }
 
     async fn collect(
         &self,
-        guid: Uuid,
+        pass: ShardPass,
         shards: &[u32],
-        _now: Timestamp,
+        now: Timestamp,
         limit: u32,
     ) -> StoreResult<Vec<DueTimer>> {
-        Ok(self.lock().timers.collect(guid, shards, limit))
+        Ok(self.lock().timers.collect(&pass, shards, now, limit))
     }
 
     async fn upcoming(
@@ -282,14 +351,14 @@ impl TimerStore for ModelStore {
 
     async fn fire(
         &self,
-        guid: Uuid,
+        pass: ShardPass,
         timers: Vec<DueTimer>,
         now: Timestamp,
     ) -> StoreResult<Vec<Dispatch>> {
         let mut tables = self.lock();
         Ok(timers
             .iter()
-            .filter_map(|timer| tables.fire(guid, timer, now))
+            .filter_map(|timer| tables.fire(&pass.locks, timer, now))
             .collect())
     }
 }
@@ -299,8 +368,8 @@ fn earliest(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
 }
 
 impl Tables {
-    fn fire(&mut self, guid: Uuid, timer: &DueTimer, now: Timestamp) -> Option<Dispatch> {
-        if !self.timers.take(guid, timer, now) {
+    fn fire(&mut self, locks: &[Uuid], timer: &DueTimer, now: Timestamp) -> Option<Dispatch> {
+        if !self.timers.take(locks, timer, now) {
             return None;
         }
         let id: ExecutionId = timer.action_id.parse().ok()?;

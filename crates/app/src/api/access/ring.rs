@@ -64,7 +64,7 @@ impl KeyRing {
         }
         let hash = KeyHash::of(text);
         if self.admin.is_some_and(|admin| admin.is(&hash)) {
-            return Ok(Identity::key(ADMIN_NAME, ADMIN_NAME, Role::Admin));
+            return Ok(Identity::key(ADMIN_NAME, ADMIN_NAME, None, Role::Admin));
         }
         if !key_text::is_well_formed(text) {
             return Err(stranger());
@@ -230,6 +230,7 @@ mod tests {
                 name: format!("key-{}", self.made.fetch_add(1, Ordering::SeqCst)),
                 role: Role::Operator,
                 hash: KeyHash::of(&text),
+                email: None,
                 created_by: "test".into(),
                 created_at: now,
                 expires_at: life.map(|life| now.plus(life)),

@@ -87,10 +87,7 @@ fn look_routes() -> Vec<Route> {
             "The next planned firings, without retries",
             schedule::firings,
         )
-        .query(&[Param::integer(
-            "count",
-            "How many, 1 to 1000; 10 if left out.",
-        )])
+        .query(&[Param::integer("count", "How many, 1 to 1000; 10 if left out.").up_to(1_000)])
         .answer(200, "FiringPage")
         .answer(404, "Error"),
         get(

@@ -21,7 +21,15 @@ const FILTER: &[Param] = &[
         "Found in id, correlation id, idempotency key, creator, labels or error.",
     ),
     Param::text("tenant", "The tenant."),
+    Param::text(
+        "unresolved",
+        "`true`: only what failed, got stuck or was stopped and has not been retried.",
+    ),
 ];
+const INHERITED: &[Param] = &[Param::text(
+    "inherited",
+    "`false`: without the steps that a retry or fork took over.",
+)];
 
 pub(super) fn all() -> Vec<Route> {
     [
@@ -78,6 +86,7 @@ fn execution_routes() -> Vec<Route> {
             "Pause, resume, stop or retry all that a filter finds",
             bulk::act,
         )
+        .audited()
         .json("BulkRequest")
         .answer(200, "BulkResult"),
         get(
@@ -104,6 +113,7 @@ fn history_routes() -> Vec<Route> {
             history::steps,
         )
         .query(PAGE)
+        .query(INHERITED)
         .answer(200, "StepPage"),
         get(
             "/api/executions/{id}/steps/{seq}/context",
@@ -173,6 +183,7 @@ fn insight_routes() -> Vec<Route> {
             "with",
             "The other execution; for a failed one the last good run if left out.",
         )])
+        .query(INHERITED)
         .answer(200, "Difference")
         .answer(404, "Error"),
     ]
@@ -206,6 +217,7 @@ fn control_routes() -> Vec<Route> {
             "End it",
             control::stop,
         )
+        .audited()
         .answer(200, "Execution")
         .answer(409, "Error"),
         post(
@@ -232,8 +244,13 @@ fn branch_routes() -> Vec<Route> {
             control::retry,
         )
         .query(WAIT)
+        .header(Param::text(
+            "Idempotency-Key",
+            "The same as `idempotency_key` in the body.",
+        ))
         .optional("RetryRequest")
         .answer(201, "Execution")
+        .answer(200, "Execution")
         .answer(409, "Error"),
         post(
             "/api/executions/{id}/fork",

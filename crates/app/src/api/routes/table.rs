@@ -4,13 +4,14 @@ use axum::http::Method;
 
 use super::super::access::{ADMIN, ANYBODY, EDITOR, OPERATOR, VIEWER};
 use super::super::openapi::{self, Param};
+use super::super::query::LIMIT_MAX;
 use super::super::{
     health, keys, letters, metrics, operations, pages, quotas, retention, schemas, workers,
 };
 use super::{Route, actions, get, post, runs, webhooks};
 
 pub(super) const PAGE: &[Param] = &[
-    Param::integer("limit", "How many, 1 to 500; 50 if left out."),
+    Param::integer("limit", "How many, 1 to 500; 50 if left out.").up_to(LIMIT_MAX as u64),
     Param::text("cursor", "`next` of the page before."),
 ];
 
@@ -67,10 +68,9 @@ fn schema_routes() -> Vec<Route> {
             "Show a schema; the ETag is its version",
             schemas::get,
         )
-        .query(&[Param::integer(
-            "version",
-            "Another version than the latest.",
-        )])
+        .query(&[
+            Param::integer("version", "Another version than the latest.").up_to(u32::MAX as u64),
+        ])
         .answer(200, "Schema")
         .answer(404, "Error"),
         Route::new(

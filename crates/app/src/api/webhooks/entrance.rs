@@ -15,6 +15,7 @@ use crate::api::ApiState;
 use crate::api::error::ApiError;
 use crate::api::guard;
 use crate::api::metrics::RouteMeter;
+use crate::api::serve::Peer;
 
 const PREFIX: &str = "/webhook/";
 const ROUTE: &str = "/webhook/{*path}";
@@ -41,12 +42,14 @@ impl Entrance {
             .is_some_and(|rest| !rest.is_empty())
     }
 
-    pub(in crate::api) fn answer(&self, request: Request<Incoming>) -> Answering {
+    pub(in crate::api) fn answer(&self, request: Request<Incoming>, peer: Peer) -> Answering {
         let Self { state, meter } = self.clone();
         Box::pin(async move {
             let started = state.now();
             let response = guard::sealed(handle(&state, request.map(Body::new))).await;
-            meter.answered(response.status(), state.now().since(started));
+            let status = response.status();
+            meter.answered(status, state.now().since(started));
+            state.knocks.answered(Some(peer), "webhook", status);
             Ok(response)
         })
     }

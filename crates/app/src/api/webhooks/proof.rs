@@ -30,8 +30,9 @@ pub(super) fn check_head(
     headers: &HeaderMap,
 ) -> ApiResult<()> {
     let auth = &webhook.trigger.auth;
-    let checked = auth::check_head(auth, secret(state, auth), &Sent(headers), state.now());
-    checked.map_err(|refusal| refused(webhook, refusal))
+    let secret = secret(state, webhook);
+    let checked = auth::check_head(auth, secret, &Sent(headers), state.now());
+    checked.map_err(|refusal| refused(state, webhook, refusal))
 }
 
 pub(super) fn check(
@@ -41,26 +42,27 @@ pub(super) fn check(
     body: &[u8],
 ) -> ApiResult<Proof> {
     let auth = &webhook.trigger.auth;
-    let checked = auth::check(auth, secret(state, auth), &Sent(headers), body, state.now());
-    checked.map_err(|refusal| refused(webhook, refusal))
+    let secret = secret(state, webhook);
+    let checked = auth::check(auth, secret, &Sent(headers), body, state.now());
+    checked.map_err(|refusal| refused(state, webhook, refusal))
 }
 
-/// `SHOP_TOKEN` and `shop_token` are both the one that comes from `PAWL_SECRET_SHOP_TOKEN`.
-fn secret<'a>(state: &'a ApiState, auth: &Auth) -> Option<&'a str> {
-    let (secrets, name) = (&state.parts().options.secrets, auth.secret()?);
-    let found = secrets.get(name);
-    let found = found.or_else(|| secrets.get(&name.to_ascii_lowercase()));
+/// The one that comes from `PAWL_SECRET_SHOP_TOKEN` is called `shop_token`, however a trigger spells it. One that lists
+/// schemas is not there for others.
+fn secret<'a>(state: &'a ApiState, webhook: &Webhook) -> Option<&'a str> {
+    let (options, name) = (&state.parts().options, webhook.trigger.auth.secret()?);
+    let scope = options.secret_scopes.get(name);
+    let admitted = scope.is_none_or(|scope| scope.admits_schema(&webhook.schema));
+    let found = options.secrets.get(name).filter(|_| admitted);
     found.map(String::as_str)
 }
 
 /// Says what is missing, never what would have been right.
-fn refused(webhook: &Webhook, refusal: Refusal) -> ApiError {
+fn refused(state: &ApiState, webhook: &Webhook, refusal: Refusal) -> ApiError {
     let auth = &webhook.trigger.auth;
     let message = match (refusal, auth) {
         (Refusal::NoSecret, _) => {
-            let secret = auth.secret().unwrap_or_default();
-            let (schema, name) = (&webhook.schema, &webhook.name);
-            tracing::warn!(%schema, name, secret, "a webhook was called whose secret the configuration does not have");
+            warn_of_missing_secret(state, webhook);
             let message =
                 "this webhook is not ready: its secret is missing in the server's configuration";
             return ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", message);
@@ -96,4 +98,20 @@ fn refused(webhook: &Webhook, refusal: Refusal) -> ApiError {
     };
     ApiError::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
         .header(header::WWW_AUTHENTICATE, "Bearer")
+}
+
+/// Anybody can call a webhook, so one that is not ready does not write a line for every call.
+fn warn_of_missing_secret(state: &ApiState, webhook: &Webhook) {
+    let secret = webhook.trigger.auth.secret().unwrap_or_default().to_owned();
+    let (schema, name) = (webhook.schema.clone(), webhook.name.clone());
+    let subject = (webhook.schema_id, name.clone());
+    state.webhooks.unready.note(subject, move |_, calls| {
+        tracing::warn!(
+            schema,
+            name,
+            secret,
+            calls,
+            "a webhook was called whose secret the configuration does not have"
+        );
+    });
 }

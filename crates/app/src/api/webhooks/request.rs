@@ -5,6 +5,7 @@ use axum::http::request::Parts as Head;
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pawl_kernel::json::{self, JsonError};
 use pawl_kernel::percent;
 use pawl_kernel::webhook::{Auth, auth};
 use serde_json::{Map, Value, json};
@@ -12,7 +13,6 @@ use serde_json::{Map, Value, json};
 use super::Call;
 use crate::api::body;
 use crate::api::error::{ApiError, ApiResult};
-use crate::api::json;
 
 /// What stands for a value that proves something.
 const HIDDEN: &str = "***";
@@ -74,11 +74,12 @@ fn unreadable() -> ApiError {
 }
 
 /// JSON by the rules that hold everywhere: what cannot be kept is refused, and nothing has been written yet.
-fn bad_json(error: json::JsonError) -> ApiError {
-    let json::JsonError {
+fn bad_json(error: JsonError) -> ApiError {
+    let JsonError {
         message,
         line,
         column,
+        ..
     } = error;
     let text =
         format!("the body is no JSON that can be kept: {message}, line {line}, column {column}");

@@ -1,6 +1,6 @@
 //! Which requests go where, in memory. The store is asked for its revision at most once a second, only when calls come,
-//! and by one of them; what was saved through this process is seen at once, and a path that is not known is looked for
-//! again before anybody is told so.
+//! and by one of them; what was saved through this process is seen at once. A path that is not known is looked for
+//! again before its caller is told so, together with all others of the same tenth of a second.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,8 @@ use crate::api::ApiState;
 use crate::api::error::{ApiError, ApiResult};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Strangers who try paths that do not exist wait for one another, and share one question to the store.
+const UNKNOWN_EVERY: Duration = Duration::from_millis(100);
 const PREFIX: &str = "/webhook/";
 
 #[derive(Default)]
@@ -28,6 +30,8 @@ pub(super) struct Tables {
     /// One asks, the others wait for it or go on with what is known.
     asking: tokio::sync::Mutex<()>,
     stale: AtomicBool,
+    #[cfg(test)]
+    questions: std::sync::atomic::AtomicUsize,
 }
 
 #[derive(Clone, Default)]
@@ -76,6 +80,15 @@ impl Tables {
         asked.or(Ok(known.table))
     }
 
+    /// For a path that is not known: what the store says after `since`, but not more often than it can bear.
+    async fn ask_again(&self, state: &ApiState, since: Instant) -> ApiResult<Arc<Table>> {
+        if let Some(asked) = self.known().asked {
+            let wait = UNKNOWN_EVERY.saturating_sub(asked.elapsed());
+            tokio::time::sleep(wait).await;
+        }
+        self.ask(state, since).await
+    }
+
     /// What the store says, asked after `since`.
     async fn ask(&self, state: &ApiState, since: Instant) -> ApiResult<Arc<Table>> {
         let _turn = self.asking.lock().await;
@@ -84,6 +97,8 @@ impl Tables {
             return Ok(known.table);
         }
         let asked = Instant::now();
+        #[cfg(test)]
+        self.questions.fetch_add(1, Ordering::Relaxed);
         self.stale.store(false, Ordering::Release);
         let revision = match state.store().webhook_revision().await {
             Ok(revision) => revision,
@@ -153,7 +168,7 @@ pub(super) async fn find(state: &ApiState, head: &Head) -> ApiResult<Call> {
     if !matches!(&found, Err(error) if error.is_not_found()) {
         return found;
     }
-    let table = Box::pin(tables.ask(state, since)).await?;
+    let table = Box::pin(tables.ask_again(state, since)).await?;
     Box::pin(look(state, &table, head, path, &parts)).await
 }
 
@@ -233,5 +248,52 @@ fn other_methods(methods: &[Method]) -> ApiError {
     match HeaderValue::from_str(&names.join(", ")) {
         Ok(allowed) => refusal.header_value(header::ALLOW, allowed),
         Err(_) => refusal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+    use pawl_engine::control::Control;
+    use pawl_engine::{Options, Parts};
+    use pawl_kernel::node::Registry;
+    use pawl_testkit::clock::{SeededEntropy, SimClock};
+    use pawl_testkit::model::ModelStore;
+    use pawl_testkit::model_queue::ModelQueue;
+
+    use super::*;
+    use crate::api::Limits;
+
+    fn server() -> ApiState {
+        let parts = Parts::new(
+            Arc::new(ModelStore::new()),
+            Arc::new(ModelQueue::new()),
+            Arc::new(SimClock::new()),
+            Arc::new(SeededEntropy::new(7)),
+            Arc::new(Registry::default()),
+            Options::default(),
+        );
+        ApiState::new(Control::new(parts, None), Limits::default())
+    }
+
+    fn head(path: &str) -> Head {
+        let request = axum::http::Request::post(path).body(()).unwrap();
+        request.into_parts().0
+    }
+
+    #[tokio::test]
+    async fn paths_that_do_not_exist_share_a_question() {
+        let state = server();
+        let heads: Vec<Head> = (0..500)
+            .map(|number| head(&format!("/webhook/no-{number}")))
+            .collect();
+        let found = join_all(heads.iter().map(|head| find(&state, head))).await;
+        assert!(
+            found
+                .iter()
+                .all(|one| matches!(one, Err(error) if error.is_not_found()))
+        );
+        let questions = state.webhooks.tables.questions.load(Ordering::Relaxed);
+        assert!((1..=2).contains(&questions), "{questions}");
     }
 }

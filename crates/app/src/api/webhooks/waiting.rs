@@ -79,7 +79,6 @@ mod tests {
             schema: "s".into(),
             version: 1,
             active: true,
-            owner: "dev".into(),
             name: "0".into(),
             trigger: read::of_value(&json!({"type": "webhook", "path": "p"})).unwrap(),
         }

@@ -7,7 +7,7 @@ use url::Url;
 use super::super::client::{Client, Content};
 use super::super::failure::{Done, Failure};
 use super::super::schemas::field;
-use super::super::{source, terminal};
+use super::super::{source, terminal, text};
 use super::look;
 use super::{ContinueArgs, ForkArgs, One, RetryArgs, SignalArgs, StartArgs, WaitFlag};
 
@@ -68,7 +68,10 @@ pub(super) async fn retry(args: RetryArgs, json: bool) -> Done {
         "max_steps": args.max_steps,
         "max_calls": args.max_calls,
         "max_duration": args.max_duration,
+        "version": args.version.as_deref().map(version),
         "new_effect_key": args.new_effect_key.then_some(true),
+        "again": args.again.then_some(true),
+        "idempotency_key": args.idempotency_key,
         "debug_mode": args.debug.then_some(true),
     }));
     let url = waiting(
@@ -79,11 +82,28 @@ pub(super) async fn retry(args: RetryArgs, json: bool) -> Done {
     started_one(&started, &args.wait, json)
 }
 
+/// `latest`, or a number as a number. Anything else goes to the server as it is, which says what it should be.
+fn version(text: &str) -> Value {
+    text.parse::<u64>()
+        .map_or_else(|_| text.into(), Value::from)
+}
+
 pub(super) async fn fork(args: ForkArgs, json: bool) -> Done {
     let client = Client::new(&args.one.server)?;
+    let input = args
+        .input
+        .as_deref()
+        .map(|text| source::json_argument("--input", text))
+        .transpose()?;
+    if input == Some(Value::Null) {
+        let message = "--input: null is no input; leave it out to keep the input as it was";
+        return Err(Failure::bad_input(message));
+    }
     let body = only_given(json!({
         "from_seq": args.from,
+        "version": args.version.as_deref().map(version),
         "variables": source::variables(&args.variables)?,
+        "input": input,
         "debug_mode": args.debug.then_some(true),
     }));
     let url = waiting(client.at(&["executions", &args.one.id, "fork"]), &args.wait);
@@ -132,6 +152,10 @@ fn waiting(mut url: Url, flag: &WaitFlag) -> Url {
 
 /// With `--wait` the end decides the exit code, as in `pawl run`.
 fn started_one(execution: &Value, flag: &WaitFlag, json: bool) -> Done {
+    for warning in execution["warnings"].as_array().into_iter().flatten() {
+        let warning = text::clean(warning.as_str().unwrap_or_default());
+        terminal::complain(&format!("warning: {warning}"));
+    }
     if flag.wait.is_none() {
         return brief(execution, json);
     }

@@ -53,9 +53,8 @@ fn show(event: &Event, json: bool) -> Done {
     let data: Value =
         serde_json::from_str(&event.data).unwrap_or_else(|_| event.data.clone().into());
     if json {
-        return terminal::say(
-            &json!({"id": event.id, "event": event.name, "data": data}).to_string(),
-        );
+        let line = json!({"id": event.id, "event": event.name, "data": data});
+        return terminal::say(&text::json_line(&line));
     }
     let style = Style::stdout();
     let status = field(&data, "status");
@@ -79,10 +78,16 @@ fn show(event: &Event, json: bool) -> Done {
             terminal::say("")?;
             look::describe(&data)
         }
-        _ => terminal::say(&format!(
-            "      … {shown} at {}",
-            field(&data, "current_node_id")
-        )),
+        _ => {
+            let error = match &data["last_error"] {
+                Value::Null => String::new(),
+                error => format!(": {}", text::error(error, 200)),
+            };
+            terminal::say(&format!(
+                "      … {shown} at {}{error}",
+                field(&data, "current_node_id")
+            ))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::schemas::{field, items, pair, status_cell};
 use super::super::table::Table;
 use super::super::terminal::{self, Colour, Style};
 use super::super::text;
-use super::{ListArgs, One};
+use super::{HistoryArgs, ListArgs, One};
 
 pub(super) async fn list(args: ListArgs, json: bool) -> Done {
     let client = Client::new(&args.server)?;
@@ -23,8 +23,9 @@ pub(super) async fn list(args: ListArgs, json: bool) -> Done {
     let given = wanted
         .into_iter()
         .filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    let unresolved = args.unresolved.then_some(("unresolved", "true"));
     url.query_pairs_mut()
-        .extend_pairs(given)
+        .extend_pairs(given.chain(unresolved))
         .append_pair("limit", &args.limit.to_string());
     let answer = client.get_url(url).await?;
     if json {
@@ -42,13 +43,25 @@ pub(super) async fn list(args: ListArgs, json: bool) -> Done {
             field(item, "seq").into(),
             text::api_time(&item["created_at"]).into(),
             text::api_duration(&item["created_at"], &item["finished_at"]).into(),
-            field(&item["error"], "code").into(),
+            error_code(item).into(),
         ]);
     }
     table.print()?;
     match answer["next"].as_str() {
         Some(cursor) => terminal::say(&format!("more: --cursor {cursor}")),
         None => Ok(()),
+    }
+}
+
+/// How it ended, or why the node it stands at failed before it is tried again; and where it went on, if it did.
+fn error_code(execution: &Value) -> String {
+    let code = match &execution["error"] {
+        Value::Null => field(&execution["last_error"], "code"),
+        error => field(error, "code"),
+    };
+    match execution["retried_as"].as_str() {
+        Some(retry) => format!("{code} (retried as {retry})"),
+        None => code,
     }
 }
 
@@ -97,6 +110,7 @@ pub(super) fn describe(execution: &Value) -> Done {
     )?;
     for name in [
         "retry_of",
+        "retried_as",
         "forked_from",
         "tenant",
         "idempotency_key",
@@ -105,6 +119,11 @@ pub(super) fn describe(execution: &Value) -> Done {
         pair(name, &field(execution, name))?;
     }
     describe_wait(&execution["wait"])?;
+    if !execution["last_error"].is_null() {
+        let failed = execution["attempt"].as_u64().unwrap_or(1).saturating_sub(1);
+        let error = text::error(&execution["last_error"], usize::MAX);
+        pair("last error", &format!("{error} (try {failed})"))?;
+    }
     pair("error", &text::error(&execution["error"], usize::MAX))?;
     match &execution["output"] {
         Value::Null => Ok(()),
@@ -129,8 +148,14 @@ fn describe_wait(wait: &Value) -> Done {
     )
 }
 
-pub(super) async fn steps(one: One, json: bool) -> Done {
-    let all = all_pages(&Client::new(&one.server)?, &one.id, "steps").await?;
+pub(super) async fn steps(args: HistoryArgs, json: bool) -> Done {
+    let one = args.one;
+    let own: &[(&str, &str)] = match args.no_inherited {
+        true => &[("inherited", "false")],
+        false => &[],
+    };
+    let client = Client::new(&one.server)?;
+    let all = all_pages(&client, &one.id, "steps", own).await?;
     if json {
         return terminal::print_json(&all);
     }
@@ -145,7 +170,23 @@ pub(super) async fn steps(one: One, json: bool) -> Done {
             result(step).into(),
         ]);
     }
-    table.print()
+    table.print()?;
+    let taken_over = items(&all).filter(|step| step["inherited"] == true);
+    let taken_over = taken_over.filter_map(|step| step["seq"].as_u64()).max();
+    if let Some(last) = taken_over {
+        terminal::say(&format!(
+            "steps up to {last} were taken over; --no-inherited leaves them out"
+        ))?;
+    }
+    say_gone(&all["gone"])
+}
+
+/// What of the beginning is not kept any more.
+fn say_gone(gone: &Value) -> Done {
+    match gone["message"].as_str() {
+        Some(message) => terminal::say(&text::clean(message)),
+        None => Ok(()),
+    }
 }
 
 /// The error, or the output, or what the step did to variables.
@@ -159,7 +200,7 @@ pub(super) fn result(step: &Value) -> String {
 }
 
 pub(super) async fn logs(one: One, json: bool) -> Done {
-    let all = all_pages(&Client::new(&one.server)?, &one.id, "logs").await?;
+    let all = all_pages(&Client::new(&one.server)?, &one.id, "logs", &[]).await?;
     if json {
         return terminal::print_json(&all);
     }
@@ -183,19 +224,31 @@ pub(super) async fn logs(one: One, json: bool) -> Done {
 }
 
 /// All pages of a list as one.
-async fn all_pages(client: &Client, id: &str, what: &str) -> Result<Value, Failure> {
+async fn all_pages(
+    client: &Client,
+    id: &str,
+    what: &str,
+    query: &[(&str, &str)],
+) -> Result<Value, Failure> {
     let mut all = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
         let mut url = client.at(&["executions", id, what]);
         url.query_pairs_mut()
             .append_pair("limit", "500")
+            .extend_pairs(query)
             .extend_pairs(cursor.iter().map(|cursor| ("cursor", cursor)));
         let page = client.get_url(url).await?;
         all.extend(items(&page).cloned());
         match page["next"].as_str() {
             Some(next) => cursor = Some(next.to_owned()),
-            None => return Ok(json!({"items": all, "next": null})),
+            None => {
+                let mut whole = json!({"items": all, "next": null});
+                if let Some(gone) = page.get("gone") {
+                    whole["gone"] = gone.clone();
+                }
+                return Ok(whole);
+            }
         }
     }
 }
@@ -252,9 +305,12 @@ pub(super) async fn explain(one: One, json: bool) -> Done {
     Ok(())
 }
 
-pub(super) async fn diff(one: One, with: Option<&str>, json: bool) -> Done {
+pub(super) async fn diff(one: One, with: Option<&str>, own: bool, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let mut url = client.at(&["executions", &one.id, "diff"]);
+    if own {
+        url.query_pairs_mut().append_pair("inherited", "false");
+    }
     if let Some(other) = with {
         url.query_pairs_mut().append_pair("with", other);
     }
@@ -274,6 +330,7 @@ pub(super) async fn diff(one: One, with: Option<&str>, json: bool) -> Done {
                 field(run, "version")
             ),
         )?;
+        say_gone(&run["gone"])?;
     }
     pair("first divergence", &divergence(&answer["first_divergence"]))?;
     terminal::say("")?;
@@ -312,6 +369,7 @@ fn divergence(found: &Value) -> String {
 fn side_text(step: &Value) -> String {
     match step {
         Value::Null => "–".into(),
+        step if step["inherited"] == true => format!("{}, taken over", field(step, "status")),
         step => format!(
             "{} {} ms",
             field(step, "status"),

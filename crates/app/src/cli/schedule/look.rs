@@ -98,6 +98,18 @@ fn describe(action: &Value) -> Done {
     pair("fires", &words::next(action))?;
     pair("deadline", &text::api_time(&spec["deadline"]))?;
     pair("shard", &field(action, "shard"))?;
+    pair("owner", &field(action, "owner"))?;
+    pair("lock guid", &field(action, "lock_guid"))?;
+    pair("queued", &text::api_time(&action["queued_at"]))?;
+    for (name, at, sync) in [
+        ("moved", "moved_at", "moved_by_sync"),
+        ("rescheduled", "rescheduled_at", "rescheduled_by_sync"),
+    ] {
+        let at = text::api_time(&action[at]);
+        if !at.is_empty() {
+            pair(name, &format!("{at} by the pass {}", field(action, sync)))?;
+        }
+    }
     let written = text::api_time(&meta["updated_at"]);
     pair(
         "written",

@@ -2,11 +2,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::super::encoding::{hex, hex_decode};
 use super::*;
+use crate::json::{self, JsonError, JsonRule};
 
 /// What an element of a list takes in memory, where its text may be two bytes.
 const PARSED_VALUE_BYTES: usize = 32;
@@ -84,21 +84,25 @@ fn parse_json<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
         text.len()
             .saturating_add(values.saturating_mul(PARSED_VALUE_BYTES)),
     )?;
-    match serde_json::from_str::<Value>(&text) {
+    match json::read(text.as_bytes()) {
         Ok(value) => call.evaluator.adopt_json(value, span),
         Err(error) => Err(not_json(call, &error)),
     }
 }
 
-/// Says where the text stops being JSON, without quoting it.
-fn not_json(call: &Call<'_, '_>, error: &serde_json::Error) -> ExprError {
-    if error.to_string().starts_with("recursion limit") {
-        return ExprError::limit("the JSON text is nested deeper than 64 levels", call.span);
-    }
-    let (line, column) = (error.line(), error.column());
-    call.invalid(&format!(
-        "the text is not JSON at line {line}, column {column}"
-    ))
+/// Says where the text stops being JSON, without quoting it: it may be a secret.
+fn not_json(call: &Call<'_, '_>, error: &JsonError) -> ExprError {
+    let problem = match error.rule {
+        JsonRule::Depth => {
+            let message = format!("the JSON text is {}", error.message);
+            return ExprError::limit(message, call.span);
+        }
+        JsonRule::Grammar => "the text is not JSON",
+        JsonRule::Integer => "the text has an integer outside the range of 64 bits",
+        JsonRule::DoubleKey => "the text has a key twice in one object",
+    };
+    let (line, column) = (error.line, error.column);
+    call.invalid(&format!("{problem}, at line {line}, column {column}"))
 }
 
 fn sha256<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {

@@ -356,12 +356,15 @@ fn group_by<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     for (position, item) in list.iter().enumerate() {
         let key = call.apply(1, &[item.clone(), Val::count(position)])?;
         let key = group_key(call, &key)?;
+        call.scan(key.len())?;
         match places
             .position(&key)
             .and_then(|place| groups.get_mut(place))
         {
             Some((_, group)) => group.push(item),
             None => {
+                // A group costs two tables a place each, and a list of its own.
+                call.step(2)?;
                 places.insert(key.clone(), Val::Null);
                 groups.push((key, vec![item]));
             }

@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
         "Whether the object has the key.",
         "has({a: null}, 'a')",
         "true",
-        Body::Eager(|call| Ok(Val::Bool(call.object(0)?.get(&call.text(1)?).is_some()))),
+        Body::Eager(has),
     ),
     (
         "get(value, path, otherwise?)",
@@ -100,7 +100,10 @@ fn from_entries<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
             _ => (entry.member("key"), entry.member("value")),
         };
         match (key, value) {
-            (Some(Val::Text(key)), Some(value)) => object.insert(key, value),
+            (Some(Val::Text(key)), Some(value)) => {
+                call.scan(key.len())?;
+                object.insert(key, value);
+            }
             _ => return Err(call.wrong_type(0, "a list of keys with values")),
         }
     }
@@ -113,6 +116,7 @@ fn merge<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
         let object = call.object(position)?;
         call.step(object.len())?;
         for (key, value) in object.iter() {
+            call.scan(key.len())?;
             merged.insert(key, value);
         }
     }
@@ -125,13 +129,17 @@ fn selected<'a>(call: &mut Call<'_, 'a>, listed: bool) -> Outcome<'a> {
     for key in keys.iter() {
         call.step(1)?;
         match key {
-            Val::Text(name) => names.insert(name),
+            Val::Text(name) => {
+                call.scan(name.len())?;
+                names.insert(name)
+            }
             _ => return Err(call.wrong_type(1, "a list of strings")),
         };
     }
     call.step(object.len())?;
     let mut chosen = BuiltObject::default();
     for (key, value) in object.iter() {
+        call.scan(key.len())?;
         if names.contains(&*key) == listed {
             chosen.insert(key, value);
         }
@@ -139,9 +147,16 @@ fn selected<'a>(call: &mut Call<'_, 'a>, listed: bool) -> Outcome<'a> {
     call.build_object(chosen)
 }
 
+fn has<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+    let (object, key) = (call.object(0)?, call.text(1)?);
+    call.scan(key.len())?;
+    Ok(Val::Bool(object.get(&key).is_some()))
+}
+
 fn get<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     let (mut value, path) = (call.value(0), call.text(1)?);
-    call.scan(path.len())?;
+    // It is looked at letter by letter, and an honest path is short.
+    call.step(path.len() / 8)?;
     // Brackets are another way to write a dot here: `a[0].b` is `a.0.b`.
     let parts = path.split(['.', '[', ']']).filter(|part| !part.is_empty());
     for part in parts {

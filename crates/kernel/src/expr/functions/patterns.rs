@@ -1,16 +1,15 @@
-//! Regular expressions. The `regex` crate answers in linear time; its sizes are bounded here.
+//! Regular expressions. What a search costs, and what a pattern may be, is in [`pattern`](super::super::pattern).
 
-use regex::{Regex, RegexBuilder};
-
+use super::super::pattern::{BadPattern, COMPILED_BYTES_MAX, Pattern};
 use super::*;
 
 const PATTERN_BYTES_MAX: usize = 1024;
-const COMPILED_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Compiling is by far the most expensive single operation of the language.
-const COMPILE_STEPS: usize = 5_000;
+/// Compiling is the most expensive single operation of the language.
+const COMPILE_STEPS: usize = 4_000;
+const COMPILED_BYTES_PER_STEP: usize = 64;
 const KEPT_MAX: usize = 8;
-/// A pattern reads a text this many times slower than a plain search, at worst.
-const SLOWNESS: usize = 16;
+/// Besides what is read.
+const STEPS_PER_MATCH: usize = 2;
 
 pub(super) const TABLE: &[Row] = &[
     (
@@ -37,83 +36,95 @@ pub(super) const TABLE: &[Row] = &[
 ];
 
 fn matches<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
-    let (text, regex) = prepared(call)?;
-    Ok(Val::Bool(regex.is_match(&text)))
+    let (text, mut pattern) = prepared(call)?;
+    let found = pattern.is_in(&text, &mut |steps| call.pay(steps))?;
+    keep(call, pattern);
+    Ok(Val::Bool(found))
 }
 
 fn first_match<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
-    let (text, regex) = prepared(call)?;
-    let Some(captures) = regex.captures(&text) else {
+    let (text, mut pattern) = prepared(call)?;
+    let Some(whole) = pattern.find(&text, 0, &mut |steps| call.pay(steps))? else {
+        keep(call, pattern);
         return Ok(Val::Null);
     };
     let mut groups = Vec::new();
-    for group in captures.iter() {
-        call.allocate(group.map_or(0, |group| group.len()))?;
-        groups.push(group.map_or(Val::Null, |group| new_text(group.as_str())));
+    for group in pattern.groups(&text, &whole, &mut |steps| call.pay(steps))? {
+        call.allocate(group.as_ref().map_or(0, |group| group.len()))?;
+        groups.push(group.map_or(Val::Null, |group| new_text(&text[group])));
     }
+    keep(call, pattern);
     call.build_list(groups)
 }
 
 fn replace<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
-    let (text, regex) = prepared(call)?;
+    let (text, mut pattern) = prepared(call)?;
     let to = call.text(2)?;
+    call.scan(to.len())?;
     let references = to.matches('$').count();
     let mut replaced = String::new();
-    let mut position = 0;
-    for captures in regex.captures_iter(&text) {
-        let Some(whole) = captures.get(0) else {
+    let (mut copied, mut from, mut last) = (0, 0, None);
+    while let Some(whole) = pattern.find(&text, from, &mut |steps| call.pay(steps))? {
+        // Right behind a match there is no empty one.
+        if whole.is_empty() && last == Some(whole.end) {
+            match text[whole.end..].chars().next() {
+                Some(skipped) => from = whole.end + skipped.len_utf8(),
+                None => break,
+            }
             continue;
-        };
+        }
         // No group is longer than the whole match, so this is the most that can be added.
         let added = to.len() + references.saturating_mul(whole.len());
-        call.step(1)?;
-        call.allocate(added.saturating_add(whole.start() - position))?;
-        replaced.push_str(&text[position..whole.start()]);
-        captures.expand(&to, &mut replaced);
-        position = whole.end();
+        call.step(STEPS_PER_MATCH)?;
+        call.allocate(added.saturating_add(whole.start - copied))?;
+        replaced.push_str(&text[copied..whole.start]);
+        match references {
+            0 => replaced.push_str(&to),
+            _ => {
+                let groups = pattern.groups(&text, &whole, &mut |steps| call.pay(steps))?;
+                pattern.expand(&text, &groups, &to, &mut replaced);
+            }
+        }
+        (copied, from, last) = (whole.end, whole.end, Some(whole.end));
     }
-    call.allocate(text.len() - position)?;
-    replaced.push_str(&text[position..]);
+    keep(call, pattern);
+    call.allocate(text.len() - copied)?;
+    replaced.push_str(&text[copied..]);
     Ok(new_text(replaced))
 }
 
-fn prepared<'a>(call: &mut Call<'_, 'a>) -> Result<(Text<'a>, Regex), ExprError> {
+/// The pattern leaves the shelf while it is used: searching changes it.
+fn prepared<'a>(call: &mut Call<'_, 'a>) -> Result<(Text<'a>, Pattern), ExprError> {
     let (text, pattern) = (call.text(0)?, call.text(1)?);
-    call.scan(text.len().saturating_mul(SLOWNESS))?;
-    let known = call
-        .evaluator
-        .regexes
-        .iter()
-        .find(|(kept, _)| *kept == pattern);
-    if let Some((_, regex)) = known {
-        return Ok((text, regex.clone()));
+    let shelf = &mut call.evaluator.patterns;
+    match shelf.iter().position(|kept| kept.text() == &*pattern) {
+        Some(place) => Ok((text, shelf.remove(place))),
+        None => Ok((text, compile(call, &pattern)?)),
     }
-    let regex = compile(call, &pattern)?;
-    if call.evaluator.regexes.len() == KEPT_MAX {
-        call.evaluator.regexes.remove(0);
-    }
-    call.evaluator.regexes.push((pattern, regex.clone()));
-    Ok((text, regex))
 }
 
-fn compile(call: &mut Call<'_, '_>, pattern: &str) -> Result<Regex, ExprError> {
+fn keep(call: &mut Call<'_, '_>, pattern: Pattern) {
+    let shelf = &mut call.evaluator.patterns;
+    if shelf.len() == KEPT_MAX {
+        shelf.remove(0);
+    }
+    shelf.push(pattern);
+}
+
+fn compile(call: &mut Call<'_, '_>, text: &str) -> Result<Pattern, ExprError> {
     call.step(COMPILE_STEPS)?;
-    if pattern.len() > PATTERN_BYTES_MAX {
+    if text.len() > PATTERN_BYTES_MAX {
         let message = format!("the pattern is longer than {PATTERN_BYTES_MAX} bytes");
         return Err(ExprError::limit(message, call.span_of(1)));
     }
-    let built = RegexBuilder::new(pattern)
-        .size_limit(COMPILED_BYTES_MAX)
-        .dfa_size_limit(COMPILED_BYTES_MAX)
-        .nest_limit(32)
-        .build();
-    // The parser's own message quotes the pattern, which may come from data.
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => {
+    let pattern = Pattern::compile(text).map_err(|problem| match problem {
+        BadPattern::TooLarge => {
             let message = format!("the pattern needs more than {COMPILED_BYTES_MAX} bytes");
             ExprError::limit(message, call.span_of(1))
                 .with_hint("repeat less, and write [a-z0-9] for \\w, which is all of Unicode")
         }
-        _ => call.invalid("the pattern is not a regular expression"),
-    })
+        BadPattern::NoPattern => call.invalid("the pattern is not a regular expression"),
+    })?;
+    call.step(pattern.bytes() / COMPILED_BYTES_PER_STEP)?;
+    Ok(pattern)
 }

@@ -119,6 +119,8 @@ fn tested<'a>(call: &mut Call<'_, 'a>, test: fn(&str, &str) -> bool) -> Outcome<
 fn split<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     let (text, separator) = (call.text(0)?, call.text(1)?);
     call.allocate(text.len())?;
+    // A search begins by looking at all that it searches for.
+    call.scan(separator.len())?;
     let mut parts = Vec::new();
     // Splitting at "" would give an empty part at both ends.
     let (pieces, characters) = match separator.is_empty() {
@@ -158,6 +160,7 @@ fn replace<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
         return Err(call.invalid("the text to replace is empty"));
     }
     call.scan(text.len())?;
+    call.scan(from.len().saturating_mul(2))?;
     let matches = text.matches(&*from).count();
     call.allocate(text.len().saturating_add(matches.saturating_mul(to.len())))?;
     Ok(new_text(text.replace(&*from, &to)))

@@ -185,6 +185,7 @@ impl Meta {
             "created_at": self.created_at.to_string(),
             "updated_at": self.updated_at.to_string(),
             "written_by": self.written_by,
+            "user": self.user,
             "notes": self.notes,
         })
         .to_string()
@@ -209,6 +210,7 @@ impl Meta {
             created_at,
             updated_at,
             written_by,
+            user: fields.remove("user").filter(|user| !user.is_null()),
             notes,
         })
     }
@@ -281,13 +283,16 @@ mod tests {
 
     #[test]
     fn meta_comes_back() {
-        let meta = Meta {
-            created_at: Timestamp::from_micros(1_700_000_000_000_001),
-            updated_at: Timestamp::from_micros(1_700_000_000_000_002),
-            written_by: "user:1".into(),
-            notes: Map::from_iter([("a".to_owned(), json!({"b": "\u{0}"}))]),
-        };
-        assert_eq!(Meta::from_stored(&meta.to_stored()), Ok(meta));
+        for user in [None, Some(json!({"id": 7, "name": "\u{0}ü"}))] {
+            let meta = Meta {
+                created_at: Timestamp::from_micros(1_700_000_000_000_001),
+                updated_at: Timestamp::from_micros(1_700_000_000_000_002),
+                written_by: "user:1".into(),
+                user,
+                notes: Map::from_iter([("a".to_owned(), json!({"b": "\u{0}"}))]),
+            };
+            assert_eq!(Meta::from_stored(&meta.to_stored()), Ok(meta));
+        }
     }
 
     #[test]

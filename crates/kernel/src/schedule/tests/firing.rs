@@ -365,14 +365,14 @@ fn only_executions_can_be_in_the_way() {
         schema: "s".into(),
         input: Value::Null,
     };
-    let first = play.row.key(noon());
+    let first = play.row.start_key(noon());
     assert_eq!(play.row.previous_keys(), [first.as_str()]);
     for now in [10, 12, 15, 20, 29, 46] {
         play.fire(after(now), failed());
     }
     assert!(!play.row.status.is_under_way());
     // What failed last may have started something, if only the answer was lost.
-    let failed_last = play.row.key(play.row.status.last_planned_at.unwrap());
+    let failed_last = play.row.start_key(play.row.status.last_planned_at.unwrap());
     assert_eq!(play.row.previous_keys(), [first, failed_last]);
 }
 

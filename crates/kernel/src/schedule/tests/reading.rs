@@ -1,5 +1,6 @@
 use super::*;
 use crate::diagnostic::Diagnostic;
+use crate::expr::Meter;
 
 fn read(value: Value) -> Result<Request, Vec<Diagnostic>> {
     read_request(&value, Author::User { kept_start: None }, noon())
@@ -385,13 +386,31 @@ fn headers_may_name_secrets_and_nothing_else() {
         panic!()
     };
     let secrets = Map::from_iter([("token".to_owned(), json!("t0ps3cret"))]);
-    let sent = headers::render(headers, &secrets).unwrap();
+    let sent = headers::render(headers, &secrets, &mut Meter::default()).unwrap();
     assert_eq!(sent["Authorization"], "Bearer t0ps3cret");
-    assert!(headers::render(headers, &Map::new()).is_err());
+    assert!(headers::render(headers, &Map::new(), &mut Meter::default()).is_err());
     for bad in ["{{input.x}}", "{{secrets.", "{{env.HOME}} {{secrets.a}}"] {
         let found = with_header(bad).unwrap_err();
         assert_eq!(found[0].code, "BAD_HEADER", "{bad}");
     }
+}
+
+#[test]
+fn headers_share_one_meter() {
+    let costly = json!("{{secrets.token}}{{reduce(range(4000), 0, (sum, x) => sum + x)}}");
+    let secrets = Map::from_iter([("token".to_owned(), json!("t0ps3cret"))]);
+    let named = |count: usize| -> Map<String, Value> {
+        let header = |number| (format!("x-{number}"), costly.clone());
+        (0..count).map(header).collect()
+    };
+    let mut meter = Meter::default();
+    headers::render(&named(1), &secrets, &mut meter).unwrap();
+    let one = meter.steps_used();
+    headers::render(&named(1), &secrets, &mut meter).unwrap();
+    assert_eq!(meter.steps_used(), 2 * one);
+    let many = named(usize::try_from(100_000 / one).unwrap() + 1);
+    let failed = headers::render(&many, &secrets, &mut Meter::default());
+    assert_eq!(failed.unwrap_err().code.as_str(), "LIMIT_EXCEEDED");
 }
 
 #[test]

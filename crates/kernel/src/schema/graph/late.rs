@@ -58,6 +58,18 @@ impl Reads {
     }
 }
 
+/// Runs an evaluation that turned out long, with a meter for it, so that it keeps no thread from others.
+type LongRun = dyn Fn(&mut dyn FnMut(&mut Meter)) + Send + Sync;
+
+#[derive(Clone, Default)]
+struct Long(Option<Arc<LongRun>>);
+
+impl std::fmt::Debug for Long {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Long")
+    }
+}
+
 /// The late texts of one visit to a node, with what they can read. Can be sent to another thread.
 #[derive(Clone, Debug, Default)]
 pub struct LateTexts {
@@ -66,6 +78,7 @@ pub struct LateTexts {
     now_micros: i64,
     execution_id: Arc<str>,
     seq: u64,
+    long: Long,
 }
 
 impl LateTexts {
@@ -76,6 +89,21 @@ impl LateTexts {
             now_micros: scope.now_micros,
             execution_id: scope.execution_id.into(),
             seq: scope.seq,
+            long: Long::default(),
+        }
+    }
+
+    /// Without this, what turns out long is evaluated where it is asked for. Nothing is made for a node without texts.
+    pub fn with_long_runs<R>(self, make: impl FnOnce() -> R) -> Self
+    where
+        R: Fn(&mut dyn FnMut(&mut Meter)) + Send + Sync + 'static,
+    {
+        match self.config {
+            None => self,
+            Some(_) => Self {
+                long: Long(Some(Arc::new(make()))),
+                ..self
+            },
         }
     }
 
@@ -96,8 +124,16 @@ impl LateTexts {
             other => other,
         };
         let scope = Scope::new(&self.roots, self.now_micros, &self.execution_id, self.seq);
-        let mut meter = Meter::new(Limits::default()).with_uuids_from(numbers(path, locals));
-        let rendered = text.render(&scope.with_locals(locals), &mut meter);
+        let scope = scope.with_locals(locals);
+        let first_uuid = numbers(path, locals);
+        let mut meter = Meter::short().with_uuids_from(first_uuid);
+        let mut rendered = text.render(&scope, &mut meter);
+        if meter.is_spent() {
+            self.run_long(&mut |meter| {
+                let mut own = meter.clone().with_uuids_from(first_uuid);
+                rendered = text.render(&scope, &mut own);
+            });
+        }
         let above = |error: RenderError| {
             let path = path.iter().rev();
             path.fold(error, |error, token| error.below(token))
@@ -113,6 +149,13 @@ impl LateTexts {
     ) -> Option<Result<Value, NodeError>> {
         let rendered = self.render(path, locals)?;
         Some(rendered.map_err(NodeError::from))
+    }
+
+    fn run_long(&self, work: &mut dyn FnMut(&mut Meter)) {
+        match &self.long.0 {
+            Some(run) => run(work),
+            None => work(&mut Meter::new(Limits::default())),
+        }
     }
 
     fn find(&self, path: &[&str]) -> Option<&Compiled> {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::fields::{self, Fields};
-use super::{Layout, MAX_NODES, NodeLayout};
+use super::{Layout, MAX_NODES, NodeLayout, stray};
+use crate::node::Registry;
 use crate::schema::codes;
 use crate::schema::definition::{Backoff, NodeDefinition, OnError, OnInterrupt, RetryPolicy};
 use crate::schema::findings::{Finding, Findings, join};
@@ -86,6 +87,7 @@ const DATA_FIELDS: &[&str] = &[
 pub(super) fn read(
     document: &Fields<'_>,
     canvas: bool,
+    registry: &Registry,
     layout: &mut Layout,
     findings: &mut Findings,
 ) -> Vec<NodeDefinition> {
@@ -104,12 +106,13 @@ pub(super) fn read(
         let finding = document
             .error(codes::TOO_MANY_NODES, "nodes", message)
             .key();
-        findings.add(finding.hint("move a part into a schema of its own"));
+        findings.add(finding.hint("split it into schemas that start each other by webhook"));
         layout.incomplete = true;
     }
     let mut nodes = Vec::with_capacity(items.len().min(MAX_NODES));
     for (index, item) in items.iter().take(MAX_NODES).enumerate() {
-        match node(item, &format!("/nodes/{index}"), canvas, findings) {
+        let pointer = format!("/nodes/{index}");
+        match node(item, &pointer, canvas, registry, findings) {
             Some((node, place)) => {
                 nodes.push(node);
                 layout.nodes.push(place);
@@ -124,6 +127,7 @@ fn node(
     item: &Value,
     pointer: &str,
     canvas: bool,
+    registry: &Registry,
     findings: &mut Findings,
 ) -> Option<(NodeDefinition, NodeLayout)> {
     let map = fields::object(item, pointer, "a node", findings)?;
@@ -143,9 +147,13 @@ fn node(
     if let Some(data) = data {
         warn_unknown_data(data, &data_pointer, id.as_deref(), findings);
     }
-    let (node, place) = parts.read(pointer, findings);
-    let id = id?;
-    Some((NodeDefinition { id, ..node }, place))
+    let (mut node, mut place) = parts.read(pointer, findings);
+    node.id = id.clone()?;
+    if let Some(handler) = registry.get(&node.node_type) {
+        let is_written = |field: &str| parts.with(field).has(field);
+        stray::lift(&mut node, &mut place, handler.spec(), is_written, findings);
+    }
+    Some((node, place))
 }
 
 /// An editor keeps things of its own in `data`, so what is unknown there may be meant.
@@ -213,6 +221,8 @@ impl<'a> Parts<'a> {
             node: pointer.to_owned(),
             node_type: self.with("type").at("type"),
             config: self.with("config").at("config"),
+            timeout: self.with("timeout").at("timeout"),
+            retry: self.with("retry").at("retry"),
         };
         let node = NodeDefinition {
             id: String::new(),
@@ -223,7 +233,7 @@ impl<'a> Parts<'a> {
             name: self.name(findings),
             config: Value::Object(self.config(findings)),
             timeout: self.with("timeout").duration("timeout", TIMEOUTS, findings),
-            retry: self.retry(findings),
+            retry: retry(self.with("retry"), findings),
             on_error: self
                 .with("on_error")
                 .choice(
@@ -268,39 +278,39 @@ impl<'a> Parts<'a> {
             .cloned()
             .unwrap_or_default()
     }
+}
 
-    fn retry(&self, findings: &mut Findings) -> Option<RetryPolicy> {
-        let holder = self.with("retry");
-        let map = holder.object("retry", findings)?;
-        let pointer = holder.at("retry");
-        let retry = Fields::new(map, &pointer, holder.node());
-        retry.check_known(RETRY_FIELDS, &[], findings);
-        let enabled = retry.boolean("enabled", findings).unwrap_or(true);
-        let delay = retry
-            .duration("delay", DELAYS, findings)
-            .unwrap_or(Duration::from_secs(5));
-        let policy = RetryPolicy {
-            max_attempts: retry
-                .integer("max_attempts", 1..=1_000, findings)
-                .unwrap_or(3) as u32,
-            delay,
-            backoff: retry
-                .choice(
-                    "backoff",
-                    &[
-                        ("fixed", Backoff::Fixed),
-                        ("linear", Backoff::Linear),
-                        ("exponential", Backoff::Exponential),
-                    ],
-                    findings,
-                )
-                .unwrap_or_default(),
-            // A first delay above the default limit says that the limit is not wanted.
-            max_delay: retry
-                .duration("max_delay", DELAYS, findings)
-                .unwrap_or(Duration::from_secs(60).max(delay)),
-            jitter: retry.boolean("jitter", findings).unwrap_or(true),
-        };
-        enabled.then_some(policy)
-    }
+/// The field `retry` of `holder`.
+pub(super) fn retry(holder: &Fields<'_>, findings: &mut Findings) -> Option<RetryPolicy> {
+    let map = holder.object("retry", findings)?;
+    let pointer = holder.at("retry");
+    let retry = Fields::new(map, &pointer, holder.node());
+    retry.check_known(RETRY_FIELDS, &[], findings);
+    let enabled = retry.boolean("enabled", findings).unwrap_or(true);
+    let delay = retry
+        .duration("delay", DELAYS, findings)
+        .unwrap_or(Duration::from_secs(5));
+    let policy = RetryPolicy {
+        max_attempts: retry
+            .integer("max_attempts", 1..=1_000, findings)
+            .unwrap_or(3) as u32,
+        delay,
+        backoff: retry
+            .choice(
+                "backoff",
+                &[
+                    ("fixed", Backoff::Fixed),
+                    ("linear", Backoff::Linear),
+                    ("exponential", Backoff::Exponential),
+                ],
+                findings,
+            )
+            .unwrap_or_default(),
+        // A first delay above the default limit says that the limit is not wanted.
+        max_delay: retry
+            .duration("max_delay", DELAYS, findings)
+            .unwrap_or(Duration::from_secs(60).max(delay)),
+        jitter: retry.boolean("jitter", findings).unwrap_or(true),
+    };
+    enabled.then_some(policy)
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{self, Fields};
-use crate::schedule::read::{never_fires, read_cron};
+use crate::schedule::read::{check_id, never_fires, read_cron};
 use crate::schedule::{CatchUp, Overlap};
 use crate::schema::codes;
 use crate::schema::findings::{Finding, Findings};
@@ -23,6 +23,7 @@ pub(super) fn read(document: &Fields<'_>, findings: &mut Findings) -> Vec<Value>
             check_alone(&webhook, &webhooks, &pointer, findings);
             webhooks.push(webhook);
         }
+        check_own_name(&items[..index], item, &pointer, findings);
     }
     items.to_vec()
 }
@@ -32,7 +33,7 @@ fn check(item: &Value, pointer: &str, findings: &mut Findings) -> Option<Trigger
     let map = fields::object(item, pointer, "a trigger", findings)?;
     let trigger = Fields::new(map, pointer, None);
     let kind = trigger.required_text("type", findings)?;
-    trigger.text("name", findings);
+    check_name(&trigger, &kind, findings);
     let disabled = trigger.boolean("disabled", findings) == Some(true);
     match kind.as_str() {
         "webhook" => return webhook::read::read(&trigger, findings).filter(|_| !disabled),
@@ -48,6 +49,32 @@ fn check(item: &Value, pointer: &str, findings: &mut Findings) -> Option<Trigger
         }
     }
     None
+}
+
+/// What cannot be its name would be left aside without a word, and its address would change with its place.
+fn check_name(trigger: &Fields<'_>, kind: &str, findings: &mut Findings) {
+    let Some(name) = trigger.text("name", findings) else {
+        return;
+    };
+    let is_place = name.bytes().all(|byte| byte.is_ascii_digit());
+    let is_good = match kind {
+        // It becomes part of the id of an action.
+        "cron" => !is_place && check_id(&name).is_none(),
+        _ => webhook::is_trigger_name(&name),
+    };
+    if !is_good {
+        let message = "the name of a trigger has 1 to 64 letters, digits, `-`, `_` or `.`, and not digits alone";
+        findings.add(trigger.error(codes::BAD_NAME, "name", message));
+    }
+}
+
+fn check_own_name(others: &[Value], item: &Value, pointer: &str, findings: &mut Findings) {
+    let is_same = |other: &Value| other["name"] == item["name"] && other["type"] == item["type"];
+    if item["name"].is_string() && others.iter().any(is_same) {
+        let message = "another trigger of this type has the same name; give each its own, or none";
+        let pointer = format!("{pointer}/name");
+        findings.add(Finding::error(codes::BAD_NAME, &pointer, message));
+    }
 }
 
 fn check_alone(webhook: &Trigger, others: &[Trigger], pointer: &str, findings: &mut Findings) {

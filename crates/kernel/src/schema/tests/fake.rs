@@ -11,7 +11,9 @@ use crate::node::{
 };
 
 pub(super) fn registry() -> Registry {
-    let specs = [&START, &END, &LOG, &CONDITION, &SWITCH, &HTTP, &CODE, &SQL];
+    let specs = [
+        &START, &END, &LOG, &CONDITION, &SWITCH, &HTTP, &CODE, &SQL, &WAIT,
+    ];
     let handlers = specs.map(|spec| Arc::new(Fake(spec)) as Arc<dyn NodeHandler>);
     Registry::new(handlers.to_vec())
 }
@@ -25,10 +27,21 @@ impl NodeHandler for Fake {
     }
 
     fn handles(&self, config: &Value) -> Vec<String> {
+        if self.0.node_type == "wait_event" && config.get("timeout").is_none() {
+            return vec!["success".into()];
+        }
         let own = self.0.handles.iter().map(|handle| (*handle).to_owned());
         let cases = config["cases"].as_array().into_iter().flatten();
         own.chain(cases.filter_map(|case| case["name"].as_str().map(str::to_owned)))
             .collect()
+    }
+
+    fn unnamed_exit(&self) -> Option<&'static str> {
+        match self.0.node_type {
+            "condition" => Some("true"),
+            "switch" => None,
+            _ => Some("success"),
+        }
     }
 
     fn check(&self, config: &Value) -> Vec<Diagnostic> {
@@ -175,3 +188,12 @@ static SQL: NodeSpec = spec(
     ],
 );
 static CODE: NodeSpec = spec("code", false, &[], &[required("source", Text, Raw)]);
+static WAIT: NodeSpec = spec(
+    "wait_event",
+    true,
+    &["success", "timeout"],
+    &[
+        required("name", Text, Template),
+        field("timeout", Duration, Template),
+    ],
+);

@@ -75,7 +75,7 @@ nodes:
 edges:
 - {source: s, target: h}
 - {source: h, target: w}
-- {source: w, target: c}
+- {source: w, target: c, sourceHandle: default}
 ";
     let graph = compiled(text);
     let rendered = |id: &str| render(graph.node(id).unwrap(), json!({"input": {"n": 5}})).unwrap();

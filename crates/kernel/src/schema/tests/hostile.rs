@@ -110,6 +110,17 @@ fn size() {
         &format!("name: t\nnodes:\n{nodes}"),
         Some("TOO_MANY_NODES"),
     );
+    let edges: String = (0..20_000)
+        .map(|n| format!("- {{source: x{n}, target: y{n}}}\n"))
+        .collect();
+    let nodes: String = (0..2_000)
+        .map(|n| format!("- {{id: n{n}, type: end}}\n"))
+        .collect();
+    survives(
+        "edges to nowhere",
+        &format!("name: t\nnodes:\n{nodes}edges:\n{edges}"),
+        Some("TOO_MANY_PROBLEMS"),
+    );
     survives(
         "one long line",
         &format!("a: \"{}\"", "x".repeat(4_000_000)),

@@ -53,8 +53,10 @@ fn the_example_of_the_design() {
 }
 
 fn retry_of(retry: &str) -> Option<RetryPolicy> {
-    let text = format!("name: t\nnodes:\n- {{id: s, type: start, retry: {retry}}}");
-    loads(&text).nodes[0].retry.clone()
+    let text = format!(
+        "name: t\nnodes:\n- {{id: s, type: start}}\n- {{id: c, type: code, config: {{source: x}}, retry: {retry}}}\nedges:\n- {{source: s, target: c}}"
+    );
+    loads(&text).nodes[1].retry.clone()
 }
 
 #[test]
@@ -76,15 +78,17 @@ fn retries_in_both_spellings() {
 
 #[test]
 fn node_fields() {
-    let text = "name: t\nnodes:\n- {id: s, type: start, name: 'Мой старт', timeout: PT1M, on_error: continue, on_interrupt: fail, disabled: true, entry: true, config:, position: {x: 1.5, y: 2}}";
-    let node = &loads(text).nodes[0];
+    let text = "name: t\nnodes:\n- {id: s, type: start, config:}\n- {id: c, type: code, name: 'Мой код', timeout: PT1M, on_error: continue, on_interrupt: fail, disabled: true, entry: true, config: {source: x}, position: {x: 1.5, y: 2}}\nedges:\n- {source: s, target: c}";
+    let definition = loads(text);
+    assert_eq!(definition.nodes[0].config, json!({}));
+    let node = &definition.nodes[1];
     assert_eq!(node.timeout, Some(Duration::from_secs(60)));
     assert_eq!(
         (node.on_error, node.on_interrupt),
         (OnError::Continue, OnInterrupt::Fail)
     );
     assert!(node.disabled && node.entry);
-    assert_eq!(node.config, json!({}));
+    assert_eq!(node.name.as_deref(), Some("Мой код"));
     assert_eq!(node.position, Some(json!({"x": 1.5, "y": 2})));
 }
 
@@ -105,13 +109,16 @@ const REACT_FLOW: &str = r##"{
      "width": 150, "height": 40, "selected": false, "dragging": false,
      "data": {"type": "start", "label": "Begin"}},
     {"id": "2", "type": "custom", "position": {"x": 100, "y": 10}, "measured": {"width": 1, "height": 1},
-     "data": {"type": "condition", "label": "Age", "config": {"expression": "{{input.age}} > 18"}, "retry": {"enabled": true, "delay": 1}}},
+     "data": {"type": "condition", "label": "Age", "config": {"expression": "{{input.age}} > 18"}}},
+    {"id": "4", "type": "custom", "position": {"x": 150, "y": 10},
+     "data": {"type": "code", "config": {"source": "x"}, "retry": {"enabled": true, "delay": 1}}},
     {"id": "3", "type": "end", "position": {"x": 200, "y": 10}, "data": {"label": "Done"}}
   ],
   "edges": [
     {"id": "e1-2", "source": "1", "target": "2", "sourceHandle": null, "targetHandle": null, "animated": true},
-    {"id": "e2-3", "source": "2", "target": "3", "sourceHandle": "true", "type": "smoothstep", "markerEnd": {"type": "arrowclosed"}, "style": {"stroke": "#f00"}},
-    {"id": "e2-3b", "source": "2", "target": "3", "sourceHandle": "false", "label": "no"}
+    {"id": "e2-4", "source": "2", "target": "4", "sourceHandle": "true", "type": "smoothstep", "markerEnd": {"type": "arrowclosed"}, "style": {"stroke": "#f00"}},
+    {"id": "e2-3b", "source": "2", "target": "3", "sourceHandle": "false", "label": "no"},
+    {"id": "e4-3", "source": "4", "target": "3", "sourceHandle": "output"}
   ],
   "viewport": {"x": 0, "y": 0, "zoom": 1}
 }"##;
@@ -125,13 +132,13 @@ fn a_react_flow_export() {
         .iter()
         .map(|node| node.node_type.as_str())
         .collect();
-    assert_eq!(types, ["start", "condition", "end"]);
+    assert_eq!(types, ["start", "condition", "code", "end"]);
     assert_eq!(definition.nodes[1].name.as_deref(), Some("Age"));
     assert_eq!(
         definition.nodes[1].config,
         json!({"expression": "{{input.age}} > 18"})
     );
-    assert!(definition.nodes[1].retry.is_some());
+    assert!(definition.nodes[2].retry.is_some());
     assert_eq!(definition.nodes[0].position, Some(json!({"x": 0, "y": 10})));
 }
 

@@ -65,6 +65,16 @@ fn json_and_yaml() {
 }
 
 #[test]
+fn policy_of_schema_files() {
+    let cases = include_str!("../../../../../tests/json_policy.json");
+    for case in serde_json::from_str::<Vec<serde_json::Value>>(cases).unwrap() {
+        let read = Source::parse(Some("x.json"), case["text"].as_str().unwrap());
+        let read = read.ok().map(|source| source.value().clone());
+        assert_eq!(read.as_ref(), case.get("kept"), "{case}");
+    }
+}
+
+#[test]
 fn refused_json() {
     let cases: &[(&str, &[&str])] = &[
         ("", &["1:1+1 INVALID_JSON"]),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use pawl_kernel::execution::Status;
-use pawl_kernel::ports::schedule::{ActionCommand, Begun, RecordRequest};
+use pawl_kernel::ports::schedule::{ActionCommand, Begun, RecordRequest, ShardHolder, SyncMark};
 use pawl_kernel::ports::store::DueTimer;
 use pawl_kernel::schedule::retry::INTERRUPTIONS_MAX;
 use pawl_kernel::schedule::{
@@ -12,7 +12,7 @@ use pawl_kernel::schedule::{
 use pawl_kernel::time::Timestamp;
 
 use super::super::{Scene, StoreCase, cases};
-use crate::fixture::{self, at, execution_id, once, periodic, put, uuid};
+use crate::fixture::{self, at, execution_id, once, pass, periodic, put, uuid};
 
 pub(in crate::conformance) const CASES: &[StoreCase] = cases!["schedule":
     a_due_action_begins_once,
@@ -39,6 +39,8 @@ pub(in crate::conformance) const CASES: &[StoreCase] = cases!["schedule":
     an_action_may_have_the_id_of_an_execution,
     a_firing_meets_the_execution_before,
     many_are_recorded_at_once,
+    an_end_is_recorded_under_the_lock_of_its_beginning,
+    a_row_tells_who_has_it_and_what_was_done_with_it,
 ];
 
 /// The owner of all shards.
@@ -64,10 +66,10 @@ impl<'a> Worker<'a> {
     }
 
     async fn begin_these(&self, due: Vec<DueTimer>, now: Timestamp) -> Begun {
-        let begun = self
-            .scene
-            .store
-            .begin_actions(uuid(self.lock), due, Limits::default(), now);
+        let begun =
+            self.scene
+                .store
+                .begin_actions(pass(uuid(self.lock)), due, Limits::default(), now);
         begun.await.unwrap()
     }
 
@@ -91,7 +93,8 @@ impl<'a> Worker<'a> {
         now: Timestamp,
     ) -> Vec<Option<Record>> {
         let store = &self.scene.store;
-        let done = store.record_actions(uuid(self.lock), requests, Limits::default(), now);
+        let done =
+            store.record_actions(pass(uuid(self.lock)).sync, requests, Limits::default(), now);
         done.await.unwrap()
     }
 
@@ -102,7 +105,7 @@ impl<'a> Worker<'a> {
         fresh: u64,
         now: Timestamp,
     ) -> Option<Record> {
-        let requests = vec![request(run, outcome, fresh)];
+        let requests = vec![request(self.lock, run, outcome, fresh)];
         let mut records = self.record_these(requests, now).await;
         assert_eq!(records.len(), 1, "one answer per request");
         records.remove(0)
@@ -128,8 +131,9 @@ impl<'a> Worker<'a> {
     }
 }
 
-fn request(run: &Attempted, outcome: Outcome, fresh: u64) -> RecordRequest {
+fn request(lock: u64, run: &Attempted, outcome: Outcome, fresh: u64) -> RecordRequest {
     RecordRequest {
+        lock: uuid(lock),
         timer: run.0.clone(),
         ticket: run.1.ticket.clone(),
         attempt: run.1.attempt.clone(),
@@ -371,7 +375,7 @@ async fn a_batch_begins_what_it_can(scene: Scene) {
         scene.check_queued(id).await;
     }
     assert_eq!(worker.rows().await.len(), 5);
-    let fired = scene.store.fire(uuid(9), begun.waits, at(100)).await;
+    let fired = scene.store.fire(pass(uuid(9)), begun.waits, at(100)).await;
     assert_eq!(fired.unwrap().len(), 1);
 }
 
@@ -503,7 +507,7 @@ async fn an_action_may_have_the_id_of_an_execution(scene: Scene) {
     let mut expected = [uuid(1), uuid(71)];
     expected.sort_unstable();
     assert_eq!(waits, expected, "nobody but `fire` can tell them apart");
-    let fired = scene.store.fire(uuid(9), begun.waits, at(100)).await;
+    let fired = scene.store.fire(pass(uuid(9)), begun.waits, at(100)).await;
     assert_eq!(fired.unwrap().len(), 1);
     assert!(scene.state(id).await.wait.is_none());
     let left = worker.rows().await;
@@ -517,7 +521,7 @@ async fn a_firing_meets_the_execution_before(scene: Scene) {
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
     let mut new = fixture::new_execution(1);
-    new.execution.idempotency_key = Some(run.1.key.clone());
+    new.execution.idempotency_key = Some(run.1.row.start_key(run.1.attempt.planned_at));
     scene.create_as(new).await;
     worker.record(&run, Outcome::Success, 50, at(101)).await;
     assert!(worker.begin(at(160)).await.runs.is_empty(), "it still runs");
@@ -533,6 +537,61 @@ async fn a_firing_meets_the_execution_before(scene: Scene) {
         .await;
     let (_, next) = worker.only_run(at(220)).await;
     assert_eq!(next.attempt.planned_at, at(220));
+}
+
+async fn an_end_is_recorded_under_the_lock_of_its_beginning(scene: Scene) {
+    scene.put(put("a", 1, once(at(100), 1)), at(5)).await;
+    let before = Worker::new(&scene, 9, at(100)).await;
+    let run = before.only_run(at(100)).await;
+    let unlocked = scene.store.unlock_shards(vec![uuid(9)], None, at(100));
+    unlocked.await.unwrap();
+    // The same worker takes the shards again.
+    let mut again = fixture::lock_request(10, at(101));
+    again.owner = fixture::lock_request(9, at(101)).owner;
+    scene.store.lock_shards(again).await.unwrap();
+    let record = before.try_record(&run, Outcome::Success, 50, at(102)).await;
+    assert_eq!(record, None);
+    assert_eq!(scene.action("a").await, run.1.row);
+    scene.check_queued("a").await;
+}
+
+async fn a_row_tells_who_has_it_and_what_was_done_with_it(scene: Scene) {
+    let row = async || {
+        let mut rows = scene.store.queued("a").await.unwrap();
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        rows.remove(0)
+    };
+    let mark = |now: i64| {
+        Some(SyncMark {
+            at: at(now),
+            sync: pass(uuid(9)).sync,
+        })
+    };
+    scene.put(put("a", 1, once(at(100), 1)), at(5)).await;
+    let new = row().await;
+    assert_eq!((new.holder, new.added_at), (None, at(5)));
+    assert_eq!((new.moved, new.rescheduled), (None, None));
+    let worker = Worker::new(&scene, 9, at(6)).await;
+    let holder = Some(ShardHolder {
+        owner: "worker-9".into(),
+        lock: uuid(9),
+    });
+    assert_eq!(row().await.holder, holder);
+    // Rows are collected at the beginning of time.
+    let due = worker.rows().await;
+    let moved = row().await;
+    assert_eq!((moved.added_at, moved.moved), (at(5), mark(0)));
+    assert_eq!((moved.shard_id, moved.rescheduled), (due[0].shard_id, None));
+    let run = worker.only_run(at(100)).await;
+    let begun = row().await;
+    assert_eq!((begun.moved, begun.rescheduled), (mark(0), mark(100)));
+    worker.record(&run, failed(), 50, at(101)).await;
+    let recorded = row().await;
+    assert_eq!((recorded.moved, recorded.rescheduled), (mark(0), mark(101)));
+    assert_eq!((recorded.added_at, recorded.holder), (at(5), holder));
+    let unlocked = scene.store.unlock_shards(vec![uuid(9)], None, at(102));
+    unlocked.await.unwrap();
+    assert_eq!(row().await.holder, None);
 }
 
 async fn many_are_recorded_at_once(scene: Scene) {
@@ -552,7 +611,7 @@ async fn many_are_recorded_at_once(scene: Scene) {
     };
     let mut requests: Vec<_> = runs
         .iter()
-        .map(|run| request(run, outcome(run), 60))
+        .map(|run| request(worker.lock, run, outcome(run), 60))
         .collect();
     // Somebody else's shard, and one that comes twice.
     let mut foreign = requests[0].clone();

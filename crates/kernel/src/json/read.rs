@@ -1,46 +1,84 @@
 //! JSON as it is let in: one meaning or none.
-//!
-//! Refused besides what the grammar refuses: a key that comes twice, nesting beyond [`DEPTH_MAX`], numbers
-//! that no machine number holds (`1e400`, integers outside i64 and u64), lone surrogates. Any other Unicode,
-//! NUL included, is kept.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-pub(super) const DEPTH_MAX: usize = 64;
+pub const DEPTH_MAX: usize = 64;
 
-/// Why a text is not let in, and where. Line and column start at 1; columns count characters.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct JsonError {
-    pub(super) message: String,
-    pub(super) line: usize,
-    pub(super) column: usize,
+/// Which rule a text breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JsonRule {
+    /// The grammar, or what a number or a text can be: `1e400`, half of a surrogate pair.
+    Grammar,
+    Depth,
+    /// An integer that 64 bits do not hold.
+    Integer,
+    /// A key that comes twice in one object.
+    DoubleKey,
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Value, JsonError> {
+/// Why a text is not let in, and where. Line and column start at 1; columns count characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsonError {
+    pub rule: JsonRule,
+    /// Names the key that comes twice; quotes nothing else.
+    pub message: String,
+    pub line: usize,
+    pub column: usize,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            message,
+            line,
+            column,
+            ..
+        } = self;
+        write!(f, "{message} (line {line}, column {column})")
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+/// A text by the one policy of every edge: the API, webhooks, answers of `http_request`, results of `code` and
+/// `sql`, messages, `parse_json`, the command line.
+///
+/// Refused besides what the grammar refuses: a key that comes twice, nesting beyond [`DEPTH_MAX`], numbers
+/// that no machine number holds (`1e400`, integers outside i64 and u64), lone surrogates. Any other Unicode,
+/// NUL included, is kept.
+pub fn read(bytes: &[u8]) -> Result<Value, JsonError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let message = "the text is not UTF-8".to_owned();
-        place(&bytes[..error.valid_up_to()], message)
+        place(&bytes[..error.valid_up_to()], JsonRule::Grammar, message)
     })?;
     scan(text)?;
     let mut reader = serde_json::Deserializer::from_str(text);
     Strict
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| {
-            let message = error.to_string();
-            let plain = message
-                .rsplit_once(" at line ")
-                .map_or(message.as_str(), |(text, _)| text);
-            let (line, column) = (error.line().max(1), error.column().max(1));
-            JsonError {
-                message: plain.to_owned(),
-                line,
-                column: characters(text, line, column),
-            }
-        })
+        .map_err(|error| refused(text, &error))
+}
+
+fn refused(text: &str, error: &serde_json::Error) -> JsonError {
+    // The parser has no other errors of this class: a value of any type is welcome.
+    let rule = match error.is_data() {
+        true => JsonRule::DoubleKey,
+        false => JsonRule::Grammar,
+    };
+    let message = error.to_string();
+    let plain = message
+        .rsplit_once(" at line ")
+        .map_or(message.as_str(), |(text, _)| text);
+    let (line, column) = (error.line().max(1), error.column().max(1));
+    JsonError {
+        rule,
+        message: plain.to_owned(),
+        line,
+        column: characters(text, line, column),
+    }
 }
 
 /// What the parser would let pass or lose: the depth, and integers it would round to floats.
@@ -60,10 +98,8 @@ fn scan(text: &str) -> Result<(), JsonError> {
             _ => {}
         }
         if depth > DEPTH_MAX as i64 {
-            return Err(place(
-                &bytes[..at],
-                format!("nested deeper than {DEPTH_MAX} levels"),
-            ));
+            let message = format!("nested deeper than {DEPTH_MAX} levels");
+            return Err(place(&bytes[..at], JsonRule::Depth, message));
         }
         at = next;
     }
@@ -95,11 +131,11 @@ fn check_number(text: &str, start: usize, end: usize) -> Result<(), JsonError> {
         return Ok(());
     }
     let message = "an integer outside the range of 64 bits; send it as a string".to_owned();
-    Err(place(&text.as_bytes()[..start], message))
+    Err(place(&text.as_bytes()[..start], JsonRule::Integer, message))
 }
 
 /// The place right after `before`.
-fn place(before: &[u8], message: String) -> JsonError {
+fn place(before: &[u8], rule: JsonRule, message: String) -> JsonError {
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let start = before
         .iter()
@@ -107,6 +143,7 @@ fn place(before: &[u8], message: String) -> JsonError {
         .map_or(0, |at| at + 1);
     let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
     JsonError {
+        rule,
         message,
         line,
         column,
@@ -201,6 +238,22 @@ mod tests {
 
     fn check(text: &str, value: Value) {
         assert_eq!(read(text.as_bytes()).unwrap(), value, "{text}");
+    }
+
+    /// The same table goes through every edge; see the tests of those that are named `policy`.
+    #[test]
+    fn policy_of_the_reader() {
+        let cases = include_str!("../../../../tests/json_policy.json");
+        for case in serde_json::from_str::<Vec<Value>>(cases).unwrap() {
+            let read = read(case["text"].as_str().unwrap().as_bytes());
+            match case.get("kept") {
+                Some(kept) => assert_eq!(read.as_ref(), Ok(kept), "{case}"),
+                None => {
+                    let rule = format!("{:?}", read.unwrap_err().rule);
+                    assert_eq!(case["refused"], rule, "{case}");
+                }
+            }
+        }
     }
 
     #[test]

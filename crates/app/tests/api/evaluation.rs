@@ -1,0 +1,114 @@
+//! Expressions that want the whole machine: they end, and meanwhile the server answers.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::client::{self, Request};
+use crate::server::Server;
+
+fn hook(name: &str, output: &str) -> Value {
+    json!({
+        "name": name,
+        "triggers": [{"type": "webhook", "path": name, "respond": "last_node"}],
+        "nodes": [
+            {"id": "s", "type": "start"},
+            {"id": "v", "type": "transform", "config": {"output": output}},
+        ],
+        "edges": [{"source": "s", "target": "v"}],
+    })
+}
+
+/// Of a, b and c, in an order that leads an automaton into ever new states.
+fn random_letters(count: usize) -> String {
+    let mut state = 1_u64;
+    let letter = |_| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        ["a", "b", "c"][(state >> 33) as usize % 3]
+    };
+    (0..count).map(letter).collect()
+}
+
+/// The median time of ten asks for `/health/live`, one after the other.
+async fn health(server: &Server) -> Duration {
+    let mut times = Vec::new();
+    for _ in 0..10 {
+        let began = Instant::now();
+        server.get("/health/live").await.expect(200);
+        times.push(began.elapsed());
+    }
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// As on a machine of two cores: one thread serves everything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn health_is_answered_under_expressions_that_want_it_all() {
+    let server = Server::start().await;
+    let everyday = "{{len(regex_replace(webhook.payload.t, '<[^>]*>|&', ' '))}}";
+    let states = "{{matches(webhook.payload.t, '([ab][a-c]{60}){6}[^a-c]')}}";
+    let steps = "{{reduce(range(15000), 0, (sum, x) => sum + x)}}";
+    let texts = ["<&".repeat(200_000), random_letters(360_000), String::new()];
+    for (name, output) in [
+        ("striptags", everyday),
+        ("states", states),
+        ("steps", steps),
+    ] {
+        server.save(hook(name, output)).await;
+    }
+    let address = server.address;
+    let calls = (0..64).map(|number| {
+        let kind = number % 3;
+        let path = ["/webhook/striptags", "/webhook/states", "/webhook/steps"][kind];
+        let request = Request::new("POST", path).json(&json!({"t": texts[kind]}));
+        async move { client::send(address, request).await.status }
+    });
+    let (ended, time) = tokio::join!(join_all(calls), health(&server));
+    assert!(time < Duration::from_secs(1), "{time:?}");
+    for (number, status) in ended.into_iter().enumerate() {
+        assert_eq!(status == 200, number % 3 == 2, "{number}: {status}");
+    }
+    let failed = server.get("/api/executions?status=failed&limit=1").await;
+    let error = failed.expect(200)["items"][0]["error"].clone();
+    assert_eq!(error["code"], "LIMIT_EXCEEDED", "{error}");
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_evaluation_has_a_deadline() {
+    let server = Server::with_options(|options| options.expression_time = Duration::ZERO).await;
+    server.save(hook("short", "{{1 + 1}}")).await;
+    let long = "{{reduce(range(15000), 0, (sum, x) => sum + x)}}";
+    server.save(hook("long", long)).await;
+    let short = server.run_to_end(json!({"schema": "short"})).await;
+    assert_eq!(short["output"], 2);
+    let long = server.run_to_end(json!({"schema": "long"})).await;
+    assert_eq!(long["error"]["code"], "LIMIT_EXCEEDED", "{long}");
+    let error = long["error"].to_string();
+    assert!(
+        error.contains("raise `expression_time` in [limits]"),
+        "{error}"
+    );
+    server.close().await;
+}
+
+/// What others ask of the machine must not end an execution that only waits for its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_for_a_turn_takes_nothing_of_the_nodes_time() {
+    let patient = |options: &mut pawl_engine::Options| {
+        options.expression_time = Duration::from_secs(60);
+    };
+    let server = Server::with_options(patient).await;
+    let long = "{{reduce(range(15000), 0, (sum, x) => sum + x)}}";
+    let mut schema = hook("queue", long);
+    schema["settings"] = json!({"node_timeout": "1ms"});
+    server.save(schema).await;
+    let runs = (0..64).map(|_| server.run_to_end(json!({"schema": "queue"})));
+    for run in join_all(runs).await {
+        assert_eq!(run["output"], 112_492_500, "{run}");
+    }
+    server.close().await;
+}

@@ -1,0 +1,116 @@
+//! Where a new execution goes on from an old one.
+
+use std::sync::Arc;
+
+use pawl_kernel::execution::{Attempt, EDIT_NODE, Step, StepStatus};
+use pawl_kernel::ports::store::ExecutionView;
+
+use super::super::{Control, ControlError};
+
+pub(super) struct Place {
+    /// The last step that is taken over.
+    pub(super) seq: u64,
+    pub(super) node_id: Arc<str>,
+    pub(super) prev_node_id: Option<Arc<str>>,
+    /// The key of the node's effect, if it has one and is to be tried again.
+    pub(super) effect_key: Option<String>,
+    /// The node left no input: it had none, or failed before its effect.
+    pub(super) without_input: bool,
+}
+
+impl Control {
+    /// The last step if it failed, else the position itself (a limit, a stop, a worker that vanished).
+    pub(super) async fn failed_step(&self, view: &ExecutionView) -> Result<Place, ControlError> {
+        let (seq, position) = (view.state.seq, &view.state.position);
+        let own = seq > view.execution.base_seq;
+        let last = match own {
+            true => Some(self.step_after(view, seq - 1).await?),
+            false => None,
+        };
+        let failed =
+            last.filter(|step| step.status == StepStatus::Failed && step.next_node_id.is_none());
+        let effect_key = position.effect_key.clone();
+        Ok(match failed {
+            Some(step) => Place {
+                seq: seq - 1,
+                effect_key,
+                without_input: has_no_input(&step),
+                node_id: step.node_id,
+                prev_node_id: step.prev_node_id,
+            },
+            None => Place {
+                seq,
+                node_id: position.node_id.clone(),
+                prev_node_id: position.prev_node_id.clone(),
+                effect_key,
+                without_input: false,
+            },
+        })
+    }
+
+    pub(super) async fn after_step(
+        &self,
+        view: &ExecutionView,
+        seq: u64,
+    ) -> Result<Place, ControlError> {
+        let last = view.state.seq;
+        if seq > last {
+            let message =
+                format!("step {seq} does not exist; the last step of this execution is {last}");
+            return Err(ControlError::NotFound(message));
+        }
+        let (node_id, prev_node_id) = match seq < last {
+            true => {
+                let following = self.step_after(view, seq).await?;
+                let edited = &*following.node_id == EDIT_NODE;
+                let node_id = match edited {
+                    true => following.next_node_id,
+                    false => Some(following.node_id),
+                };
+                (node_id, following.prev_node_id)
+            }
+            false if view.execution.status.is_terminal() => (None, None),
+            false => {
+                let position = &view.state.position;
+                (
+                    Some(position.node_id.clone()),
+                    position.prev_node_id.clone(),
+                )
+            }
+        };
+        let ended = || {
+            ControlError::Conflict(format!(
+                "the execution ended with step {seq}; fork from an earlier one"
+            ))
+        };
+        Ok(Place {
+            seq,
+            node_id: node_id.ok_or_else(ended)?,
+            prev_node_id,
+            effect_key: None,
+            without_input: false,
+        })
+    }
+
+    async fn step_after(&self, view: &ExecutionView, seq: u64) -> Result<Step, ControlError> {
+        let id = view.execution.id;
+        let mut found = self.parts.store.steps(id, seq, 1).await?;
+        match found.pop() {
+            Some((step, _)) => Ok(step),
+            None => Err(self.vanished(id).await),
+        }
+    }
+}
+
+/// Did its only try end before there was a config to run with? A try that a crash cut off had one.
+fn has_no_input(step: &Step) -> bool {
+    let attempts = step.attempts.as_deref();
+    let tries = attempts.and_then(|text| serde_json::from_str::<Vec<Attempt>>(text).ok());
+    let cut_off = |only: &Attempt| {
+        only.error
+            .as_ref()
+            .is_some_and(|e| e["code"] == "INTERRUPTED")
+    };
+    let once = matches!(tries.as_deref(), Some([only]) if !cut_off(only));
+    step.input.is_none() && once
+}

@@ -1,0 +1,145 @@
+//! The timers as the store keeps them: who holds which shard of the queues, and what is due there. A holder's writes are
+//! made under the locks of its shards.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::store::{Dispatch, StoreResult};
+use crate::time::Timestamp;
+use crate::transition::WaitTimer;
+
+/// Waits and their wake-ups, in the four tables of the timers.
+#[async_trait]
+pub trait TimerStore: Send + Sync {
+    /// Takes [free](LockRequest::is_free) shard locks, those longest unserved first, at most `max`.
+    async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>>;
+
+    /// Heartbeats all shards locked under these guids; tells which those are, and of the others what decides on their share.
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept>;
+
+    /// Gives back the locks under these guids: all, or only of these shards.
+    async fn unlock_shards(
+        &self,
+        locks: Vec<Uuid>,
+        only: Option<Vec<u32>>,
+        now: Timestamp,
+    ) -> StoreResult<()>;
+
+    /// Moves incoming rows of these shards to the processing queue; returns those that were moved.
+    async fn collect(
+        &self,
+        pass: ShardPass,
+        shards: &[u32],
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<DueTimer>>;
+
+    /// Timers of these shards due within this time, soonest first.
+    async fn upcoming(
+        &self,
+        shards: &[u32],
+        due: Range<Timestamp>,
+        limit: u32,
+    ) -> StoreResult<Vec<DueTimer>>;
+
+    /// When the next timer of these shards is due.
+    async fn next_due(&self, shards: &[u32]) -> StoreResult<Option<Timestamp>>;
+
+    /// Adds rows for waits that have none: the doctor's repair. (Commits add theirs themselves.)
+    async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()>;
+
+    /// Ends the waits of these timers and deletes their rows, in one transaction guarded by the shard lock.
+    /// Stale rows are deleted without effect.
+    async fn fire(
+        &self,
+        pass: ShardPass,
+        timers: Vec<DueTimer>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Dispatch>>;
+}
+
+/// What the holder of shards writes under, once around.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardPass {
+    /// The fence: the guids of those takings under which it holds shards. A shard that was taken again since then, even by
+    /// the same worker, has another guid, and nothing is written there.
+    pub locks: Vec<Uuid>,
+    /// The name of this time around: rows of the processing queue show which one moved and rescheduled them.
+    pub sync: Uuid,
+}
+
+#[derive(Clone, Debug)]
+pub struct LockRequest {
+    /// New for each taking.
+    pub guid: Uuid,
+    /// The holder, for people and for counting: no two workers are called the same.
+    pub owner: String,
+    pub now: Timestamp,
+    /// Of those that a worker holds: not heard of since then.
+    pub stale_before: Timestamp,
+    /// Of those that no worker holds: given back by then, or never taken. `None`: any.
+    pub unlocked_by: Option<Timestamp>,
+    pub max: u32,
+}
+
+impl LockRequest {
+    pub fn is_free(&self, locked: bool, heartbeat_at: Option<Timestamp>) -> bool {
+        let Some(at) = heartbeat_at else { return true };
+        match locked {
+            true => at < self.stale_before,
+            false => self.unlocked_by.is_none_or(|by| at <= by),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct KeepRequest {
+    /// Takings of the worker who asks.
+    pub locks: Vec<Uuid>,
+    /// The worker who asks, as it reports itself.
+    pub owner: String,
+    pub now: Timestamp,
+    /// Workers that reported themselves since then are alive.
+    pub alive_since: Timestamp,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Shards that are still ours, each with the guid of its taking.
+    pub locks: BTreeMap<u32, Uuid>,
+    pub around: ShardsAround,
+}
+
+impl Kept {
+    /// Still ours, in order.
+    pub fn shards(&self) -> Vec<u32> {
+        self.locks.keys().copied().collect()
+    }
+}
+
+/// What decides on how many shards a worker should have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardsAround {
+    /// Locks there are, held or free.
+    pub locks: u32,
+    /// Other workers that are alive and fire timers.
+    pub others: u32,
+    /// The most that one other has.
+    pub most_of_another: u32,
+    /// Since when the lock lies there that no worker has held for longest; the beginning of time if none ever had it.
+    pub unlocked_since: Option<Timestamp>,
+    /// When the other was last heard of who has been silent for longest.
+    pub silent_since: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DueTimer {
+    pub at: Timestamp,
+    pub shard_id: u32,
+    /// The id of an execution that waits, as text, or that of a scheduled action.
+    pub action_id: String,
+    pub guid: Uuid,
+}

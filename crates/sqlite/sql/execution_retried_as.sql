@@ -1,0 +1,1 @@
+SELECT retried_as FROM executions WHERE id = ?1

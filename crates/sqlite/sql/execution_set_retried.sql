@@ -1,0 +1,1 @@
+UPDATE executions SET retried_as = ?2 WHERE id = ?1

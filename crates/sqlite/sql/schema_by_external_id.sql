@@ -1,0 +1,3 @@
+SELECT id, name, description, external_id, active, latest_version, created_at, updated_at
+FROM schemas
+WHERE external_id = ?1 AND deleted_at IS NULL
