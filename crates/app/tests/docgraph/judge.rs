@@ -41,8 +41,6 @@ const FORBIDDEN: [(&str, &str); 6] = [
 
 pub(crate) struct Verdict {
     pub(crate) problems: Vec<String>,
-    /// Accepted calls of each kind.
-    pub(crate) accepted: BTreeMap<Kind, usize>,
     pub(crate) refused: BTreeMap<String, usize>,
 }
 
@@ -56,22 +54,13 @@ pub(crate) async fn judge(records: &[Record], database: &Database) -> Verdict {
     }
     let expected = Expected::of(records, &mut problems);
     expected.compare(database, &mut problems).await;
-    let mut accepted = BTreeMap::new();
     let mut refused = BTreeMap::new();
-    for record in records {
-        match record.answer.status {
-            200 | 201 => *accepted.entry(record.kind).or_default() += 1,
-            status => {
-                let code = record.answer.body["error"].as_str().unwrap_or("?");
-                *refused.entry(format!("{status} {code}")).or_default() += 1;
-            }
-        }
+    for record in records.iter().filter(|record| !record.is_accepted()) {
+        let code = record.answer.body["error"].as_str().unwrap_or("?");
+        let refusal = format!("{} {code}", record.answer.status);
+        *refused.entry(refusal).or_default() += 1;
     }
-    Verdict {
-        problems,
-        accepted,
-        refused,
-    }
+    Verdict { problems, refused }
 }
 
 /// The data as the accepted answers make them.
@@ -113,8 +102,7 @@ impl Link {
 impl Expected {
     fn of(records: &[Record], problems: &mut Vec<String>) -> Self {
         let mut expected = Self::default();
-        let accepted = |record: &&Record| matches!(record.answer.status, 200 | 201);
-        for record in records.iter().filter(|record| !accepted(record)) {
+        for record in records.iter().filter(|record| !record.is_accepted()) {
             if !matches!(record.answer.status, 404 | 409 | 423) {
                 problems.push(format!("no answer of ours: {record:?}"));
             }
@@ -122,7 +110,7 @@ impl Expected {
         // What is made first, whenever its answer came.
         let (made, changed): (Vec<&Record>, Vec<&Record>) = records
             .iter()
-            .filter(accepted)
+            .filter(|record| record.is_accepted())
             .partition(|record| matches!(record.kind, Kind::Create | Kind::Propose));
         for record in made {
             let status = match record.kind {

@@ -1,6 +1,7 @@
 //! Many clients on the same few atoms. Each call is repeated under its key until it is answered: somebody who was killed
 //! meanwhile must not make a difference.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -37,6 +38,12 @@ pub(crate) struct Record {
     pub(crate) current: String,
     pub(crate) edge: String,
     pub(crate) answer: Answer,
+}
+
+impl Record {
+    pub(crate) fn is_accepted(&self) -> bool {
+        matches!(self.answer.status, 200 | 201)
+    }
 }
 
 /// What the clients believe, which need not be true.
@@ -107,11 +114,22 @@ impl Load {
         self.shared.records.lock().unwrap().clone()
     }
 
-    /// One client, until its time is over and its last call is answered.
-    pub(crate) async fn work(self, client: u64, seed: u64, until: Instant) {
+    /// How many calls of each kind were accepted.
+    pub(crate) fn accepted(&self) -> BTreeMap<Kind, usize> {
+        let mut accepted = BTreeMap::new();
+        for record in self.shared.records.lock().unwrap().iter() {
+            if record.is_accepted() {
+                *accepted.entry(record.kind).or_default() += 1;
+            }
+        }
+        accepted
+    }
+
+    /// One client, until it is told to stop and its last call is answered.
+    pub(crate) async fn work(self, client: u64, seed: u64, stop: watch::Receiver<bool>) {
         let mut rng = Rng(seed.wrapping_add(client.wrapping_mul(0x9E37)));
         let mut number = 0;
-        while Instant::now() < until {
+        while !*stop.borrow() {
             number += 1;
             let key = format!("{client}-{number}");
             let refused = match rng.between(1, 100) {
