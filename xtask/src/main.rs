@@ -4,6 +4,8 @@
 
 mod chaos;
 mod cluster;
+mod licences;
+mod measure;
 mod tidy;
 
 use std::process::{Command, ExitCode};
@@ -16,6 +18,9 @@ cargo xtask COMMAND
 
   test              everything: format, lints, tidy, tests, simulation, crashes
   tidy              the rules that no compiler checks
+  licences          licences and sources of all dependencies, against xtask/licences.txt
+  audit             known vulnerabilities of the dependencies, with cargo-deny, if that is installed and reaches its data
+  measure           lines, functions, comments, names and repeated places, for each crate
   docs              write the generated pages of docs/ anew
   sim --seed N      replay one schedule of the fault simulation, with its trace
   chaos [ARGS]      random faults on a real cluster: --minutes N for longer, --seed S for certain ones
@@ -30,6 +35,12 @@ fn main() -> ExitCode {
     let done = match words.first().map(String::as_str) {
         Some("test") => test(),
         Some("tidy") => tidy(),
+        Some("licences") => licences(),
+        Some("audit") => cargo(&["deny", "check", "advisories"]),
+        Some("measure") => {
+            measure::print(std::path::Path::new("."));
+            Ok(())
+        }
         Some("docs") => docs(),
         Some("sim") => sim(rest),
         Some("chaos") => {
@@ -69,7 +80,10 @@ fn test() -> Done {
             "warnings",
         ])
     })?;
-    step("dependencies", no_arbitrary_precision)?;
+    step("dependencies", || {
+        no_arbitrary_precision()?;
+        licences()
+    })?;
     let services = start_services()?;
     step("tests", || {
         cargo_with(&services, &["test", "--workspace", "--locked"])
@@ -135,7 +149,14 @@ fn step(name: &str, act: impl FnOnce() -> Done) -> Done {
 }
 
 fn tidy() -> Done {
-    let problems = tidy::check(std::path::Path::new("."));
+    report(&tidy::check(std::path::Path::new(".")))
+}
+
+fn licences() -> Done {
+    report(&licences::check(std::path::Path::new("."), &cargo_path())?)
+}
+
+fn report(problems: &[String]) -> Done {
     problems.iter().for_each(|problem| eprintln!("{problem}"));
     if problems.is_empty() {
         Ok(())

@@ -29,7 +29,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     problems
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -45,7 +45,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn is_test_code(path: &str) -> bool {
+pub(crate) fn is_test_code(path: &str) -> bool {
     path.contains("/tests/")
         || path.contains("/tests.rs")
         || path.contains("testkit/")
@@ -56,7 +56,7 @@ fn check_file(path: &str, text: &str, problems: &mut Vec<String>) {
     if is_test_code(path) {
         return check_ignored(path, text, problems);
     }
-    let body = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let body = without_tests(text);
     let lines = body.lines().count();
     if lines > FILE_LINES {
         problems.push(format!(
@@ -68,40 +68,55 @@ fn check_file(path: &str, text: &str, problems: &mut Vec<String>) {
     check_ignored(path, text, problems);
 }
 
-/// Function lengths from the indentation of formatted code.
+/// The source up to its module of tests. Single items for tests may stand above it.
+pub(crate) fn without_tests(text: &str) -> &str {
+    let mark = concat!("#[cfg(", "test)]\nmod tests {");
+    text.split(mark).next().unwrap_or(text)
+}
+
 fn check_functions(path: &str, body: &str, problems: &mut Vec<String>) {
+    let long = function_lengths(body).filter(|(_, length)| *length > FUNCTION_LINES);
+    problems.extend(long.map(|(start, length)| {
+        format!("{path}:{start}: a function of {length} lines, at most {FUNCTION_LINES}")
+    }));
+}
+
+/// Where each function begins and how many lines it has, from the indentation of formatted code.
+pub(crate) fn function_lengths(body: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut open: Option<(usize, String)> = None;
-    for (number, line) in body.lines().enumerate() {
+    body.lines().enumerate().filter_map(move |(number, line)| {
         let indent = &line[..line.len() - line.trim_start().len()];
         match &open {
-            None if is_function_start(line.trim_start())
-                && !line.trim_end().ends_with([';', '}']) =>
-            {
-                open = Some((number, format!("{indent}}}")));
+            None if is_function_start(line.trim_start()) => {
+                let ends_here = line.trim_end().ends_with([';', '}']);
+                open = (!ends_here).then(|| (number, format!("{indent}}}")));
+                line.trim_end().ends_with('}').then_some((number + 1, 1))
             }
             // A declaration over several lines, in a trait.
             Some((_, end))
                 if line.trim_end().ends_with(';') && line.starts_with(&end.replace('}', ")")) =>
             {
                 open = None;
+                None
             }
             Some((start, end)) if line == end => {
-                let length = number - start + 1;
-                if length > FUNCTION_LINES {
-                    problems.push(format!(
-                        "{path}:{}: a function of {length} lines, at most {FUNCTION_LINES}",
-                        start + 1
-                    ));
-                }
+                let found = (start + 1, number - start + 1);
                 open = None;
+                Some(found)
             }
-            _ => {}
+            _ => None,
         }
-    }
+    })
 }
 
 fn is_function_start(line: &str) -> bool {
     let mut rest = line;
+    if let Some((_, behind)) = line
+        .strip_prefix("pub(in ")
+        .and_then(|path| path.split_once(") "))
+    {
+        rest = behind;
+    }
     for word in [
         "pub(crate) ",
         "pub(super) ",

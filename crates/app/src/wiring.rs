@@ -10,7 +10,6 @@ mod own_store;
 mod programs;
 mod services;
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use brokers::ConfiguredBrokers;
 pub use cluster::{Cluster, Membership};
 pub(crate) use mail::start_of_letter;
+use own::OwnPlaces;
 pub(crate) use own_store::{exposure, look_for_exposure};
 pub use programs::SCRIPT_CHILD;
 pub(crate) use programs::databases;
@@ -167,20 +167,25 @@ pub(crate) fn check_secrets(config: &Config) -> Result<(), WiringError> {
 
 /// The node types of this binary. `loopback`: `dev` and `run` may call services on this machine.
 pub fn registry(config: &Config, loopback: bool) -> Result<Registry, WiringError> {
-    registry_beside(None, config.http.own.clone(), config, loopback)
+    let own = OwnPlaces {
+        addresses: config.http.own.clone(),
+        ..OwnPlaces::default()
+    };
+    registry_beside(None, own, config, loopback)
 }
 
 /// As [`registry`], in a process with a broker of its own at this address. `own`: where workflows must not get to.
 fn registry_beside(
     own_broker: Option<&str>,
-    own: Vec<SocketAddr>,
+    own: OwnPlaces,
     config: &Config,
     loopback: bool,
 ) -> Result<Registry, WiringError> {
     let mut policy = AddressPolicy {
         allow_loopback: loopback,
         allow_private: config.http.allow_private,
-        deny_own: own,
+        deny_own: own.addresses,
+        deny_own_names: own.names,
         ..AddressPolicy::default()
     };
     for range in &config.http.allow {

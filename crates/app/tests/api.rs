@@ -5,6 +5,8 @@
 
 #[path = "api/access.rs"]
 mod access;
+#[path = "api/actions.rs"]
+mod actions;
 #[path = "api/branches.rs"]
 mod branches;
 #[path = "api/client.rs"]
@@ -13,6 +15,8 @@ mod client;
 mod control;
 #[path = "api/doors.rs"]
 mod doors;
+#[path = "api/effects.rs"]
+mod effects;
 #[path = "api/evaluation.rs"]
 mod evaluation;
 #[path = "api/events.rs"]
@@ -21,12 +25,16 @@ mod events;
 mod executions;
 #[path = "api/history.rs"]
 mod history;
+#[path = "api/hook.rs"]
+mod hook;
 #[path = "api/hostile.rs"]
 mod hostile;
 #[path = "api/keys.rs"]
 mod keys;
 #[path = "api/letters.rs"]
 mod letters;
+#[path = "api/lineage.rs"]
+mod lineage;
 #[path = "api/metrics.rs"]
 mod metrics;
 #[path = "api/operations.rs"]
@@ -47,5 +55,8 @@ mod server;
 mod triggers;
 #[path = "api/users.rs"]
 mod users;
+#[path = "common/waiting.rs"]
+#[allow(dead_code)]
+mod waiting;
 #[path = "api/webhooks.rs"]
 mod webhooks;

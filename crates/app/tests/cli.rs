@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "cli/branches.rs"]
+mod branches;
 #[path = "cli/client.rs"]
 mod client;
 #[path = "cli/dev.rs"]
@@ -28,3 +30,5 @@ mod schedule;
 mod settings;
 #[path = "cli/support.rs"]
 mod support;
+#[path = "cli/tries.rs"]
+mod tries;

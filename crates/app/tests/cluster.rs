@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "cluster/branches.rs"]
+mod branches;
 #[path = "cluster/broker.rs"]
 mod broker;
 #[path = "cluster/commits.rs"]
@@ -12,6 +14,8 @@ mod commits;
 mod control;
 #[path = "cluster/delivery.rs"]
 mod delivery;
+#[path = "cluster/doors.rs"]
+mod doors;
 #[path = "cluster/flows.rs"]
 mod flows;
 #[path = "cluster/leases.rs"]

@@ -183,12 +183,13 @@ impl Runner {
 
     /// Starts what has a slot. `held_until`: the locks may be somebody else's from then on, and nothing starts.
     pub(crate) fn start(&mut self, held_until: Timestamp) {
-        let now = self.parts().now();
         let limits = self.parts().options.schedule_limits();
         while self.tasks.len() < self.slots() {
             let Some(begun) = self.waiting.pop_front() else {
                 return;
             };
+            // Attempts that are over at once take time too, while the locks grow old.
+            let now = self.parts().now();
             let too_late = now.since(begun.at) > limits.patience / 2;
             // The clock was set back since: by what it says now this would be early.
             let early = now < begun.at

@@ -73,6 +73,8 @@ impl Evaluations {
             return result;
         }
         drop(result);
+        // A caller that polls once to see whether it is over at once must not do the long work in that poll.
+        tokio::task::yield_now().await;
         let _place = self.place().await;
         self.long(work)
     }
@@ -105,5 +107,36 @@ fn beside_the_runtime<T>(work: impl FnOnce() -> T) -> T {
     match flavor {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use pawl_kernel::expr::{Expression, Scope};
+    use pawl_testkit::clock::SimClock;
+    use serde_json::Map;
+
+    use super::*;
+
+    /// The timers poll each attempt once, to see whether it is over at once.
+    #[tokio::test]
+    async fn long_work_is_not_done_in_the_first_poll() {
+        let evaluations = Evaluations::new(Arc::new(SimClock::default()), Duration::from_secs(1));
+        let roots = Map::new();
+        let length = |text: &str| {
+            let expression = Expression::compile(text).unwrap();
+            let scope = Scope::new(&roots, 0, "", 0);
+            let evaluations = &evaluations;
+            evaluations.evaluate_in_turn(move |meter| expression.evaluate(&scope, meter).ok())
+        };
+        assert_eq!(
+            length("1 + 1").now_or_never(),
+            Some(Some(2.into())),
+            "short"
+        );
+        let long = "len(filter(range(0, 4000), i => i % 7 == 3))";
+        assert_eq!(length(long).now_or_never(), None);
+        assert_eq!(length(long).await, Some(571.into()));
     }
 }

@@ -66,7 +66,6 @@ mod worst;
 
 pub use ast::{Reference, Segment};
 pub use error::{ErrorCode, ExprError, Span};
-pub(crate) use functions::hmac_sha256;
 pub use functions::{FunctionDoc, functions, reference_markdown};
 pub use meter::{Deadline, Limits, Meter};
 pub use nearest::nearest;

@@ -6,6 +6,7 @@
 
 pub mod context;
 pub mod diagnostic;
+pub mod digest;
 pub mod effect;
 pub mod execution;
 pub mod expr;
@@ -24,6 +25,7 @@ pub mod schedule;
 pub mod schema;
 pub mod secrets;
 pub mod start_key;
+pub mod text;
 pub mod time;
 pub mod transition;
 pub mod user;

@@ -3,6 +3,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
+
 /// Numbered, embedded, and never changed after it was released.
 #[derive(Debug)]
 pub struct Migration {
@@ -50,7 +52,7 @@ pub enum MigrationError<E> {
 impl Migration {
     pub fn checksum(&self) -> String {
         let digest = Sha256::digest(self.text.as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&digest)
     }
 }
 

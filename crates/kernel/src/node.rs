@@ -38,6 +38,11 @@ pub trait NodeHandler: Send + Sync {
         (named.is_empty() || named.contains(&HANDLE_SUCCESS)).then_some(HANDLE_SUCCESS)
     }
 
+    /// Can the other side tell a second run from the first? If not, a retry may run it with another config.
+    fn acts_outside(&self) -> bool {
+        !self.spec().pure
+    }
+
     /// Problems beyond single fields: "one of these two", "names must differ". Pointers are relative
     /// to the config.
     fn check(&self, _config: &Value) -> Vec<Diagnostic> {
@@ -336,11 +341,8 @@ impl NodeSpec {
     }
 
     pub fn summary(&self) -> &'static str {
-        self.doc
-            .split_inclusive(['.'])
-            .next()
-            .unwrap_or(self.doc)
-            .trim()
+        let end = self.doc.find(". ").map_or(self.doc.len(), |dot| dot + 1);
+        self.doc[..end].trim()
     }
 
     /// How `GET /api/node-types` shows it.

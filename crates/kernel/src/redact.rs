@@ -10,13 +10,15 @@ mod spellings;
 mod tests;
 mod views;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
 use needles::Needles;
 
-const MASK: &str = "***";
+/// What stands in the place of a secret.
+pub const MASK: &str = "***";
 
 /// Escapes inside escapes that are looked into: a form inside a JSON text inside a JSON text.
 const DEPTH: usize = 3;
@@ -90,9 +92,10 @@ impl Redactor {
         }
         if fields.keys().any(|key| self.hides(key)) {
             let old = std::mem::take(fields);
+            let mut names = FreeNames::default();
             for (mut key, value) in old {
                 self.text(&mut key);
-                fields.insert(key, value);
+                fields.insert(names.name(key, fields), value);
             }
         }
         fields.values_mut().for_each(|value| self.value(value));
@@ -172,4 +175,25 @@ fn whole_characters(text: &str, place: Range<usize>) -> Range<usize> {
         .find(|at| text.is_char_boundary(*at));
     let end = (place.end..=text.len()).find(|at| text.is_char_boundary(*at));
     start.unwrap_or(0)..end.unwrap_or(text.len())
+}
+
+/// Two names that read alike once their secrets are hidden are still two fields. Each name counts on from its last number:
+/// a secret has thousands of spellings, and a body may hold them all.
+#[derive(Default)]
+struct FreeNames(HashMap<String, u64>);
+
+impl FreeNames {
+    fn name(&mut self, name: String, fields: &Map<String, Value>) -> String {
+        let last = self.0.entry(name.clone()).or_insert(0);
+        loop {
+            *last += 1;
+            let free = match *last {
+                1 => name.clone(),
+                number => format!("{name} ({number})"),
+            };
+            if !fields.contains_key(&free) {
+                return free;
+            }
+        }
+    }
 }

@@ -24,6 +24,7 @@ use self::definition::Definition;
 use self::findings::Findings;
 use self::source::Source;
 use crate::diagnostic::Diagnostic;
+use crate::digest::hex;
 use crate::node::Registry;
 
 pub use self::codes::CODES;
@@ -103,7 +104,7 @@ pub fn content_hash(definition: &Definition) -> String {
         }
     }
     let digest = Sha256::digest(canonical(value).to_string());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest)
 }
 
 /// A definition always has a JSON form: its keys are strings and its numbers are finite.

@@ -191,7 +191,10 @@ impl CarriedSecrets {
             hosts.admit(host) || with_port.as_ref().is_some_and(|text| hosts.admit(text))
         };
         self.check(|scope| scope.hosts.as_ref().is_none_or(admits))
-            .map_err(|name| refused(name, &format!("be sent to `{host}`"), "hosts", host))
+            .map_err(|name| {
+                let place = with_port.as_deref().unwrap_or(host);
+                refused(name, &format!("be sent to `{place}`"), "hosts", place)
+            })
     }
 
     pub fn check_connection(&self, connection: &str) -> Result<(), NodeError> {
@@ -355,7 +358,7 @@ mod tests {
         let error = carried.check_host("evil.net", Some(443)).unwrap_err();
         assert_eq!(error.code, "SECRET_NOT_ALLOWED");
         assert!(
-            error.message.contains("`evil.net`") && error.message.contains("`hosts`"),
+            error.message.contains("`evil.net:443`") && error.message.contains("`hosts`"),
             "{error:?}"
         );
         assert!(carried.check_connection("shop-2").is_ok());

@@ -93,7 +93,8 @@ fn member(rest: &str) -> Option<&str> {
 }
 
 fn is_name(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
+    // Names of JavaScript may have a `$`.
+    letter.is_alphanumeric() || letter == '_' || letter == '$'
 }
 
 #[cfg(test)]

@@ -251,12 +251,15 @@ fn failed(error: NotPublished) -> NodeError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Mutex;
     use std::time::Duration;
 
+    use pawl_kernel::secrets::{self, CarriedSecrets, Patterns, Reader, SecretScope, SecretScopes};
+
     use super::*;
     use crate::brokers::no_connection;
-    use crate::testing::{error, output};
+    use crate::testing::{call, error, output};
 
     /// A broker that keeps what it gets, or refuses it.
     #[derive(Default)]
@@ -344,6 +347,62 @@ mod tests {
             assert!(refused.message.contains("no `connection` is named"));
         }
         assert_eq!(kept.sent.lock().unwrap().len(), 5);
+    }
+
+    /// `connections` of the one secret that the message carries.
+    fn carrying(connections: &[&str]) -> CarriedSecrets {
+        let names = connections.iter().map(|name| (*name).to_owned());
+        let scope = SecretScope {
+            connections: Some(Patterns::new(names)),
+            ..SecretScope::default()
+        };
+        let texts = json!({"x": "{{secrets.token}}"});
+        let reads = pawl_kernel::schedule::headers::secret_reads(texts.as_object().unwrap());
+        let scopes = SecretScopes::from([("token".to_owned(), Arc::new(scope))]);
+        let reader = Reader {
+            name: "flow",
+            guards: true,
+        };
+        let resolved = secrets::resolve(&BTreeMap::new(), &scopes, &reads, reader);
+        resolved.unwrap().1
+    }
+
+    #[tokio::test]
+    async fn a_secret_goes_to_its_connections_alone_the_own_broker_has_a_name_for_that() {
+        let kept = Arc::new(Kept {
+            own: true,
+            ..Kept::default()
+        });
+        let node = node(&kept);
+        assert!(node.guards_secrets());
+        let own = json!({"queue": "q", "message": "open sesame"});
+        let empty = json!({"connection": "", "queue": "q", "message": "open sesame"});
+        let named = json!({"connection": "events", "queue": "q", "message": "open sesame"});
+        for (connections, config, expected) in [
+            (&["events"][..], &named, None),
+            (&["ev*"], &named, None),
+            (&["[broker]"], &own, None),
+            (&["[broker]"], &empty, None),
+            (&["*"], &own, None),
+            (&[], &named, Some("events")),
+            (&["[broker]", "event"], &named, Some("events")),
+            (&[], &own, Some("[broker]")),
+            (&["events", "", "broker"], &own, Some("[broker]")),
+            (&["events", "", "broker"], &empty, Some("[broker]")),
+        ] {
+            let before = kept.sent.lock().unwrap().len();
+            let mut call = call(config.clone());
+            call.secrets = carrying(connections);
+            let refused = node.run(call).await.err();
+            let sent = kept.sent.lock().unwrap().len() - before;
+            assert_eq!(sent, usize::from(expected.is_none()), "{connections:?}");
+            let code = refused.as_ref().map(|error| error.code.as_ref());
+            assert_eq!(code, expected.map(|_| "SECRET_NOT_ALLOWED"), "{refused:?}");
+            if let (Some(error), Some(place)) = (refused, expected) {
+                let place = format!("the connection `{place}`");
+                assert!(error.message.contains(&place), "{error:?}");
+            }
+        }
     }
 
     #[tokio::test]

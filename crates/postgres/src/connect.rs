@@ -66,13 +66,20 @@ pub fn places_of(url: &str) -> Vec<(String, u16)> {
     };
     let ports = config.get_ports();
     let port = |place: usize| ports.get(place).or(ports.first()).copied().unwrap_or(5432);
+    // Where an address is given beside the name, the name is not looked up.
+    let given = config.get_hostaddrs();
     let hosts = config.get_hosts().iter().enumerate();
-    hosts
+    let named = hosts
+        .filter(|(place, _)| given.get(*place).is_none())
         .filter_map(|(place, host)| match host {
             Host::Tcp(name) => Some((name.trim_matches(['[', ']']).to_owned(), port(place))),
             Host::Unix(_) => None,
-        })
-        .collect()
+        });
+    let given = given
+        .iter()
+        .enumerate()
+        .map(|(place, address)| (address.to_string(), port(place)));
+    named.chain(given).collect()
 }
 
 impl Connector {

@@ -228,8 +228,16 @@ async fn a_server_that_is_read_only_is_unavailable_and_says_why() {
         .psql("ALTER SYSTEM SET default_transaction_read_only = on")
         .unwrap();
     server.psql("SELECT pg_reload_conf()").unwrap();
+    // The server reads its settings some time after it was told to: commits before that succeed.
     let error = support::until(Duration::from_secs(10), async || {
-        store.commit(held.step()).await.err()
+        let step = held.step();
+        match store.commit(step.clone()).await {
+            Ok(applied) => {
+                held.committed(&step, &applied);
+                None
+            }
+            Err(error) => Some(error),
+        }
     })
     .await;
     assert!(support::unavailable(&error), "{error}");

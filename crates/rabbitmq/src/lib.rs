@@ -25,6 +25,7 @@ mod publishing;
 mod queue;
 mod settle;
 mod stats;
+mod stream;
 mod supervisor;
 mod table;
 mod topology;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
 use lapin::options::ConfirmSelectOptions;
-use lapin::tcp::{AsyncTcpStream, OwnedTLSConfig};
+use lapin::tcp::AsyncTcpStream;
 use lapin::uri::{AMQPScheme, AMQPUri};
 use lapin::{Channel, Connection, ConnectionProperties, Event};
 use tokio::time::timeout;
@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::address::BrokerUrl;
 use crate::error::{BrokerError, plain};
 use crate::options::Options;
+use crate::stream::{self, BrokerStream};
 
 /// A farewell is a courtesy; nobody waits long for the answer.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -168,28 +169,23 @@ async fn connect(dial: &Dial, socket: Arc<Socket>) -> lapin::Result<Connection> 
     let properties = ConnectionProperties::default()
         .with_connection_name(dial.name.as_str().into())
         .with_client_property("product".into(), "pawl".into());
-    let tls = OwnedTLSConfig {
-        identity: None,
-        cert_chain: dial.ca_certificates.clone(),
-    };
-    let limit = dial.limit;
+    let (limit, authorities) = (dial.limit, dial.ca_certificates.clone());
     Connection::connector(
         dial.url.uri().clone(),
-        lapin::runtime::default_runtime()?,
-        async move |uri: AMQPUri, runtime| {
+        stream::runtime(),
+        async move |uri: AMQPUri, _| {
             let addresses = resolve(&uri, limit).await?;
-            let connecting = AsyncTcpStream::connect(&runtime, addresses);
-            let stream = in_time(limit, connecting).await?;
-            if let AsyncTcpStream::Plain(plain) = &stream {
-                socket.keep(plain.get_ref())?;
-            }
-            match uri.scheme {
-                AMQPScheme::AMQP => Ok(stream),
+            let stream = in_time(limit, BrokerStream::connect(&addresses)).await?;
+            socket.keep(&stream)?;
+            let stream = match uri.scheme {
+                AMQPScheme::AMQP => BrokerStream::plain(stream),
                 AMQPScheme::AMQPS => {
-                    let greeting = stream.into_tls(&uri.authority.host, tls.as_ref());
-                    Ok(in_time(limit, greeting).await?)
+                    let host = &uri.authority.host;
+                    let greeting = BrokerStream::encrypt(stream, host, authorities.as_deref());
+                    in_time(limit, greeting).await?
                 }
-            }
+            };
+            Ok(AsyncTcpStream::Plain(stream))
         },
         properties,
     )

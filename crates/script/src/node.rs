@@ -57,6 +57,11 @@ impl NodeHandler for CodeNode {
         &SPEC
     }
 
+    /// A script has neither network nor files.
+    fn acts_outside(&self) -> bool {
+        false
+    }
+
     async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError> {
         let margin = MARGIN.min(call.timeout / 2);
         let job = Job {

@@ -150,6 +150,8 @@ mod tests {
     use std::fs::{Permissions, metadata, set_permissions};
     use std::os::unix::fs::PermissionsExt;
 
+    use pawl_testkit::warnings::warnings;
+
     use super::*;
     use crate::{Options, SqliteStore};
 
@@ -194,5 +196,43 @@ mod tests {
             .unwrap()
             .close();
         assert_eq!(rights(&file), 0o640);
+    }
+
+    /// What is said when a store is opened while its folder and its file have these rights.
+    fn told(folder: u32, file: u32) -> Vec<String> {
+        let data = tempfile::tempdir().unwrap();
+        let database = data.path().join("pawl.db");
+        open_private(&database).unwrap();
+        set_permissions(&database, Permissions::from_mode(file)).unwrap();
+        set_permissions(data.path(), Permissions::from_mode(folder)).unwrap();
+        let lines = warnings(|| {
+            let store = SqliteStore::open(data.path(), Options::default()).unwrap();
+            store.close();
+        });
+        let root = data.path().display().to_string();
+        let lines = lines.into_iter().map(|line| line.replace(&root, "DATA"));
+        lines.collect()
+    }
+
+    #[test]
+    fn a_folder_or_a_file_that_others_may_read_is_warned_of() {
+        assert_eq!(told(0o700, 0o600), [""; 0]);
+        for (folder, file, places) in [
+            (0o750, 0o600, &["DATA "][..]),
+            (0o701, 0o600, &["DATA "]),
+            (0o700, 0o640, &["DATA/pawl.db "]),
+            (0o700, 0o602, &["DATA/pawl.db "]),
+            (0o755, 0o644, &["DATA ", "DATA/pawl.db "]),
+        ] {
+            let lines = told(folder, file);
+            assert_eq!(lines.len(), places.len(), "{lines:?}");
+            for (line, place) in lines.iter().zip(places) {
+                let path = format!("path={place}");
+                assert!(
+                    line.contains(&path) && line.contains("chmod go-rwx"),
+                    "{line}"
+                );
+            }
+        }
     }
 }

@@ -248,6 +248,14 @@ impl Commit {
         self
     }
 
+    /// A try of the node to come has failed with this error, and another one is due.
+    pub fn failed(mut self, error: &str) -> Self {
+        let position = self.position();
+        position.attempt += 1;
+        position.last_error = Some(error.to_owned());
+        self
+    }
+
     pub fn snapshot(mut self, context: &str) -> Self {
         self.0.snapshot = Some(Snapshot {
             seq: self.0.expected_seq + self.0.steps.len() as u64,

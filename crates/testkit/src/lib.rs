@@ -2,7 +2,7 @@
 //! clock and chance that a seed decides, faults, and the suites that every store and queue must pass.
 //!
 //! Reading order: [`clock`], [`model`] and [`model_queue`], [`faults`], [`nodes`], [`fixture`],
-//! [`conformance`], [`differential`].
+//! [`conformance`], [`differential`], [`warnings`].
 
 // A failed unwrap is a failed test, which is what this crate is for.
 #![allow(clippy::unwrap_used)]
@@ -17,3 +17,4 @@ pub mod fixture;
 pub mod model;
 pub mod model_queue;
 pub mod nodes;
+pub mod warnings;

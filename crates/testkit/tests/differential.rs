@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use pawl_kernel::execution::Status;
+use pawl_kernel::execution::{State, Status};
 use pawl_testkit::differential::{Reached, compare, compare_schedules, compare_with_quotas};
 use pawl_testkit::model::ModelStore;
 
 #[tokio::test]
 async fn the_model_agrees_with_itself() {
     let mut reached = std::collections::BTreeSet::new();
-    let (mut commits, mut fenced, mut letters) = (0, 0, 0);
+    let (mut commits, mut fenced, mut letters, mut errors) = (0, 0, 0, 0);
     for seed in 0..200 {
         let (a, b) = (Arc::new(ModelStore::new()), Arc::new(ModelStore::new()));
         compare(seed, 60, a.clone(), b).await;
@@ -18,12 +18,15 @@ async fn the_model_agrees_with_itself() {
         commits += a.journal().len();
         fenced += dump.fenced;
         letters += dump.dead_letters.len();
+        let failed = |state: &&State| state.position.last_error.is_some();
+        errors += dump.states.iter().filter(failed).count();
     }
     // A comparison of nothing proves nothing.
     assert_eq!(reached.len(), Status::ALL.len(), "{reached:?}");
     assert!(commits > 1000, "{commits} commits");
     assert!(fenced > 50, "{fenced} fenced");
     assert!(letters > 10, "{letters} dead letters");
+    assert!(errors > 100, "{errors} between two tries");
 }
 
 #[tokio::test]

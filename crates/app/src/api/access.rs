@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
 use super::guard::shorten;
+use super::query::Query;
 
 pub(super) use ring::{ADMIN_NAME, KeyRing};
 pub use ring::{BadAdminKey, check_admin_key};
@@ -130,10 +131,28 @@ pub(super) struct Door {
     pub(super) path: &'static str,
     /// Each use is a line for the auditor.
     pub(super) audited: bool,
+    /// The parameters it knows.
+    pub(super) query: Vec<&'static str>,
+}
+
+impl Door {
+    /// A misspelt parameter must not silently mean its default: `?dry_run=true` where there is none would delete. Health
+    /// checks, scrapers and browsers add parameters of their own to the other paths.
+    fn query(&self, request: &Request) -> ApiResult<Query> {
+        let text = request.uri().query().unwrap_or_default();
+        match self.path.starts_with("/api/") {
+            true => Query::read(text, &self.query),
+            false => Ok(Query::default()),
+        }
+    }
 }
 
 /// Lets those in who may come in.
-pub(super) async fn enforce(State(door): State<Door>, request: Request, next: Next) -> Response {
+pub(super) async fn enforce(
+    State(door): State<Door>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let Needs::Role(needed) = door.needs else {
         return next.run(request).await;
     };
@@ -144,8 +163,12 @@ pub(super) async fn enforce(State(door): State<Door>, request: Request, next: Ne
     let method = request.method().clone();
     // A path is what the caller wrote: printable, as long as a head may be.
     let asked = door.audited.then(|| shorten(request.uri().path()));
-    let response = match check(&identity, needed) {
-        Ok(()) => admitted(&door.state, identity.clone(), request, next).await,
+    let allowed = check(&identity, needed).and_then(|()| door.query(&request));
+    let response = match allowed {
+        Ok(query) => {
+            request.extensions_mut().insert(query);
+            admitted(&door.state, identity.clone(), request, next).await
+        }
         Err(refused) => refused.into_response(),
     };
     if !door.state.access.is_open() && (door.audited || response.status() == 403) {

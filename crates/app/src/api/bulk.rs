@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::ApiState;
+use super::access::AUDIT;
 use super::body::JsonBody;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
@@ -38,6 +39,25 @@ const ACTIONS: &[(&str, Action)] = &[
     ("stop", Action::Stop),
     ("retry", Action::Retry),
 ];
+
+impl Action {
+    /// The part of a filter that the action can do something to. `None`: nothing is left of it.
+    fn narrow(self, mut filter: ExecutionFilter) -> Option<ExecutionFilter> {
+        let can_be = |status: &Status| match self {
+            Self::Pause => !status.is_terminal() && *status != Status::Paused,
+            Self::Resume => *status == Status::Paused,
+            Self::Stop => !status.is_terminal(),
+            Self::Retry => Status::UNRESOLVED.contains(status),
+        };
+        let given = match filter.statuses.is_empty() {
+            true => Status::ALL.to_vec(),
+            false => filter.statuses,
+        };
+        filter.statuses = given.into_iter().filter(can_be).collect();
+        filter.not_retried |= matches!(self, Self::Retry);
+        (!filter.statuses.is_empty()).then_some(filter)
+    }
+}
 
 /// How many executions each outcome had.
 #[derive(Default, Serialize)]
@@ -69,13 +89,21 @@ pub(super) async fn act(
     })?;
     let filter = filter(&state, wanted).await?;
     if dry_run {
+        let applicable = match action.narrow(filter.clone()) {
+            Some(narrow) => state.store().count_executions(narrow).await?,
+            None => 0,
+        };
         let matched = state.store().count_executions(filter).await?;
-        return Ok(wire::ok(
-            &json!({"action": name, "dry_run": true, "matched": matched, "limit": state.limits.bulk}),
-        ));
+        return Ok(wire::ok(&json!({
+            "action": name, "dry_run": true, "matched": matched, "applicable": applicable, "limit": state.limits.bulk,
+        })));
     }
     let (ids, next) = collect(&state, &filter, before).await?;
     let outcomes = run(&state, action, &identity, &ids).await;
+    if !state.access.is_open() {
+        let (by, matched, done) = (&identity.created_by, ids.len(), outcomes.done);
+        tracing::info!(target: AUDIT, %by, action = name, matched, done, "bulk command");
+    }
     Ok(wire::ok(&json!({
         "action": name, "dry_run": false, "matched": ids.len(), "outcomes": outcomes, "next": next,
     })))
@@ -93,7 +121,20 @@ fn action(name: Option<String>) -> ApiResult<(&'static str, Action)> {
     found.ok_or_else(|| ApiError::invalid_request(unknown_name("action", &name, &names)))
 }
 
+/// A program that meant to name something and names nothing must not hit every execution.
+fn check_filter(filter: &Value) -> ApiResult<()> {
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    let mut fields = filter.as_object().into_iter().flatten();
+    match fields.find(|(_, value)| is_empty(value)) {
+        None => Ok(()),
+        Some((name, value)) => Err(ApiError::invalid_request(format!(
+            "`{name}` of the filter is {value}; give it a value or leave it out"
+        ))),
+    }
+}
+
 async fn filter(state: &ApiState, value: Value) -> ApiResult<ExecutionFilter> {
+    check_filter(&value)?;
     let mut fields = Fields::of(value, FILTER)?;
     let schema = match (fields.text("schema")?, fields.text("schema_id")?) {
         (Some(key), _) | (None, Some(key)) => Some(schemas::id_of(state, &key).await?),

@@ -15,9 +15,9 @@ use super::body::{JsonBody, OptionalJson};
 use super::error::{ApiError, ApiResult};
 use super::executions::{self, header_text};
 use super::fields::{Fields, check_text, mismatch};
-use super::guard::Identity;
+use super::guard::{Identity, shorten};
 use super::path::PathParts;
-use super::query::RawQuery;
+use super::query::Query;
 use super::wire::{self, ExecutionJson};
 
 pub(super) async fn pause(
@@ -94,12 +94,12 @@ pub(super) async fn retry(
     State(state): State<ApiState>,
     path: PathParts,
     identity: Identity,
-    raw: RawQuery,
+    query: Query,
     headers: HeaderMap,
     OptionalJson(body): OptionalJson,
 ) -> ApiResult {
     let id = path.execution()?;
-    let wait = raw.with(&[&["wait"]])?.wait(&state)?;
+    let wait = query.wait(&state)?;
     let known = [
         "max_steps",
         "max_calls",
@@ -133,6 +133,10 @@ fn wanted_version(fields: &mut Fields) -> ApiResult<WantedVersion> {
     match fields.take("version") {
         None => Ok(WantedVersion::Same),
         Some(Value::String(name)) if name == "latest" => Ok(WantedVersion::Latest),
+        Some(Value::String(name)) => Err(ApiError::invalid_request(format!(
+            "`{}` is not a version; write `latest` or a number",
+            shorten(&name)
+        ))),
         Some(value) => match value.as_u64() {
             Some(number) => Ok(WantedVersion::Number(executions::version_number(number)?)),
             None => Err(mismatch(
@@ -162,11 +166,11 @@ pub(super) async fn fork(
     State(state): State<ApiState>,
     path: PathParts,
     identity: Identity,
-    raw: RawQuery,
+    query: Query,
     JsonBody(body): JsonBody,
 ) -> ApiResult {
     let id = path.execution()?;
-    let wait = raw.with(&[&["wait"]])?.wait(&state)?;
+    let wait = query.wait(&state)?;
     let known = ["from_seq", "version", "variables", "input", "debug_mode"];
     let mut fields = Fields::of(body, &known)?;
     let from_seq = fields.whole("from_seq")?;
@@ -189,14 +193,14 @@ pub(super) async fn fork(
 pub(super) async fn signal(
     State(state): State<ApiState>,
     path: PathParts,
-    raw: RawQuery,
+    query: Query,
     headers: HeaderMap,
     OptionalJson(payload): OptionalJson,
 ) -> ApiResult {
     let id = path.execution()?;
     let name = path.get("name").to_owned();
     check_text("name", &name)?;
-    let signal_id = signal_id(&raw, &headers)?;
+    let signal_id = signal_id(&query, &headers)?;
     let payload = payload.unwrap_or(Value::Null);
     let new = state.control.signal(id, name, &payload, signal_id).await?;
     let status = if new {
@@ -208,8 +212,7 @@ pub(super) async fn signal(
     Ok(wire::json(status, &ExecutionJson::from(&view)))
 }
 
-fn signal_id(raw: &RawQuery, headers: &HeaderMap) -> ApiResult<Option<String>> {
-    let query = raw.with(&[&["id"]])?;
+fn signal_id(query: &Query, headers: &HeaderMap) -> ApiResult<Option<String>> {
     let header = header_text(headers, &HeaderName::from_static("idempotency-key"))?;
     match (query.get("id"), header) {
         (Some(id), Some(key)) if id != key => Err(ApiError::invalid_header(

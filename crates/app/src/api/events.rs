@@ -26,7 +26,7 @@ use super::error::{ApiError, ApiResult};
 use super::executions::header_text;
 use super::history::{self, Portion, Stretch};
 use super::path::PathParts;
-use super::query::RawQuery;
+use super::query::Query;
 use super::wire::{ExecutionJson, StepJson};
 
 /// Steps read at once; a commit rarely has more.
@@ -35,11 +35,11 @@ const PAGE: usize = 200;
 pub(super) async fn events(
     State(state): State<ApiState>,
     path: PathParts,
-    raw: RawQuery,
+    query: Query,
     headers: HeaderMap,
 ) -> ApiResult {
     let id = path.execution()?;
-    let seen = last_seen(&raw, &headers)?;
+    let seen = last_seen(&query, &headers)?;
     // Watched before the first look, so that no change falls between the two.
     let watcher = state.parts().hints.watch(id);
     let view = state.control.view(id).await?;
@@ -78,8 +78,8 @@ fn answer(feed: Feed) -> Response {
 }
 
 /// `Last-Event-ID` is what a browser sends when it comes back; `after` is for everybody else.
-fn last_seen(raw: &RawQuery, headers: &HeaderMap) -> ApiResult<u64> {
-    let after = raw.with(&[&["after"]])?.whole("after")?;
+fn last_seen(query: &Query, headers: &HeaderMap) -> ApiResult<u64> {
+    let after = query.whole("after")?;
     match header_text(headers, &HeaderName::from_static("last-event-id"))? {
         Some(text) => text.parse().map_err(|_| {
             ApiError::invalid_header("Last-Event-ID must be the id of an event of this stream")

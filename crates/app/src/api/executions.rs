@@ -18,7 +18,7 @@ use super::error::{ApiError, ApiResult};
 use super::fields::{Fields, check_text, mismatch, unknown_name};
 use super::guard::Identity;
 use super::path::PathParts;
-use super::query::{self, FILTER, RawQuery};
+use super::query::{self, Query};
 use super::waiting;
 use super::wire::{self, ExecutionJson, Page};
 
@@ -44,11 +44,11 @@ const START_AHEAD_MAX: Duration = Duration::from_secs(100 * 366 * 86_400);
 pub(super) async fn start(
     State(state): State<ApiState>,
     identity: Identity,
-    raw: RawQuery,
+    query: Query,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> ApiResult {
-    let wait = raw.with(&[&["wait"]])?.wait(&state)?;
+    let wait = query.wait(&state)?;
     let mut request = start_request(Fields::of(body, START_FIELDS)?, state.now())?;
     adopt_headers(&mut request, &headers)?;
     request.created_by = identity.created_by;
@@ -226,8 +226,7 @@ pub(super) fn header_text(headers: &HeaderMap, name: &HeaderName) -> ApiResult<O
     Ok(Some(text.to_owned()))
 }
 
-pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    let query = raw.with(&[FILTER, &["limit", "cursor"]])?;
+pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
     let before: Option<ExecutionId> = cursor::from_query(Kind::Execution, &query)?;
     let filter = query.filter(&state).await?;
@@ -243,13 +242,9 @@ pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiRes
     }))
 }
 
-pub(super) async fn get(
-    State(state): State<ApiState>,
-    path: PathParts,
-    raw: RawQuery,
-) -> ApiResult {
+pub(super) async fn get(State(state): State<ApiState>, path: PathParts, query: Query) -> ApiResult {
     let id = path.execution()?;
-    let wait = raw.with(&[&["wait"]])?.wait(&state)?;
+    let wait = query.wait(&state)?;
     show(&state, id, wait).await
 }
 

@@ -111,7 +111,8 @@ pub(super) fn mismatch(name: &str, wanted: &str, found: &Value) -> ApiError {
     let kind = match found {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
-        Value::Number(_) => "another number",
+        Value::Number(_) if wanted.contains("number") => "another number",
+        Value::Number(_) => "a number",
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
@@ -124,6 +125,7 @@ pub(super) fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
     let shown: String = name.chars().take(60).collect();
     match nearest(name, known) {
         Some(near) => format!("unknown {what} `{shown}`; did you mean `{near}`?"),
+        None if known.is_empty() => format!("unknown {what} `{shown}`; there is none here"),
         None => format!("unknown {what} `{shown}`; there is {}", list(known)),
     }
 }

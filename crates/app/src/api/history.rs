@@ -12,7 +12,7 @@ use super::ApiState;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
 use super::path::PathParts;
-use super::query::{Query, RawQuery};
+use super::query::Query;
 use super::wire::{self, GoneJson, LogJson, Page, StepJson, StepPage};
 
 /// Steps are fetched in small bites, so that a page of large ones never is in memory at once.
@@ -114,10 +114,9 @@ fn weight(step: &Step) -> usize {
 pub(super) async fn steps(
     State(state): State<ApiState>,
     path: PathParts,
-    raw: RawQuery,
+    query: Query,
 ) -> ApiResult {
     let id = path.execution()?;
-    let query = raw.with(&[&["limit", "cursor", "inherited"]])?;
     let portion = Portion {
         steps: query.limit()? as usize,
         bytes: state.limits.page_bytes,
@@ -194,10 +193,9 @@ fn value(context: Context) -> Value {
 pub(super) async fn logs(
     State(state): State<ApiState>,
     path: PathParts,
-    raw: RawQuery,
+    query: Query,
 ) -> ApiResult {
     let id = path.execution()?;
-    let query = raw.with(&[&["limit", "cursor"]])?;
     let limit = query.limit()?;
     let after = cursor::from_query(Kind::Log, &query)?.unwrap_or(0);
     state.control.view(id).await?;

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
+use super::guard::shorten;
 use super::history::{self, Portion, Stretch};
 use super::path::{PathParts, execution_id};
-use super::query::{Query, RawQuery};
+use super::query::Query;
 use super::wire::{self, GoneJson, Time};
 
 /// Two runs are compared in memory, so their size has a limit.
@@ -103,14 +104,13 @@ async fn engine_workers(state: &ApiState) -> ApiResult<Vec<WorkerRecord>> {
 pub(super) async fn compare(
     State(state): State<ApiState>,
     path: PathParts,
-    raw: RawQuery,
+    query: Query,
 ) -> ApiResult {
-    let query = raw.with(&[&["with", "inherited"]])?;
     let left = state.control.view(path.execution()?).await?;
     let right = match query.get("with") {
         Some(text) => {
-            let id = execution_id(text)
-                .ok_or_else(|| ApiError::not_found("there is no execution `with` that id"))?;
+            let unknown = || format!("`with`: there is no execution `{}`", shorten(text));
+            let id = execution_id(text).ok_or_else(|| ApiError::not_found(unknown()))?;
             state.control.view(id).await?
         }
         None => partner(&state, &left).await?,

@@ -18,7 +18,7 @@ use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::guard::Identity;
 use super::path::PathParts;
-use super::query::RawQuery;
+use super::query::Query;
 use super::wire::{self, Page, Time};
 
 const NAME_MAX: usize = 64;
@@ -145,8 +145,7 @@ fn expires_at(fields: &mut Fields, now: Timestamp) -> ApiResult<Option<Timestamp
     }
 }
 
-pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    let query = raw.with(&[&["limit", "cursor"]])?;
+pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
     let before: Option<KeyId> = cursor::from_query(Kind::Key, &query)?;
     let mut records = state.store().keys(before, limit + 1).await?;

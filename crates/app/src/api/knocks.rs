@@ -9,7 +9,7 @@ use super::sampled::Sampled;
 use super::serve::{Peer, peer_of};
 
 #[derive(Default)]
-pub(super) struct Knocks(Sampled<IpAddr>);
+pub(super) struct Knocks(Sampled<(IpAddr, &'static str)>);
 
 impl Knocks {
     /// `door` is what was knocked at: a kind, not the path that a stranger wrote.
@@ -17,8 +17,11 @@ impl Knocks {
         let Some(Peer(address)) = peer.filter(|_| status == StatusCode::UNAUTHORIZED) else {
             return;
         };
-        self.0.note(peer_of(address), move |peer, refused| {
-            let peer = peer.map_or_else(|| "many others".to_owned(), ToString::to_string);
+        self.0.note((peer_of(address), door), |subject, refused| {
+            let (peer, door) = match subject {
+                Some((peer, door)) => (peer.to_string(), *door),
+                None => ("many others".to_owned(), "any"),
+            };
             tracing::warn!(target: AUDIT, peer, door, refused, "no good key: turned away");
         });
     }

@@ -16,9 +16,9 @@ use super::body::OptionalJson;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
-use super::guard::Identity;
+use super::guard::{Identity, shorten};
 use super::path::PathParts;
-use super::query::RawQuery;
+use super::query::Query;
 use super::wire::{self, ExecutionJson, Page, Time};
 use crate::wiring;
 
@@ -62,8 +62,7 @@ struct RequeuedJson<'a> {
     execution: ExecutionJson<'a>,
 }
 
-pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    let query = raw.with(&[&["open", "limit", "cursor"]])?;
+pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let (open_only, limit) = (query.flag("open")?, query.limit()?);
     let after = cursor::from_query(Kind::DeadLetter, &query)?.unwrap_or(0);
     let mut letters = state
@@ -119,7 +118,7 @@ async fn find(state: &ApiState, path: &PathParts) -> ApiResult<(DeadLetter, Opti
         Some(id) => state.store().dead_letter(id).await?,
         None => None,
     };
-    found.ok_or_else(|| ApiError::not_found("there is no such dead letter"))
+    found.ok_or_else(|| ApiError::not_found(format!("there is no dead letter `{}`", shorten(text))))
 }
 
 /// First it goes on, then the letter says so: a crash in between leaves a letter that can be requeued again.

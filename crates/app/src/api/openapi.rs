@@ -10,6 +10,7 @@ use super::ApiState;
 use super::access::Needs;
 use super::error::{ApiError, ApiResult};
 use super::fields::TEXT_MAX;
+use super::path::PART_BYTES_MAX;
 use super::routes::{self, Route};
 use super::wire;
 
@@ -18,7 +19,7 @@ const COMPONENTS: &str = include_str!("openapi/components.json");
 /// A parameter in query or header.
 #[derive(Clone, Copy)]
 pub(super) struct Param {
-    name: &'static str,
+    pub(super) name: &'static str,
     doc: &'static str,
     kind: Kind,
 }
@@ -134,7 +135,13 @@ fn bound_numbers(schema: &mut Value) {
 }
 
 /// Bodies whose texts become columns: [`super::fields`] holds them to this length.
-const BODIES: [&str; 4] = ["StartRequest", "RetryRequest", "BulkRequest", "GcRequest"];
+const BODIES: [&str; 5] = [
+    "StartRequest",
+    "RetryRequest",
+    "BulkRequest",
+    "GcRequest",
+    "Filter",
+];
 
 fn bound_texts(components: &mut Value) {
     for name in BODIES {
@@ -196,8 +203,8 @@ fn parameters(route: &Route) -> Vec<Value> {
         .map(|name| name.trim_start_matches('*'));
     let in_path = in_path.map(|name| {
         let schema = match name {
-            "seq" => json!({"type": "integer", "minimum": 0}),
-            _ => json!({"type": "string", "minLength": 1}),
+            "seq" => json!({"type": "integer", "minimum": 1}),
+            _ => json!({"type": "string", "minLength": 1, "maxLength": PART_BYTES_MAX}),
         };
         json!({"name": name, "in": "path", "required": true, "schema": schema})
     });
@@ -208,6 +215,11 @@ fn parameters(route: &Route) -> Vec<Value> {
 
 fn parameter(place: &str, param: &Param) -> Value {
     let schema = match param.kind {
+        // Empty ones are refused under `/api/`, but for `cursor`, which then is the first page.
+        Kind::Text if place == "query" && param.name != "cursor" => {
+            json!({"type": "string", "minLength": 1})
+        }
+        Kind::Text if place == "header" => json!({"type": "string", "maxLength": TEXT_MAX}),
         Kind::Text => json!({"type": "string"}),
         Kind::Integer { least, most: None } => json!({"type": "integer", "minimum": least}),
         Kind::Integer {

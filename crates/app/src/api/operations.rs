@@ -8,8 +8,9 @@ use super::ApiState;
 use super::body::OptionalJson;
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
+use super::guard::shorten;
 use super::path::PathParts;
-use super::query::RawQuery;
+use super::query::Query;
 use super::wire::{self, Page};
 
 pub(super) async fn node_types(State(state): State<ApiState>) -> ApiResult {
@@ -23,15 +24,19 @@ pub(super) async fn node_types(State(state): State<ApiState>) -> ApiResult {
 }
 
 pub(super) async fn node_type(State(state): State<ApiState>, path: PathParts) -> ApiResult {
-    match state.parts().registry.get(path.get("type")) {
+    let name = path.get("type");
+    match state.parts().registry.get(name) {
         Some(handler) => Ok(wire::ok(&handler.spec().to_value())),
-        None => Err(ApiError::not_found("there is no such node type")),
+        None => Err(ApiError::not_found(format!(
+            "there is no node type `{}`",
+            shorten(name)
+        ))),
     }
 }
 
 /// Looks only: a GET never changes anything.
-pub(super) async fn examine(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    if raw.with(&[&["fix"]])?.flag("fix")? {
+pub(super) async fn examine(State(state): State<ApiState>, query: Query) -> ApiResult {
+    if query.flag("fix")? {
         return Err(ApiError::invalid_query(
             "a GET repairs nothing; send a POST",
         ));

@@ -5,9 +5,10 @@ use axum::http::request::Parts;
 use pawl_kernel::id::ExecutionId;
 
 use super::error::{ApiError, ApiResult};
+use super::guard::shorten;
 
 /// Longer than any id or name.
-const PART_BYTES_MAX: usize = 1_024;
+pub(super) const PART_BYTES_MAX: usize = 1_024;
 
 #[derive(Debug)]
 pub(super) struct PathParts(Vec<(String, String)>);
@@ -39,8 +40,10 @@ impl PathParts {
     }
 
     pub(super) fn execution(&self) -> ApiResult<ExecutionId> {
-        execution_id(self.get("id"))
-            .ok_or_else(|| ApiError::not_found("there is no such execution"))
+        let text = self.get("id");
+        execution_id(text).ok_or_else(|| {
+            ApiError::not_found(format!("there is no execution `{}`", shorten(text)))
+        })
     }
 
     /// The number of a step, from 1.
@@ -51,7 +54,7 @@ impl PathParts {
             .parse()
             .ok()
             .filter(|seq| digits && (1..=i64::MAX as u64).contains(seq));
-        seq.ok_or_else(|| ApiError::not_found("there is no such step"))
+        seq.ok_or_else(|| ApiError::not_found(format!("there is no step `{}`", shorten(text))))
     }
 }
 

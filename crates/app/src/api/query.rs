@@ -29,49 +29,46 @@ pub(super) const FILTER: &[&str] = &[
     "unresolved",
 ];
 
-/// The raw query; [`RawQuery::with`] checks it against the names a route knows.
-pub(super) struct RawQuery(String);
+/// A query whose names are those that the route's line in the table lists. The guard of the route reads it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Query(Vec<(String, String)>);
 
-impl<S: Send + Sync> FromRequestParts<S> for RawQuery {
+impl<S: Send + Sync> FromRequestParts<S> for Query {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(parts.uri.query().unwrap_or_default().to_owned()))
+        Ok(parts.extensions.remove().unwrap_or_default())
     }
 }
-
-impl RawQuery {
-    pub(super) fn with(&self, known: &[&[&str]]) -> ApiResult<Query> {
-        let known: Vec<&str> = known.concat();
-        let mut pairs: Vec<(String, String)> = Vec::new();
-        for (name, value) in url::form_urlencoded::parse(self.0.as_bytes()) {
-            if !known.contains(&&*name) {
-                return Err(ApiError::invalid_query(unknown_name(
-                    "parameter",
-                    &name,
-                    &known,
-                )));
-            }
-            if pairs.iter().any(|(seen, _)| *seen == name) {
-                return Err(ApiError::invalid_query(format!(
-                    "the parameter `{name}` comes twice"
-                )));
-            }
-            pairs.push((name.into_owned(), value.into_owned()));
-        }
-        Ok(Query(pairs))
-    }
-}
-
-pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// An empty value is the same as left out.
+    pub(super) fn read(text: &str, known: &[&str]) -> ApiResult<Self> {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
+            let fault = match () {
+                () if !known.contains(&&*name) => unknown_name("parameter", &name, known),
+                () if pairs.iter().any(|(seen, _)| *seen == name) => {
+                    format!("the parameter `{name}` comes twice")
+                }
+                // How a loop over pages asks for its first one.
+                () if value.is_empty() && name == "cursor" => continue,
+                // A program whose variable is not set must not see or change everything.
+                () if value.is_empty() => {
+                    format!("the parameter `{name}` is empty; give it a value or leave it out")
+                }
+                () => {
+                    pairs.push((name.into_owned(), value.into_owned()));
+                    continue;
+                }
+            };
+            return Err(ApiError::invalid_query(fault));
+        }
+        Ok(Self(pairs))
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(known, value)| known == name && !value.is_empty())
-            .map(|(_, value)| value.as_str())
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
     }
 
     pub(super) fn whole(&self, name: &str) -> ApiResult<Option<u64>> {

@@ -15,7 +15,7 @@ use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::guard::Identity;
 use super::path::PathParts;
-use super::query::RawQuery;
+use super::query::Query;
 use super::wire::{self, Page, Time};
 
 /// More than these are counted, not shown.
@@ -69,8 +69,7 @@ impl From<&Holder> for HolderJson {
     }
 }
 
-pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    let query = raw.with(&[&["limit", "cursor"]])?;
+pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
     let after: Option<QuotaName> = cursor::from_query(Kind::Quota, &query)?;
     let mut quotas = state.store().quotas(false, after, limit + 1).await?;

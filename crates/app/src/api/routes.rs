@@ -139,6 +139,7 @@ pub(super) fn mount(state: &ApiState) -> Router<ApiState> {
             needs: route.needs,
             path: route.path,
             audited: route.audited,
+            query: route.query.iter().map(|param| param.name).collect(),
         };
         let guard = from_fn_with_state(door, access::enforce);
         let meter = RouteMeter::new(state.parts(), &route.method, route.path);

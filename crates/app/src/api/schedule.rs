@@ -21,7 +21,7 @@ use super::error::{ApiError, ApiResult};
 use super::fields::{Fields, mismatch};
 use super::guard::Identity;
 use super::path::PathParts;
-use super::query::{Query, RawQuery};
+use super::query::Query;
 use super::wire::{self, Page, Time};
 
 const FIRINGS_DEFAULT: usize = 10;
@@ -119,8 +119,7 @@ pub(super) async fn delete(State(state): State<ApiState>, path: PathParts) -> Ap
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    let query = raw.with(&[&["prefix", "finished", "due_before", "limit", "cursor"]])?;
+pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()? as usize;
     let after: Option<ActionId> = cursor::from_query(Kind::Action, &query)?;
     let filter = ActionFilter {
@@ -178,9 +177,9 @@ async fn stretch(
 pub(super) async fn firings(
     State(state): State<ApiState>,
     path: PathParts,
-    raw: RawQuery,
+    query: Query,
 ) -> ApiResult {
-    let asked = raw.with(&[&["count"]])?.whole("count")?;
+    let asked = query.whole("count")?;
     let count = count(asked, ApiError::invalid_query)?;
     let times = state.control.next_firings(&known_id(&path)?, count).await?;
     Ok(planned(times))
@@ -267,9 +266,8 @@ fn plain(path: &PathParts, OptionalJson(body): OptionalJson) -> ApiResult<String
 pub(super) async fn attempts(
     State(state): State<ApiState>,
     path: PathParts,
-    raw: RawQuery,
+    query: Query,
 ) -> ApiResult {
-    let query = raw.with(&[&["limit", "cursor"]])?;
     let limit = query.limit()?;
     let before: Option<AttemptPlace> = cursor::from_query(Kind::Attempt, &query)?;
     let before = before.map(|AttemptPlace(generation, ordinal)| (generation, ordinal));

@@ -19,7 +19,7 @@ use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
 use super::guard::Identity;
 use super::path::PathParts;
-use super::query::{Query, RawQuery};
+use super::query::Query;
 use super::wire::{self, Page, SchemaJson, VersionLine};
 
 pub(super) async fn create(
@@ -76,8 +76,7 @@ pub(super) async fn validate(State(state): State<ApiState>, text: SchemaText) ->
     ))
 }
 
-pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    let query = raw.with(&[&["text", "limit", "cursor"]])?;
+pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
     let after: Option<String> = cursor::from_query(Kind::Schema, &query)?;
     let text = query.get("text").map(str::to_owned);
@@ -94,12 +93,8 @@ pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiRes
     }))
 }
 
-pub(super) async fn get(
-    State(state): State<ApiState>,
-    path: PathParts,
-    raw: RawQuery,
-) -> ApiResult {
-    let wanted = wanted_version(&raw.with(&[&["version"]])?)?;
+pub(super) async fn get(State(state): State<ApiState>, path: PathParts, query: Query) -> ApiResult {
+    let wanted = wanted_version(&query)?;
     let record = find(&state, path.get("id")).await?;
     let version = version(&state, &record, wanted.unwrap_or(record.latest_version)).await?;
     let shown = wire::ok(&SchemaJson::full(&record, &version));

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::ApiState;
 use super::error::ApiResult;
-use super::query::RawQuery;
 use super::wire::{self, Page, Time};
 
 #[derive(Serialize)]
@@ -41,8 +40,7 @@ impl<'a> From<&'a WorkerRecord> for WorkerJson<'a> {
 }
 
 /// Those that live. There are few, so there is one page.
-pub(super) async fn list(State(state): State<ApiState>, raw: RawQuery) -> ApiResult {
-    raw.with(&[])?;
+pub(super) async fn list(State(state): State<ApiState>) -> ApiResult {
     let since = alive_since(state.parts(), state.now());
     let records = state.store().workers(since).await?;
     Ok(wire::ok(&Page {

@@ -26,7 +26,12 @@ pub(super) async fn connection(command: ConnectionCommand, common: &Common) -> D
             let prepared = databases.prepare(&name).await;
             prepared.map_err(|error| Failure::failed(error.message))?;
             let exposed = wiring::exposure(&databases, &name, &config.database.schema).await;
-            let warning = exposed.map_err(|error| Failure::failed(error.message))?;
+            let warning = exposed.unwrap_or_else(|error| {
+                let reason = error.message;
+                Some(format!(
+                    "whether it reaches Pawl's own tables was not checked: {reason}"
+                ))
+            });
             if common.json {
                 return terminal::print_json(
                     &json!({"name": name, "prepared": true, "warning": warning}),

@@ -106,7 +106,7 @@ pub(super) struct PutArgs {
     /// How often to try again after a failure.
     #[arg(long, value_name = "N", conflicts_with = "file")]
     retries: Option<u32>,
-    /// If there is one of this id: none (refuse), meta_and_spec_only (keep its status and next time), all (begin anew).
+    /// If there is one of this id: none (refuse), meta_and_spec_only (keep its status, and its next time unless the policy changed), all (begin anew).
     #[arg(long = "override", value_name = "MODE")]
     mode: Option<String>,
     #[command(flatten)]

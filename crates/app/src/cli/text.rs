@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use pawl_kernel::text::is_unprintable;
 use pawl_kernel::time::Timestamp;
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ pub(super) fn clean(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\n' | '\t' => cleaned.push(c),
-            c if misleads(c) => cleaned.extend(c.escape_default()),
+            c if is_unprintable(c) => cleaned.extend(c.escape_default()),
             c => cleaned.push(c),
         }
     }
@@ -33,7 +34,7 @@ pub(super) fn json_line(value: &Value) -> String {
 fn harmless(json: &str) -> String {
     let mut written = String::with_capacity(json.len());
     for c in json.chars() {
-        if c == '\n' || !misleads(c) {
+        if c == '\n' || !is_unprintable(c) {
             written.push(c);
             continue;
         }
@@ -42,30 +43,6 @@ fn harmless(json: &str) -> String {
         }
     }
     written
-}
-
-/// Controls (C0, DEL, C1) obey; format characters are not seen, or change how their neighbours are.
-fn misleads(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}'
-                | '\u{600}'..='\u{605}'
-                | '\u{61c}'
-                | '\u{6dd}'
-                | '\u{70f}'
-                | '\u{890}'..='\u{891}'
-                | '\u{8e2}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 /// At most `chars` characters of one line.
@@ -205,7 +182,7 @@ mod tests {
         for text in [json(&value), json_line(&value)] {
             let seen: Vec<char> = text
                 .chars()
-                .filter(|c| misleads(*c) && *c != '\n')
+                .filter(|c| is_unprintable(*c) && *c != '\n')
                 .collect();
             assert!(seen.is_empty(), "{seen:?}");
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);

@@ -1,6 +1,7 @@
 //! `[server]`: what one client may cost.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -27,7 +28,9 @@ impl ServerSection {
             count.is_none_or(|count| range.contains(&count))
         };
         let lasts = |text: Option<DurationText>| {
-            text.is_none_or(|text| (1..=600).contains(&text.0.as_secs()))
+            text.is_none_or(|text| {
+                (Duration::from_secs(1)..=Duration::from_secs(600)).contains(&text.0)
+            })
         };
         [
             (

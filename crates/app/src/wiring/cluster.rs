@@ -47,8 +47,8 @@ impl Cluster {
     pub async fn join(member: &Membership, config: &Config) -> Result<Self, WiringError> {
         super::check_secrets(config)?;
         let own_broker = Some(member.broker_url.as_str());
-        let mut own = config.http.own.clone();
-        own.extend(super::own::places_of(member).await?);
+        let mut own = super::own::places_of(member).await?;
+        own.addresses.extend(&config.http.own);
         let registry = Arc::new(registry_beside(own_broker, own, config, false)?);
         let mut options = Options {
             exclusive: false,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use pawl_engine::control::{Control, ControlError, StartRequest, Started};
 use pawl_kernel::ports::letters::{LetterStore, NewLetter};
 use pawl_kernel::ports::store::{StoreError, StoreResult};
+use pawl_kernel::redact;
 use pawl_kernel::time::Timestamp;
 use pawl_rabbitmq::{
     DeadLetterDrain, ExternalStart, PublishRequest, Publisher, Topology, asks_for_start,
@@ -34,12 +35,21 @@ pub(crate) fn start_of_letter(
     }
     let read = read_start(message.as_bytes(), None, now);
     Some(match read {
+        // Two keys that differed may read alike now, and the second start would be taken for the first.
+        Ok(start) if is_masked(&start.request) => Err(
+            "its `execution_id` held the value of a secret, which is not kept; send it again under another one".into(),
+        ),
         Ok(start) => Ok(StartRequest {
             created_by,
             ..start.request
         }),
         Err(refused) => Err(refused.message),
     })
+}
+
+fn is_masked(request: &StartRequest) -> bool {
+    let key = request.idempotency_key.as_deref();
+    key.is_some_and(|key| key.contains(redact::MASK))
 }
 
 /// Executions that other programs ask for by message.
@@ -296,6 +306,17 @@ mod tests {
     use pawl_kernel::time::Timestamp;
 
     use super::*;
+
+    #[test]
+    fn a_start_whose_name_was_hidden_is_not_started_again() {
+        let letter = |name: &str| {
+            let message =
+                format!(r#"{{"execution_id": "{name}", "schema_id": "greet", "action": "start"}}"#);
+            start_of_letter(&message, "key:ops".into(), Timestamp::default()).unwrap()
+        };
+        assert!(letter("order-7").is_ok());
+        assert!(letter("***").unwrap_err().contains("secret"));
+    }
 
     /// Answers every letter that has a message with an error.
     struct Picky {

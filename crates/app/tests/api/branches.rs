@@ -202,6 +202,22 @@ async fn another_version_and_what_is_warned_of() {
         refused["message"].as_str().unwrap().contains("`fail_1`"),
         "{refused}"
     );
+    // After step 2 the next is `fail_1`, which only the first version has.
+    for version in [json!("latest"), json!(2)] {
+        let body = json!({"from_seq": 2, "version": version});
+        let refused = server.post(&path(&run, "fork"), body).await;
+        let refused = refused.refuses(409, "CONFLICT");
+        let message = refused["message"].as_str().unwrap();
+        assert!(
+            message.contains("version 2") && message.contains("`fail_1`"),
+            "{message}"
+        );
+    }
+    let old = json!({"from_seq": 2, "version": 1});
+    server.post(&path(&run, "fork"), old).await.expect(201);
+    let unknown = json!({"from_seq": 1, "version": 7});
+    let unknown = server.post(&path(&run, "fork"), unknown).await;
+    unknown.refuses(404, "NOT_FOUND");
     let forked = server
         .post(
             &(path(&run, "fork") + "?wait=30s"),
@@ -233,7 +249,7 @@ async fn another_version_and_what_is_warned_of() {
 
 /// An approval asks who is there, not who was there first.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fork_and_a_retry_run_as_whoever_asked() {
+async fn a_fork_and_a_retry_run_as_their_caller() {
     let server = Server::locked().await;
     let mut flow = fragile("fragile");
     flow["nodes"][2]["config"]["message"] = json!("{{user.id}} {{execution.started_by}}");
@@ -243,16 +259,37 @@ async fn a_fork_and_a_retry_run_as_whoever_asked() {
     for (action, body) in [("retry", json!({})), ("fork", json!({"from_seq": 1}))] {
         let request = Request::new("POST", &(path(&run, action) + "?wait=30s")).json(&body);
         let made = server.send_as(&key, request).await.expect(201);
-        let message = made["error"]["message"].as_str().unwrap();
         let theirs = made["created_by"].as_str().unwrap();
-        assert!(
-            message.ends_with(theirs) && message != run["error"]["message"],
-            "{action}: {message}"
+        assert_eq!(
+            made["error"]["message"],
+            format!("{key_id} {theirs}"),
+            "{action}"
         );
-        assert!(
-            theirs.contains("ops") || theirs.contains(&key_id),
-            "{theirs}"
-        );
+        assert_ne!(made["created_by"], run["created_by"], "{action}");
+    }
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bulk_retry_runs_as_its_caller() {
+    let server = Server::locked().await;
+    let mut flow = fragile("fragile");
+    flow["nodes"][2]["config"]["message"] = json!("{{user.id}} {{execution.started_by}}");
+    server.save(flow).await;
+    let runs = [failed(&server).await, failed(&server).await];
+    let (key, key_id) = server.key("ops", "operator").await;
+    let filter = json!({"schema": "fragile", "status": "failed"});
+    let body = json!({"filter": filter, "action": "retry", "dry_run": false});
+    let request = Request::new("POST", "/api/executions/bulk").json(&body);
+    let done = server.send_as(&key, request).await.expect(200);
+    assert_eq!(done["outcomes"]["done"], 2, "{done}");
+    for run in &runs {
+        let retry = show(&server, run).await["retried_as"].clone();
+        let path = format!("/api/executions/{}?wait=30s", retry.as_str().unwrap());
+        let made = server.get(&path).await.expect(200);
+        assert_eq!(made["created_by"], "key:ops");
+        assert_eq!(made["error"]["message"], format!("{key_id} key:ops"));
+        assert_ne!(made["error"]["message"], run["error"]["message"]);
     }
     server.close().await;
 }

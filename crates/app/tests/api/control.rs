@@ -236,7 +236,9 @@ async fn bulk_counts_first_and_acts_when_told() {
     let server = Server::start().await;
     server.save(waiting("approval")).await;
     server.save(linear("orders")).await;
-    for _ in 0..4 {
+    let first = server.run(json!({"schema": "approval"})).await;
+    server.until(id(&first), "waiting").await;
+    for _ in 0..3 {
         let run = server.run(json!({"schema": "approval"})).await;
         server.until(id(&run), "waiting").await;
     }
@@ -250,6 +252,21 @@ async fn bulk_counts_first_and_acts_when_told() {
         (&counted["dry_run"], &counted["matched"]),
         (&json!(true), &json!(4))
     );
+    server
+        .post(&format!("/api/executions/{}/pause", id(&first)), json!({}))
+        .await
+        .expect(200);
+    for (action, applicable) in [("stop", 4), ("pause", 3), ("resume", 1), ("retry", 0)] {
+        let counted = bulk(json!({"filter": {}, "action": action}))
+            .await
+            .expect(200);
+        let numbers = (&counted["matched"], &counted["applicable"]);
+        assert_eq!(numbers, (&json!(5), &json!(applicable)), "{action}");
+    }
+    server
+        .post(&format!("/api/executions/{}/resume", id(&first)), json!({}))
+        .await
+        .expect(200);
     let waiting = server
         .get("/api/executions?status=waiting")
         .await
@@ -263,6 +280,13 @@ async fn bulk_counts_first_and_acts_when_told() {
         done["outcomes"],
         json!({"done": 4, "skipped": 0, "conflict": 0, "not_found": 0, "failed": 0})
     );
+    for (action, applicable) in [("stop", 0), ("pause", 0), ("resume", 0), ("retry", 4)] {
+        let counted = bulk(json!({"filter": {}, "action": action}))
+            .await
+            .expect(200);
+        let numbers = (&counted["matched"], &counted["applicable"]);
+        assert_eq!(numbers, (&json!(5), &json!(applicable)), "{action}");
+    }
     let mixed = bulk(json!({"filter": {}, "action": "pause", "dry_run": false}))
         .await
         .expect(200);
@@ -276,6 +300,24 @@ async fn bulk_counts_first_and_acts_when_told() {
             .expect(200);
     assert_eq!(retried["outcomes"]["done"], 4);
 
+    // What a program leaves empty by mistake is not "every execution".
+    for filter in [
+        json!({"status": []}),
+        json!({"status": null}),
+        json!({"tenant": null}),
+        json!({"since": null, "schema": "approval"}),
+    ] {
+        let refused = bulk(json!({"filter": filter, "action": "stop", "dry_run": false})).await;
+        let message = refused.refuses(422, "INVALID_REQUEST")["message"].clone();
+        assert!(
+            message.as_str().unwrap().contains("leave it out"),
+            "{message}"
+        );
+    }
+    let retried_before = bulk(json!({"filter": {"status": "stopped"}, "action": "retry"})).await;
+    let counted = retried_before.expect(200);
+    let numbers = (&counted["matched"], &counted["applicable"]);
+    assert_eq!(numbers, (&json!(4), &json!(0)));
     bulk(json!({"action": "stop"}))
         .await
         .refuses(422, "INVALID_REQUEST");

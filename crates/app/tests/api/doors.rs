@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pawl::api::Limits;
 use serde_json::json;
@@ -29,9 +29,14 @@ async fn connect_from(own: &str, address: SocketAddr) -> TcpStream {
     socket.connect(address).await.unwrap()
 }
 
-/// The first line of the answer.
-async fn ask(mut stream: TcpStream, path: &str, more: &str) -> String {
-    let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{more}Connection: close\r\n\r\n");
+async fn ask(stream: TcpStream, path: &str, more: &str) -> String {
+    tell(stream, "GET", path, more).await
+}
+
+/// Returns the first line of the answer.
+async fn tell(mut stream: TcpStream, method: &str, path: &str, more: &str) -> String {
+    let head =
+        format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{more}Connection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = String::new();
     let read = stream.read_to_string(&mut answer);
@@ -44,6 +49,8 @@ async fn idle_connections_do_not_shut_probes_out() {
     let limits = Limits {
         connections: 4,
         connections_per_peer: 0,
+        // The silent must keep their places on a slow machine too.
+        header_time: PATIENCE,
         ..Limits::default()
     };
     let server = Server::with(limits).await;
@@ -72,6 +79,7 @@ async fn one_address_leaves_places_to_others() {
     let limits = Limits {
         connections: 10,
         connections_per_peer: 2,
+        header_time: PATIENCE,
         ..Limits::default()
     };
     let server = Server::with(limits).await;
@@ -105,14 +113,14 @@ async fn a_client_that_never_reads_is_hung_up_on() {
     server.close().await;
 }
 
-/// Lines for the auditor, of all servers of this process.
+/// Lines for the auditor and about webhooks, of all servers of this process.
 fn audit() -> &'static Arc<Mutex<Vec<u8>>> {
     static LINES: OnceLock<Arc<Mutex<Vec<u8>>>> = OnceLock::new();
     LINES.get_or_init(|| {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let writer = Shared(lines.clone());
         tracing_subscriber::fmt()
-            .with_env_filter("pawl::audit=info")
+            .with_env_filter("pawl::audit=info,pawl::api::webhooks=warn")
             .with_writer(move || writer.clone())
             .with_ansi(false)
             .init();
@@ -158,6 +166,73 @@ async fn refused_keys_are_a_line_with_the_address_and_not_one_each() {
         assert!(seen[0].contains(word), "{word}: {seen:?}");
     }
     assert!(!seen[0].contains("no-such-key"), "{seen:?}");
+    server.close().await;
+}
+
+/// A webhook that wants a token.
+fn guarded(name: &str, secret: &str) -> serde_json::Value {
+    let mut schema = linear(name);
+    let auth = json!({"type": "header", "secret": secret});
+    schema["triggers"] = json!([{"type": "webhook", "path": name, "auth": auth}]);
+    schema
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_proofs_are_a_line_that_names_the_webhooks() {
+    audit();
+    let server = Server::with_secrets(&[("door", "open-sesame-42")]).await;
+    server.save(guarded("knocked", "door")).await;
+    for _ in 0..5 {
+        let stream = connect_from("127.0.0.78", server.address).await;
+        let token = "Authorization: Bearer no-such-token\r\nContent-Length: 0\r\n";
+        let answer = tell(stream, "POST", "/webhook/knocked", token).await;
+        assert_eq!(answer, "HTTP/1.1 401 Unauthorized");
+    }
+    // On a machine so slow that five calls take ten seconds there may be a second line, for the rest.
+    let seen = lines(&["127.0.0.78"]);
+    assert!((1..=2).contains(&seen.len()), "{seen:?}");
+    for word in ["WARN", "pawl::audit", "door=\"webhook\"", "refused=1"] {
+        assert!(seen[0].contains(word), "{word}: {seen:?}");
+    }
+    for secret in ["no-such-token", "open-sesame", "knocked"] {
+        assert!(!seen[0].contains(secret), "{secret}: {seen:?}");
+    }
+    // Both doors from one address: each has its line.
+    let stream = connect_from("127.0.0.78", server.address).await;
+    let answer = ask(stream, "/api/executions", "").await;
+    assert_eq!(answer, "HTTP/1.1 401 Unauthorized");
+    let api = lines(&["127.0.0.78", "door=\"api\""]);
+    assert_eq!(api.len(), 1, "{api:?}");
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_secret_is_a_line_and_not_one_for_each_call() {
+    audit();
+    let server = Server::with_secrets(&[]).await;
+    for name in ["unready-one", "unready-two"] {
+        server.save(guarded(name, "nowhere")).await;
+    }
+    let began = Instant::now();
+    for number in 0..20 {
+        let name = ["unready-one", "unready-two"][number % 2];
+        let call = Request::new("POST", &format!("/webhook/{name}")).json(&json!({}));
+        let call = call.header("Authorization", "Bearer any");
+        let refused = send(server.address, call).await;
+        refused.refuses(503, "NOT_CONFIGURED");
+    }
+    // One at once, then one in ten seconds at most.
+    let most = 1 + began.elapsed().as_secs() / 10;
+    for name in ["unready-one", "unready-two"] {
+        let seen = lines(&["whose secret the configuration does not have", name]);
+        assert!(
+            (1..=most).contains(&(seen.len() as u64)),
+            "at most {most}: {seen:?}"
+        );
+        for word in ["WARN", "secret=\"nowhere\"", "calls=1"] {
+            assert!(seen[0].contains(word), "{word}: {seen:?}");
+        }
+    }
     server.close().await;
 }
 

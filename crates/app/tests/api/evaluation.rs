@@ -77,6 +77,52 @@ async fn health_is_answered_under_expressions_that_want_it_all() {
     server.close().await;
 }
 
+/// What is evaluated before there is an execution: for whom it is, and beside which others it may run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn health_is_answered_under_admissions_that_want_it_all() {
+    let server = Server::start().await;
+    let everyday = "{{len(regex_replace(webhook.payload.t, '<[^>]*>|&', ' '))}}";
+    let states = "{{matches(webhook.payload.t, '([ab][a-c]{60}){6}[^a-c]')}}";
+    let steps = "t{{reduce(range(15000), 0, (sum, x) => sum + x)}}";
+    let names = ["tenant", "key", "long"];
+    let settings = [
+        json!({"tenant": everyday}),
+        json!({"concurrency": {"limit": 100, "key": states}}),
+        json!({"tenant": steps}),
+    ];
+    let texts = ["<&".repeat(200_000), random_letters(360_000), String::new()];
+    for (name, settings) in names.iter().zip(settings) {
+        let mut schema = hook(name, "{{1 + 1}}");
+        schema["settings"] = settings;
+        server.save(schema).await;
+    }
+    let address = server.address;
+    let calls = (0..64).map(|number| {
+        let (name, text) = (names[number % 3], &texts[number % 3]);
+        let request = Request::new("POST", &format!("/webhook/{name}")).json(&json!({"t": text}));
+        async move { client::send(address, request).await }
+    });
+    let (ended, time) = tokio::join!(join_all(calls), health(&server));
+    assert!(time < Duration::from_secs(1), "{time:?}");
+    for (number, answer) in ended.iter().enumerate() {
+        if number % 3 == 2 {
+            assert_eq!(answer.expect(200), 2, "{number}");
+            continue;
+        }
+        let refused = answer.refuses(422, "EXPRESSION_ERROR");
+        let setting = ["settings.tenant: ", "settings.concurrency.key: "][number % 3];
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.starts_with(setting), "{number}: {message}");
+    }
+    for name in &names[..2] {
+        let none = server.get(&format!("/api/executions?schema={name}")).await;
+        assert_eq!(none.expect(200)["items"], json!([]), "nothing was started");
+    }
+    let long = server.get("/api/executions?schema=long&limit=1").await;
+    assert_eq!(long.expect(200)["items"][0]["tenant"], "t112492500");
+    server.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_evaluation_has_a_deadline() {
     let server = Server::with_options(|options| options.expression_time = Duration::ZERO).await;

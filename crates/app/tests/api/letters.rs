@@ -167,6 +167,27 @@ async fn what_is_requeued_depends_on_the_execution() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_requeued_execution_runs_as_its_caller() {
+    let server = Server::locked().await;
+    let mut flow = fragile("fragile");
+    flow["nodes"][2]["config"]["message"] = json!("{{user.id}} {{execution.started_by}}");
+    server.save(flow).await;
+    let start = json!({"schema": "fragile", "variables": {"ok": false}});
+    let failed = server.run_to_end(start).await;
+    let number = letter(&server, Some(id(&failed)), None).await;
+    let (key, key_id) = server.key("ops", "operator").await;
+    let request = Request::new("POST", &format!("/api/dead-letters/{number}/requeue"));
+    let told = server.send_as(&key, request).await.expect(201);
+    let path = format!("/api/executions/{}?wait=30s", id(&told["execution"]));
+    let made = server.get(&path).await.expect(200);
+    assert_eq!(made["retry_of"], failed["id"]);
+    assert_eq!(made["created_by"], "key:ops");
+    assert_eq!(made["error"]["message"], format!("{key_id} key:ops"));
+    assert_ne!(made["error"]["message"], failed["error"]["message"]);
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_at_once_are_one() {
     let server = Server::start().await;
     server.save(fragile("fragile")).await;

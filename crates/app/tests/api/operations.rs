@@ -181,6 +181,42 @@ async fn the_document_lists_all_routes_and_all_of_them_answer() {
     server.close().await;
 }
 
+/// A misspelt parameter must not silently mean its default, least of all where something is removed.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_of_the_api_refuses_parameters_it_does_not_know() {
+    let server = Server::start().await;
+    for (route, _) in ROUTES.iter().filter(|(route, _)| route.contains(" /api/")) {
+        let (method, path) = route.split_once(' ').unwrap();
+        let path = path.replace(['{', '}'], "") + "?dry_rum=true";
+        let answer = server.send(Request::new(method, &path)).await;
+        let refused = answer.refuses(400, "INVALID_QUERY");
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains("`dry_rum`"), "{route}: {message}");
+    }
+    for path in ["/health/live?probe=1", "/metrics?from=scraper", "/?utm=x"] {
+        assert_eq!(server.get(path).await.status, 200, "{path}");
+    }
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_parameter_is_no_filter() {
+    let server = Server::start().await;
+    for query in [
+        "tenant=",
+        "status=",
+        "schema=",
+        "since=",
+        "unresolved",
+        "limit=",
+    ] {
+        let path = format!("/api/executions?{query}");
+        server.get(&path).await.refuses(400, "INVALID_QUERY");
+    }
+    server.get("/api/executions?cursor=").await.expect(200);
+    server.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_paths_and_methods_are_refused_in_the_same_shape() {
     let server = Server::start().await;

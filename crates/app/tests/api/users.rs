@@ -1,14 +1,13 @@
 //! `user` in expressions, for every way of starting: a schema that works by hand works at night too. The same over
 //! PostgreSQL and RabbitMQ, with messages: `cluster/users.rs`.
 
-use std::time::Duration;
-
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::store::{SaveMode, SaveSchema};
 use serde_json::{Value, json};
 
-use crate::client::{self, Answer, PATIENCE, Request};
+use crate::client::{self, Answer, Request};
 use crate::server::{ADMIN_KEY, Server, id};
+use crate::waiting::eventually;
 
 /// Ends with its user, once it has made an address of it.
 fn asking(name: &str, triggers: Value) -> Value {
@@ -68,17 +67,13 @@ async fn called(server: &Server, path: &str) -> Value {
 
 /// Waits for the first execution of a schema, and for its end.
 async fn first_run(server: &Server, schema: &str) -> Value {
-    let look = async {
-        loop {
-            let path = format!("/api/executions?schema={schema}");
-            let page = server.get(&path).await.expect(200);
-            match page["items"].as_array().unwrap().last() {
-                Some(run) => return id(run).to_owned(),
-                None => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
-    };
-    let id = tokio::time::timeout(PATIENCE, look).await.expect("no run");
+    let path = format!("/api/executions?schema={schema}");
+    let id = eventually("a run", async || {
+        let page = server.get(&path).await.expect(200);
+        let runs = page["items"].as_array().unwrap();
+        runs.last().map(|run| id(run).to_owned())
+    })
+    .await;
     let path = format!("/api/executions/{id}?wait=30s");
     server.get(&path).await.expect(200)
 }

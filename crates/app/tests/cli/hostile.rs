@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use crate::support::{folder, pawl, pawl_with};
+use serde_json::Value;
+
+use crate::support::{Dev, folder, pawl, pawl_with};
 
 const FLOW: &str = "name: f\nnodes:\n  - { id: s, type: start }\n  - { id: e, type: end }\nedges:\n  - { source: s, target: e }\n";
 
@@ -226,4 +228,93 @@ fn data_cannot_reach_the_terminal() {
         "{:?}",
         ended.stdout
     );
+}
+
+/// The flow with its input as its output.
+fn mirror() -> String {
+    FLOW.replace(
+        "type: end }",
+        "type: end, config: { output: \"{{input}}\" } }",
+    )
+}
+
+/// What turns text around, the C1 controls, DEL and the rest: as data they are kept, on a terminal they are escapes.
+const UPSETTING: &str = r#"{"bidi \u202e": "\u202e\u2066", "c1": "\u009b31m \u0085", "del": "\u007f", "c0": "\u001b[2J\u0007\u0000"}"#;
+
+fn harmless(text: &str) {
+    let upsets = |c: &char| {
+        c.is_control() && *c != '\n'
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let seen: Vec<char> = text.chars().filter(upsets).collect();
+    assert!(seen.is_empty(), "{seen:?} in {text:?}");
+}
+
+#[test]
+fn json_on_a_terminal_is_harmless_and_the_same() {
+    let folder = folder();
+    std::fs::write(folder.path().join("flow.yaml"), mirror()).unwrap();
+    let value: Value = serde_json::from_str(UPSETTING).unwrap();
+    let ran = ["run", "flow.yaml", "--input", UPSETTING, "--json"];
+    let ran = pawl(folder.path(), &ran).expect(0);
+    harmless(&ran.stdout);
+    assert_eq!(ran.json()["output"], value);
+
+    let dev = Dev::start(folder.path());
+    let ask = |words: &[&str]| {
+        let ended = dev.ask(folder.path(), words).expect(0);
+        harmless(&ended.stdout);
+        ended
+    };
+    ask(&["schema", "save", "flow.yaml"]);
+    let start = ["executions", "start", "f", "--input", UPSETTING, "--wait"];
+    let run = ask(&[&start[..], &["--json"]].concat()).json();
+    assert_eq!(run["output"], value);
+    let id = run["id"].as_str().unwrap();
+    let show = ask(&["executions", "show", id, "--json"]).json();
+    assert_eq!(show["output"], value);
+    // Without --json it is JSON all the same.
+    let context = ask(&["executions", "context", id]).json();
+    assert_eq!(context["input"], value);
+    let context = ask(&["executions", "context", id, "--json"]).json();
+    assert_eq!(context["context"]["input"], value);
+    let step = ask(&["executions", "context", id, "--seq", "1", "--json"]).json();
+    assert_eq!(step["after"]["input"], value);
+    let steps = ask(&["executions", "steps", id, "--json"]).json();
+    assert_eq!(steps["items"][1]["output"], value, "{steps}");
+    let events = ask(&["executions", "events", id, "--json"]).stdout;
+    let end: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    assert_eq!(end["data"]["output"], value);
+    for words in [
+        &["show", id][..],
+        &["steps", id],
+        &["events", id],
+        &["context", id, "--seq", "1"],
+        &["explain", id],
+        &["diff", id, "--with", id],
+    ] {
+        ask(&[&["executions"][..], words].concat());
+    }
+}
+
+/// The same table that goes through the other edges.
+#[test]
+fn policy_of_input_arguments() {
+    let folder = folder();
+    std::fs::write(folder.path().join("flow.yaml"), mirror()).unwrap();
+    let cases = include_str!("../../../../tests/json_policy.json");
+    for case in serde_json::from_str::<Vec<Value>>(cases).unwrap() {
+        let text = case["text"].as_str().unwrap();
+        let ended = pawl(
+            folder.path(),
+            &["run", "flow.yaml", "--json", "--input", text],
+        );
+        match case.get("kept") {
+            Some(kept) => assert_eq!(ended.expect(0).json()["output"], *kept, "{case}"),
+            None => {
+                let said = ended.expect(2).stderr;
+                assert!(said.contains("--input"), "{case}: {said}");
+            }
+        }
+    }
 }

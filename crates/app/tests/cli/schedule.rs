@@ -30,7 +30,7 @@ edges:
 ";
 
 /// Asks until the answer is as wanted.
-fn until(dev: &Dev, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn until(dev: &Dev, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let (status, body) = dev.get(path);
@@ -295,6 +295,67 @@ fn files_flags_and_what_is_wrong_with_them() {
         .expect(0)
         .stdout;
     assert!(script.contains("schedule") && script.contains("preview"));
+}
+
+/// The rest of the line that begins with this name.
+fn line<'a>(shown: &'a str, name: &str) -> &'a str {
+    let found = shown.lines().find_map(|line| line.strip_prefix(name));
+    found.unwrap_or_else(|| panic!("no {name}: {shown}")).trim()
+}
+
+/// Text and JSON tell the same.
+fn passes_are_told(shown: &str, action: &Value, names: &[&str]) {
+    for name in names {
+        let by = format!(
+            " by the pass {}",
+            action[format!("{name}_by_sync")].as_str().unwrap()
+        );
+        let told = line(shown, name);
+        assert!(told.starts_with("20") && told.ends_with(&by), "{told}");
+    }
+}
+
+#[test]
+fn a_waiting_action_says_who_has_it_and_since_when() {
+    let folder = folder();
+    let dev = Dev::start(folder.path());
+    let ask = |arguments: &[&str]| dev.ask(folder.path(), arguments).expect(0);
+    let show = |id: &str| {
+        let json = ask(&["schedule", "show", id, "--json"]).json();
+        (ask(&["schedule", "show", id]).stdout, json)
+    };
+    let no_service = ["--callback", "http://127.0.0.1:9/x"];
+    let put = ["schedule", "put", "later", "--in", "2h"];
+    ask(&[&put[..], &no_service].concat());
+    // The pass that sees to this one moves the other too.
+    write(
+        folder.path(),
+        "flaky.yaml",
+        "spec:
+  policy: { once: { retry: { max_retries: 3, min: 1h, scale: 1h } } }
+  action: { http_callback: { url: 'http://127.0.0.1:9/x' } }
+",
+    );
+    ask(&["schedule", "put", "flaky", "flaky.yaml"]);
+    until(&dev, "/api/scheduled-actions/flaky", |action| {
+        action["status"]["failed"] == 1
+    });
+    until(&dev, "/api/scheduled-actions/later", |action| {
+        action["moved_at"].is_string()
+    });
+
+    let (shown, action) = show("later");
+    let owner = format!("/{} pawl/{}", dev.child.id(), env!("CARGO_PKG_VERSION"));
+    assert!(line(&shown, "owner").ends_with(&owner), "{shown}");
+    assert_eq!(line(&shown, "lock guid"), action["lock_guid"], "{shown}");
+    assert_eq!(line(&shown, "shard"), action["shard"].to_string());
+    assert!(line(&shown, "queued").starts_with("20"), "{shown}");
+    passes_are_told(&shown, &action, &["moved"]);
+    assert!(!shown.contains("rescheduled"), "{shown}");
+
+    let (shown, action) = show("flaky");
+    passes_are_told(&shown, &action, &["moved", "rescheduled"]);
+    assert!(line(&shown, "attempts").contains("1 failed"), "{shown}");
 }
 
 /// Saved and killed: the next start knows the trigger, and it goes on firing.

@@ -12,14 +12,14 @@ use crate::operating::{metrics_of, page, sample};
 use crate::process::Server;
 use crate::site::{Site, blocking, eventually};
 
-const ACCEPTING: &str = "[broker]\naccept_external = true\n";
+pub(crate) const ACCEPTING: &str = "[broker]\naccept_external = true\n";
 
 fn start(key: &str, schema: &str) -> Vec<u8> {
     let body = json!({"execution_id": key, "schema_id": schema, "action": "start", "context": {"name": "Ada"}});
     body.to_string().into_bytes()
 }
 
-fn greeting() -> Value {
+pub(crate) fn greeting() -> Value {
     let greet = json!({"id": "greet", "type": "variable_set",
         "config": {"variable": "text", "value": "hello {{variables.name}}"}});
     let mut flow = chain("greet", vec![greet]);
@@ -27,7 +27,7 @@ fn greeting() -> Value {
     flow
 }
 
-async fn letters(server: &Server, count: usize) -> Vec<Value> {
+pub(crate) async fn letters(server: &Server, count: usize) -> Vec<Value> {
     eventually("the letters are kept", async || {
         let page = server.get("/api/dead-letters").await.body;
         let items = page["items"].as_array()?.clone();
@@ -137,15 +137,20 @@ async fn the_schema_decides_on_the_priority_unless_the_queue_does() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_number_for_the_schema_is_a_hint_like_any_other() {
     let site = Site::with("number_hint", ACCEPTING).await;
-    let schema = site.save(&greeting()).await;
+    let schema = site.save(&greeting_without_name()).await;
     let id = site.start(&schema).await;
     let stranger = Stranger::connect(&site.broker).await;
     let body = json!({"execution_id": id.to_string(), "schema_id": 123, "current_node_id": "start", "debug_mode": false});
     stranger.publish(WORK, body.to_string().as_bytes()).await;
     let (_worker, server) = (site.worker().await, site.server().await);
-    site.ended(id).await;
+    site.completed(&[id]).await;
     site.drained(0).await;
-    assert!(letters(&server, 0).await.is_empty());
+    // Letters are kept in the order they came in: one about the first would be there before this one.
+    stranger.publish(WORK, b"garbage").await;
+    let reason = letters(&server, 1).await[0]["reason"].to_string();
+    assert!(reason.contains("no message"), "{reason}");
+    let all = site.rows("SELECT reason FROM dead_letters").await;
+    assert_eq!(all.len(), 1, "{all:?}");
 }
 
 /// A start by message is a start by the API, but for its form.
@@ -239,6 +244,8 @@ async fn a_large_start_is_taken_and_survives_as_a_letter() {
         "context": {"name": "x".repeat(900_000)}});
     stranger.publish(WORK, body.to_string().as_bytes()).await;
     let buried = letters(&server, 1).await;
+    let reason = buried[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("no schema `greet`"), "{reason}");
     let mut flow = greeting_without_name();
     flow["nodes"][2]["config"] = json!({"output": "{{len(variables.name)}}"});
     site.save(&flow).await;

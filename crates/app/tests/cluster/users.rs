@@ -1,10 +1,12 @@
 //! `user` in expressions over PostgreSQL and RabbitMQ, for every way of starting. The same on SQLite: `api/users.rs`.
 
+use pawl_kernel::ports::letters::{LetterStore, NewLetter};
 use serde_json::{Value, json};
 
 use crate::broker::{Stranger, WORK};
 use crate::process::{KEY, Server};
 use crate::site::{Site, eventually};
+use crate::strangers::{ACCEPTING, letters};
 use crate::wire::{self, Answer};
 
 /// Ends with its user, once it has made an address of it.
@@ -113,4 +115,98 @@ async fn clocks_and_messages_have_a_user() {
     stranger.publish(WORK, message.to_string().as_bytes()).await;
     assert_eq!(first_user(&server, "by-message").await, ann.user);
     drop(worker);
+}
+
+/// Fails, and says as whom.
+fn complaining(name: &str) -> Value {
+    json!({
+        "name": name,
+        "nodes": [
+            {"id": "start", "type": "start"},
+            {"id": "note", "type": "log", "config": {"message": "as {{user.id}}"}},
+            {"id": "fail", "type": "fail", "config": {"code": "BROKEN", "message": "{{user.id}}"}},
+        ],
+        "edges": [{"source": "start", "target": "note"}, {"source": "note", "target": "fail"}],
+    })
+}
+
+/// Whom the execution ran as, once it has failed.
+async fn failed_as(server: &Server, id: &Value) -> Value {
+    let path = format!("/api/executions/{}?wait=30s", id.as_str().unwrap());
+    let run = server.get(&path).await.body;
+    assert_eq!(run["error"]["code"], "BROKEN", "{run}");
+    run["error"]["message"].clone()
+}
+
+async fn failed_run(server: &Server, person: &Person) -> Value {
+    let start = json!({"schema": "fragile"});
+    let run = person.sends(server, "POST", "/api/executions?wait=30s", &start);
+    let id = run.await.body["id"].clone();
+    assert_eq!(failed_as(server, &id).await, person.user["id"]);
+    id
+}
+
+/// An approval asks who is there, not who was there first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_on_has_the_user_who_asks() {
+    let site = Site::fresh("users_of_branches").await;
+    let (server, _worker) = (site.server().await, site.worker().await);
+    let (ann, bob) = (person(&server, "ann").await, person(&server, "bob").await);
+    ann.saves(&server, &complaining("fragile")).await;
+    let origin = failed_run(&server, &ann).await;
+    for (action, body) in [
+        ("retry", json!({})),
+        ("fork", json!({"from_seq": 1})),
+        ("fork", json!({"from_seq": 2})),
+    ] {
+        let path = format!("/api/executions/{}/{action}", origin.as_str().unwrap());
+        let made = bob.sends(&server, "POST", &path, &body).await;
+        assert_eq!(made.status, 201, "{}", made.body);
+        let user = failed_as(&server, &made.body["id"]).await;
+        assert_eq!(user, bob.user["id"], "{action}");
+    }
+
+    let origin = failed_run(&server, &ann).await;
+    let filter = json!({"schema": "fragile", "unresolved": true, "text": origin});
+    let bulk = json!({"filter": filter, "action": "retry", "dry_run": false});
+    let done = bob.sends(&server, "POST", "/api/executions/bulk", &bulk);
+    let done = done.await.body;
+    assert_eq!(done["outcomes"]["done"], 1, "{done}");
+    let path = format!("/api/executions/{}", origin.as_str().unwrap());
+    let retried_as = server.get(&path).await.body["retried_as"].clone();
+    assert_eq!(failed_as(&server, &retried_as).await, bob.user["id"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_requeued_has_the_user_who_asks() {
+    let site = Site::with("users_of_letters", ACCEPTING).await;
+    let (server, _worker) = (site.server().await, site.worker().await);
+    let (ann, bob) = (person(&server, "ann").await, person(&server, "bob").await);
+    // One is a start that came too early, the other is about an execution that failed.
+    let stranger = Stranger::connect(&site.broker).await;
+    let early = json!({"execution_id": "m-1", "schema_id": "fragile", "action": "start"});
+    stranger.publish(WORK, early.to_string().as_bytes()).await;
+    letters(&server, 1).await;
+    ann.saves(&server, &complaining("fragile")).await;
+    let origin = failed_run(&server, &ann).await;
+    let letter = NewLetter {
+        execution_id: Some(origin.as_str().unwrap().parse().unwrap()),
+        reason: "delivered too often".into(),
+        message: None,
+        now: site.now(),
+    };
+    site.desk.store.add_letter(letter).await.unwrap();
+    let buried = letters(&server, 2).await;
+    for (letter, action) in buried.iter().zip(["start", "retry"]) {
+        let path = format!("/api/dead-letters/{}/requeue", letter["id"]);
+        let requeued = bob.sends(&server, "POST", &path, &json!({})).await;
+        assert_eq!(
+            (requeued.status, &requeued.body["action"]),
+            (201, &json!(action)),
+            "{}",
+            requeued.body
+        );
+        let user = failed_as(&server, &requeued.body["execution"]["id"]).await;
+        assert_eq!(user, bob.user["id"], "{action}");
+    }
 }

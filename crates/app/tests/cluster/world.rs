@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Json;
 use pawl_kernel::id::ExecutionId;
 use serde_json::{Value, json};
@@ -22,6 +23,7 @@ pub(crate) struct Call {
     pub(crate) path: String,
     /// The `Idempotency-Key`.
     pub(crate) key: String,
+    pub(crate) body: String,
     pub(crate) at: Instant,
 }
 
@@ -41,6 +43,7 @@ pub(crate) struct World {
 struct Shared {
     calls: watch::Sender<Vec<Call>>,
     shut: watch::Sender<BTreeSet<String>>,
+    refused: watch::Sender<BTreeSet<String>>,
 }
 
 impl World {
@@ -50,8 +53,12 @@ impl World {
         let shared = Arc::new(Shared {
             calls: watch::Sender::default(),
             shut: watch::Sender::default(),
+            refused: watch::Sender::default(),
         });
-        let router = Router::new().fallback(answer).with_state(shared.clone());
+        let router = Router::new()
+            .fallback(answer)
+            .layer(DefaultBodyLimit::disable())
+            .with_state(shared.clone());
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self {
             url,
@@ -75,6 +82,20 @@ impl World {
     pub(crate) fn open(&self, path: &str) {
         self.shared.shut.send_modify(|shut| {
             shut.remove(path);
+        });
+    }
+
+    /// Calls of this path are answered with 402 from now on, which no node tries again by itself.
+    pub(crate) fn refuse(&self, path: &str) {
+        self.shared.refused.send_modify(|refused| {
+            refused.insert(path.to_owned());
+        });
+    }
+
+    /// Calls of this path are answered well again.
+    pub(crate) fn accept(&self, path: &str) {
+        self.shared.refused.send_modify(|refused| {
+            refused.remove(path);
         });
     }
 
@@ -121,12 +142,18 @@ impl Drop for World {
 }
 
 /// `?ms=100`: that long before it answers.
-async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -> Json<Value> {
+async fn answer(
+    State(shared): State<Arc<Shared>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, Json<Value>) {
     let path = uri.path().trim_start_matches('/').to_owned();
     let key = headers.get("idempotency-key");
     let call = Call {
         path: path.clone(),
         key: key.map_or("", |key| key.to_str().unwrap()).to_owned(),
+        body: String::from_utf8_lossy(&body).into_owned(),
         at: Instant::now(),
     };
     let mut hit = 0;
@@ -139,5 +166,9 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap)
     tokio::time::sleep(Duration::from_millis(delay)).await;
     let mut shut = shared.shut.subscribe();
     let _open = shut.wait_for(|shut| !shut.contains(&path)).await;
-    Json(json!({"path": path, "hit": hit}))
+    let status = match shared.refused.borrow().contains(&path) {
+        true => StatusCode::PAYMENT_REQUIRED,
+        false => StatusCode::OK,
+    };
+    (status, Json(json!({"path": path, "hit": hit})))
 }

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
+use pawl_kernel::text::is_unprintable;
+
 use crate::site::blocking;
 use crate::support::pawl;
 use crate::tally::Tally;
@@ -108,7 +110,9 @@ pub(crate) async fn knock(world: &World, tally: &mut Tally) {
             &ended.code.to_string(),
         );
         let said = format!("{}{}", ended.stdout, ended.stderr);
-        let obeyed = said.chars().any(|c| c.is_control() && !"\n\t".contains(c));
+        let obeyed = said
+            .chars()
+            .any(|c| is_unprintable(c) && !"\n\t".contains(c));
         let says = match (said.trim().is_empty(), obeyed) {
             (true, _) => "nothing",
             (_, true) => "something that a terminal obeys",

@@ -7,6 +7,28 @@ use crate::world::World;
 
 const DOOR: &str = "configuration";
 
+/// Sections of secrets that cannot be meant.
+const SECRETS: &[(&str, &str)] = &[
+    ("[secrets]\nstripe = \"sk_live_1\"", "stripe"),
+    ("[secrets.a]\nvalue = \"sk_live_1\"", "value"),
+    ("[secrets.a]\nhost = [\"x\"]", "unknown field `host`"),
+    ("[secrets.a]\nhosts = \"x\"", "sequence"),
+    ("[secrets.a]\nhosts = [\"https://x/y\"]", "is no host"),
+    ("[secrets.a]\nhosts = [\"u@x\"]", "is no host"),
+    ("[secrets.a]\nschemas = [\"\"]", "secrets.a.schemas"),
+    (
+        "[secrets.a]\nschemas = [\"a\\u001bb\"]",
+        "secrets.a.schemas",
+    ),
+    (
+        "[secrets.a]\nconnections = [\"a b\"]",
+        "secrets.a.connections",
+    ),
+    ("[secrets.a]\nwebhook = \"yes\"", "webhook"),
+    ("[secrets.a]\nwebhook = true\nhosts = []", "webhook = true"),
+    ("[secrets.a]\n[secrets.A]", "two sections"),
+];
+
 /// The bytes of the file, and a word of the refusal.
 fn inputs() -> Vec<(Vec<u8>, &'static str)> {
     let texts = [
@@ -58,8 +80,10 @@ fn inputs() -> Vec<(Vec<u8>, &'static str)> {
         ("[env]\nallow = [5]", "allow"),
     ];
     let mut all: Vec<(Vec<u8>, &'static str)> = texts
-        .map(|(text, word)| (text.as_bytes().to_vec(), word))
-        .into();
+        .iter()
+        .chain(SECRETS)
+        .map(|(text, word)| (text.as_bytes().to_vec(), *word))
+        .collect();
     all.push((b"data = \"\xff\"".to_vec(), "UTF-8"));
     all.push((b"data = \"a\0b\"".to_vec(), "parse error"));
     all.push((

@@ -1,6 +1,6 @@
 //! Expressions in the config of a node.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::tally::Tally;
 use crate::world::{Place, World};
@@ -65,15 +65,56 @@ fn inputs() -> Vec<(String, &'static str)> {
     all
 }
 
+/// Patterns that would search for a minute, with the text that each is worst at.
+fn searches() -> Vec<(&'static str, String, &'static str)> {
+    let mixed: String = (0..900_000_u64)
+        .map(|n| n.wrapping_mul(6_364_136_223_846_793_005) >> 33)
+        .map(|n| char::from(b"abc"[n as usize % 3]))
+        .collect();
+    let (tags, capitals) = ("<&".repeat(200_000), "A".repeat(500_000));
+    vec![
+        (
+            "{{regex_replace(input.t, '<[^>]*>|&', ' ')}}",
+            tags,
+            "failed LIMIT_EXCEEDED",
+        ),
+        (
+            "{{regex_replace(input.t, '.*[^A-Z]|[A-Z]', '')}}",
+            capitals,
+            "failed LIMIT_EXCEEDED",
+        ),
+        (
+            "{{matches(input.t, '([ab][a-c]{1000}){6}[^a-c]')}}",
+            mixed.clone(),
+            "failed LIMIT_EXCEEDED",
+        ),
+        (
+            "{{match(input.t, '([ab])(.{900})([^a-c])')}}",
+            mixed.clone(),
+            "failed LIMIT_EXCEEDED",
+        ),
+        (
+            "{{matches(input.t, '((((a{60}){60}){60}){60})')}}",
+            mixed,
+            "failed LIMIT_EXCEEDED",
+        ),
+    ]
+}
+
+async fn try_out(place: &Place, text: &str, input: Value) -> String {
+    let put = |schema: &mut Value| schema["nodes"][1]["config"] = json!({"output": text});
+    place.run(put, input).await
+}
+
 pub(crate) async fn knock(world: &World, tally: &mut Tally) {
     for (text, expected) in inputs() {
         tally.count(DOOR);
-        let act = async |place: &Place| {
-            let put = |schema: &mut serde_json::Value| {
-                schema["nodes"][1]["config"] = json!({"output": text});
-            };
-            place.run(put, json!({"n": 1})).await
-        };
+        let act = async |place: &Place| try_out(place, &text, json!({"n": 1})).await;
         world.everywhere(tally, &text, expected, act).await;
+    }
+    for (text, read, expected) in searches() {
+        tally.count(DOOR);
+        let act = async |place: &Place| try_out(place, text, json!({"t": read})).await;
+        world.everywhere(tally, text, expected, act).await;
     }
 }

@@ -1,16 +1,38 @@
 //! Messages of other programs on the same broker. Each becomes a dead letter with a reason; none stops a worker.
 
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 
 use crate::broker::WORK;
 use crate::client::Request;
-use crate::site::PATIENCE;
+use crate::site::eventually;
 use crate::tally::Tally;
 use crate::world::{Place, World};
 
 const DOOR: &str = "message";
+
+/// One name twice: two readers would see two messages. What stands behind the name of the schema, and a word of the reason.
+const DOUBLED: &[(&str, &str)] = &[
+    (r#""context":{"a":1,"a":2}"#, "the key \"a\" comes twice"),
+    (
+        r#""context":{"x":[{"a":1,"\u0061":2}]}"#,
+        "the key \"a\" comes twice",
+    ),
+    (
+        r#""context":{},"context":{"a":1}"#,
+        "the key \"context\" comes twice",
+    ),
+    (r#""action":"resume""#, "duplicate field `action`"),
+];
+
+fn doubled() -> impl Iterator<Item = (Vec<u8>, &'static str)> {
+    let message = |(number, (more, word)): (usize, &(&str, &'static str))| {
+        let text = format!(
+            "{{\"execution_id\":\"b{number}\",\"action\":\"start\",\"schema_id\":\"known\",{more}}}"
+        );
+        (text.into_bytes(), *word)
+    };
+    DOUBLED.iter().enumerate().map(message)
+}
 
 /// The message, and a word of the reason.
 fn inputs() -> Vec<(Vec<u8>, &'static str)> {
@@ -71,6 +93,7 @@ fn inputs() -> Vec<(Vec<u8>, &'static str)> {
     let mut all: Vec<(Vec<u8>, &'static str)> = texts
         .map(|(text, word)| (text.as_bytes().to_vec(), word))
         .into();
+    all.extend(doubled());
     all.push((vec![0xff; 64], "no message"));
     all.push(("[".repeat(100_000).into_bytes(), "nested deeper"));
     // As large as may be.
@@ -96,21 +119,16 @@ pub(crate) async fn knock(world: &World, tally: &mut Tally) {
         let what = String::from_utf8_lossy(&body).into_owned();
         let known = letters(cluster).await.len();
         world.stranger.publish(WORK, &body).await;
-        let deadline = Instant::now() + PATIENCE / 4;
-        let got = loop {
+        let reason = eventually("there is one letter more", async || {
             let all = letters(cluster).await;
-            if all.len() > known {
-                let newest = all.iter().max_by_key(|letter| letter["id"].as_u64());
-                let reason = newest.unwrap()["reason"].as_str().unwrap_or_default();
-                break match reason.contains(word) {
-                    true => "a letter".to_owned(),
-                    false => format!("a letter that says: {reason}"),
-                };
-            }
-            if Instant::now() > deadline {
-                break "no letter".to_owned();
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            let newest = all.iter().max_by_key(|letter| letter["id"].as_u64())?;
+            let reason = newest["reason"].as_str().unwrap_or_default();
+            (all.len() > known).then(|| reason.to_owned())
+        })
+        .await;
+        let got = match reason.contains(word) {
+            true => "a letter".to_owned(),
+            false => format!("a letter that says: {reason}"),
         };
         tally.judge(cluster.name, &what, "a letter", &got);
         cluster.is_well(tally, &what).await;

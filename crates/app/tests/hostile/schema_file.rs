@@ -8,9 +8,41 @@ use crate::world::World;
 
 const DOOR: &str = "schema file";
 
+/// Nothing is wrong with it.
+const FLOW: &str = "name: f\nnodes:\n  - { id: s, type: start }\n  - { id: e, type: end }\n\
+                    edges:\n  - { source: s, target: e }\n";
+
+fn triggers() -> Vec<(String, &'static str)> {
+    let hook =
+        |name: &str| format!("{FLOW}triggers: [{{ type: webhook, path: hook, name: {name} }}]\n");
+    let cron = |name: &str| {
+        format!("{FLOW}triggers: [{{ type: cron, cron: \"0 3 * * *\", name: {name} }}]\n")
+    };
+    let twins = "{ type: webhook, path: a, name: x }, { type: webhook, path: b, name: x }";
+    vec![
+        (
+            format!("{FLOW}triggers: [{{ type: webhook, path: \"../../api\" }}]\n"),
+            "BAD_PATH",
+        ),
+        (
+            format!("{FLOW}triggers: [{{ type: cron, cron: \"* * * * * * * * *\" }}]\n"),
+            "BAD_CRON",
+        ),
+        (hook("\"../x\""), "BAD_NAME"),
+        (hook("\"\""), "BAD_NAME"),
+        (hook("\"a\\u202eb\""), "BAD_NAME"),
+        (hook(&"x".repeat(65)), "BAD_NAME"),
+        (hook("5"), "WRONG_TYPE"),
+        (cron("\"17\""), "BAD_NAME"),
+        (cron("\"a b\""), "BAD_NAME"),
+        (cron("\"a/../b\""), "BAD_NAME"),
+        (format!("{FLOW}triggers: [{twins}]\n"), "BAD_NAME"),
+    ]
+}
+
 /// The text, and the first finding about it.
 fn inputs() -> Vec<(String, &'static str)> {
-    let flow = "name: f\nnodes:\n  - { id: s, type: start }\n  - { id: e, type: end }\nedges:\n  - { source: s, target: e }\n";
+    let flow = FLOW;
     let deep = |open: &str, close: &str, depth: usize| open.repeat(depth) + &close.repeat(depth);
     let laughs = (1..30).fold(String::from("a0: &a0 [x]\n"), |text, level| {
         text + &format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1)
@@ -73,14 +105,6 @@ fn inputs() -> Vec<(String, &'static str)> {
             "TOO_MANY_NODES",
         ),
         (
-            format!("{flow}triggers: [{{ type: webhook, path: \"../../api\" }}]\n"),
-            "BAD_PATH",
-        ),
-        (
-            format!("{flow}triggers: [{{ type: cron, cron: \"* * * * * * * * *\" }}]\n"),
-            "BAD_CRON",
-        ),
-        (
             format!("{flow}settings: {{ max_steps: 99999999999999999999 }}\n"),
             "NUMBER_OUT_OF_RANGE",
         ),
@@ -88,7 +112,7 @@ fn inputs() -> Vec<(String, &'static str)> {
 }
 
 pub(crate) async fn knock(world: &World, tally: &mut Tally) {
-    for (text, finding) in inputs() {
+    for (text, finding) in inputs().into_iter().chain(triggers()) {
         tally.count(DOOR);
         let send = |path: &str| Request::new("POST", path).body("application/yaml", text.clone());
         let act = async |place: &crate::world::Place| {

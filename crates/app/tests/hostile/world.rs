@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio_postgres::{Client, NoTls};
 use tokio_util::sync::CancellationToken;
 use xtask::services::fresh_database;
 
@@ -31,6 +32,8 @@ pub(crate) struct World {
     pub(crate) places: Vec<Place>,
     pub(crate) stranger: Stranger,
     pub(crate) folder: TempDir,
+    /// Where the connection `books` leads to.
+    pub(crate) books: String,
     embedded: Embedded,
     cluster: Cluster,
     stop: CancellationToken,
@@ -51,8 +54,9 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let database = blocking(|| fresh_database("hostile").unwrap()).await;
         let broker = Broker::shared("hostile").await;
-        let (config, options) = settings(&folder);
-        prepare_shop(&folder).await;
+        let books = blocking(|| fresh_database("hostile_books").unwrap()).await;
+        let (config, options) = settings(&folder, &books);
+        prepare(&folder, &books).await;
         let nodes = Arc::new(registry(&config, false).unwrap());
         let alone = Options {
             exclusive: true,
@@ -77,6 +81,7 @@ impl World {
             places: vec![sqlite, postgres],
             stranger: Stranger::connect(&broker).await,
             folder,
+            books,
             embedded,
             cluster,
             stop,
@@ -116,15 +121,11 @@ impl World {
     }
 }
 
-fn settings(folder: &TempDir) -> (Config, Options) {
+fn settings(folder: &TempDir, books: &str) -> (Config, Options) {
     let shop = folder.path().join("shop.db");
-    rusqlite::Connection::open(&shop)
-        .unwrap()
-        .execute_batch("CREATE TABLE stock (sku TEXT PRIMARY KEY, n INTEGER NOT NULL)")
-        .unwrap();
     let text = format!(
-        "[connections.shop]\nurl = \"sqlite:{}\"\n[broker]\naccept_external = true\n\
-         [code]\ntime = \"500ms\"\nmemory = 33554432\nchildren = 1\n[engine]\nsweep_after = \"2s\"\n",
+        "[connections.shop]\nurl = \"sqlite:{}\"\n[connections.books]\nurl = \"{books}\"\n[broker]\naccept_external = true\n\
+         [code]\ntime = \"3s\"\nmemory = 33554432\nchildren = 1\n[engine]\nsweep_after = \"2s\"\n",
         shop.display()
     );
     let mut config: Config = toml::from_str(&text).unwrap();
@@ -135,12 +136,27 @@ fn settings(folder: &TempDir) -> (Config, Options) {
 }
 
 /// As its operator would.
-async fn prepare_shop(folder: &TempDir) {
-    let place = folder.path().to_owned();
-    let text = "[connections.shop]\nurl = \"sqlite:shop.db\"\n";
-    std::fs::write(place.join("shop.toml"), text).unwrap();
-    let words = ["--config", "shop.toml", "connection", "prepare", "shop"];
-    blocking(move || pawl(&place, &words).expect(0)).await;
+async fn prepare(folder: &TempDir, books: &str) {
+    const STOCK: &str = "CREATE TABLE stock (sku TEXT PRIMARY KEY, n INTEGER NOT NULL)";
+    let shop = rusqlite::Connection::open(folder.path().join("shop.db"));
+    shop.unwrap().execute_batch(STOCK).unwrap();
+    let client = open_books(books).await;
+    client.batch_execute(STOCK).await.unwrap();
+    let text = format!(
+        "[connections.shop]\nurl = \"sqlite:shop.db\"\n[connections.books]\nurl = \"{books}\"\n"
+    );
+    std::fs::write(folder.path().join("shop.toml"), text).unwrap();
+    for name in ["shop", "books"] {
+        let place = folder.path().to_owned();
+        let words = ["--config", "shop.toml", "connection", "prepare", name];
+        blocking(move || pawl(&place, &words).expect(0)).await;
+    }
+}
+
+pub(crate) async fn open_books(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
 }
 
 /// Tasks of the runtime swallow the panics of what they run; this does not.
@@ -166,8 +182,8 @@ async fn serve(
         made: AtomicUsize::new(0),
     };
     let limits = Limits {
-        header_time: Duration::from_millis(500),
-        body_time: Duration::from_millis(500),
+        // One input is a body that never comes.
+        body_time: Duration::from_secs(3),
         ..Limits::default()
     };
     let state = ApiState::new(control, limits);

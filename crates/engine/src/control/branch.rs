@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_kernel::context::Context;
-use pawl_kernel::execution::Edit;
+use pawl_kernel::execution::{Edit, Execution};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::ExecutionView;
 use pawl_kernel::schema::graph::Graph;
@@ -127,22 +127,28 @@ impl Control {
         mut request: ForkRequest,
     ) -> Result<Started, ControlError> {
         let view = self.view(id).await?;
-        // A step that was taken over is a step of the one that made it.
-        let view = match request.from_seq < view.execution.base_seq {
-            true => self.maker(&view, request.from_seq + 1).await?,
-            false => view,
+        // A step that was taken over is kept with the execution that made it.
+        let place = match request.from_seq < view.execution.base_seq {
+            true => {
+                let maker = self.maker(&view, request.from_seq + 1).await?;
+                self.after_step(&maker, request.from_seq).await?
+            }
+            false => self.after_step(&view, request.from_seq).await?,
         };
-        let place = self.after_step(&view, request.from_seq).await?;
         let edit = Edit {
             variables: std::mem::take(&mut request.variables),
             input: request.input.take(),
         };
         let branch = self.branch(&view, place, request.version, edit).await?;
-        let start = StartRequest {
+        let mut start = StartRequest {
             debug_mode: request.debug_mode,
             created_by: request.created_by,
             ..inherited(&view)
         };
+        if branch.edit.input.is_some() && branch.graph.definition().settings.tenant.is_some() {
+            // Another input may be another tenant's.
+            start.tenant = None;
+        }
         let draft = Draft {
             forked_from: Some(view.execution.id),
             ..draft(&view, &branch, record_of(&view, request.user), start)
@@ -160,11 +166,7 @@ impl Control {
         let Some(known) = self.parts.store.execution_by_key(key).await? else {
             return Ok(None);
         };
-        if self.view(known).await?.execution.retry_of != Some(id) {
-            return Err(ControlError::Conflict(format!(
-                "the idempotency key `{key}` belongs to execution {known}, which is no retry of {id}; use another key"
-            )));
-        }
+        check_retry_of(&self.view(known).await?.execution, id)?;
         Ok(Some(Started::before(known)))
     }
 
@@ -261,6 +263,17 @@ impl Control {
         started.warnings = branch.warnings;
         Ok(started)
     }
+}
+
+/// Is what has the idempotency key already a retry of the same execution?
+pub(super) fn check_retry_of(known: &Execution, origin: ExecutionId) -> Result<(), ControlError> {
+    if known.retry_of == Some(origin) {
+        return Ok(());
+    }
+    let id = known.id;
+    Err(ControlError::Conflict(format!(
+        "the idempotency key belongs to execution {id}, which is not a retry of {origin}; use another key"
+    )))
 }
 
 fn draft(

@@ -140,6 +140,14 @@ impl Control {
         let damaged = |error: CorruptContext| refused("settings", &error.to_string());
         let mut context =
             Context::start(&new.execution, &facts, &self.parts.options.env).map_err(damaged)?;
+        // The input of a retry or fork may have been changed since the start; all else is as it was then.
+        if let Some(snapshot) = &new.snapshot {
+            let mut later = context.clone();
+            later.restore(&snapshot.context).map_err(damaged)?;
+            if let Some(input) = later.roots_mut().shift_remove("input") {
+                context.roots_mut().insert("input".into(), input);
+            }
+        }
         if let Some(edit) = &new.edit {
             context.apply_step(edit).map_err(damaged)?;
         }

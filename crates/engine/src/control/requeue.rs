@@ -3,6 +3,7 @@
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{Dispatch, ExecutionView};
+use pawl_kernel::start_key;
 use serde_json::Value;
 
 use super::{Control, ControlError, RetryRequest, Started};
@@ -52,7 +53,7 @@ impl Control {
         user: Option<Value>,
     ) -> Result<Requeued, ControlError> {
         let request = RetryRequest {
-            idempotency_key: Some(format!("requeue:{id}")),
+            idempotency_key: Some(format!("{}{id}", start_key::REQUEUE)),
             created_by,
             user,
             ..RetryRequest::default()

@@ -16,6 +16,7 @@ use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Snapshot;
 use serde_json::{Map, Value};
 
+use super::branch::check_retry_of;
 use super::{Control, ControlError};
 use crate::adopter::{Adopter, Begun, Slot};
 use crate::birth::{Birth, BirthNews};
@@ -346,7 +347,7 @@ impl Control {
             return Err(ControlError::AlreadyRetried { id, retried_as });
         }
         if let Created::Existing(id) = created {
-            self.check_same_schema(id, schema_id).await?;
+            self.check_same_start(id, schema_id, origin).await?;
             return Ok(created);
         }
         self.parts.metrics.executions.started.increment();
@@ -366,13 +367,17 @@ impl Control {
         Ok(created)
     }
 
-    /// A key names one start: another schema under it is a mistake, not a repetition.
-    async fn check_same_schema(
+    /// A key names one start: another schema under it, or a retry of another execution, is a mistake, not a repetition.
+    async fn check_same_start(
         &self,
         id: ExecutionId,
         schema_id: SchemaId,
+        origin: Option<ExecutionId>,
     ) -> Result<(), ControlError> {
         let known = self.view(id).await?;
+        if let Some(origin) = origin {
+            return check_retry_of(&known.execution, origin);
+        }
         if known.execution.schema_id == schema_id {
             return Ok(());
         }
@@ -424,6 +429,9 @@ impl Control {
 fn no_schema(key: &SchemaKey) -> String {
     match key {
         SchemaKey::Text(text) => format!("there is no schema `{text}`"),
+        SchemaKey::Number(number) if *number < 0 => {
+            format!("there is no schema with `external_id` {number}: it is zero or more")
+        }
         SchemaKey::Number(number) => format!(
             "there is no schema with `external_id` {number}: a number is looked up there; write `external_id: {number}` into \
              the schema, or give its name or id as a text"

@@ -110,7 +110,10 @@ fn ended(view: &ExecutionView) -> String {
         .unwrap_or_default();
     let next = match view.execution.retried_as {
         Some(retry) => format!("It was retried as {retry}."),
-        None => "An ended execution never changes; retry makes a new one.".into(),
+        None if view.execution.can_be_retried() => {
+            "An ended execution never changes; a retry makes a new one.".into()
+        }
+        None => "An ended execution never changes; a fork makes a new one.".into(),
     };
     let status = view.execution.status.name();
     format!("It ended as {status}{at}{why}. {next}")

@@ -322,7 +322,18 @@ fn skipped<'g>(graph: &'g Graph, node: &'g Node) -> Move<'g> {
         changes: Map::new(),
         logs: Vec::new(),
     };
-    visit::leave(graph, node, HANDLE_SUCCESS, finished)
+    visit::leave(graph, node, passed_by(graph, node), finished)
+}
+
+/// The exit of a disabled node. `success`, or the one that its edge without a name means: a disabled `condition` goes on as
+/// if it held.
+fn passed_by(graph: &Graph, node: &Node) -> &'static str {
+    let handler = node.handler.as_ref();
+    let unnamed = handler.and_then(|handler| handler.unnamed_exit());
+    match graph.has_edge(node, HANDLE_SUCCESS) {
+        true => HANDLE_SUCCESS,
+        false => unnamed.unwrap_or(HANDLE_SUCCESS),
+    }
 }
 
 fn interrupted(node: &Node) -> NodeError {

@@ -182,7 +182,7 @@ impl Pass {
         );
         let attempt = Attempt {
             attempt: self.position.attempt + 1,
-            started_at: self.position.entered_at.to_string(),
+            started_at: self.started_at().to_string(),
             finished_at: self.parts.now().to_string(),
             error: Some(error.retryable().to_value()),
         };

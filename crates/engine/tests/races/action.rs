@@ -3,11 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use pawl_engine::control::{
     Control, ScheduleError, TriggerKeeper, keep_all_triggers_in_step, keep_triggers_in_step,
 };
-use pawl_engine::{MockHook, MockRun, Options};
+use pawl_engine::worker::Worker;
+use pawl_engine::{MockHook, MockRun, Options, Parts};
 use pawl_kernel::execution::Status;
+use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry};
 use pawl_kernel::ports::schedule::ActionFilter;
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, LockRequest};
 use pawl_kernel::schedule::{Ending, ScheduledAction};
@@ -15,10 +18,11 @@ use pawl_kernel::secrets::{Patterns, SecretScope};
 use pawl_kernel::time::{Clock, Timestamp};
 use pawl_testkit::exposition::Exposition;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::clock::Bell;
-use crate::world::{Crew, World, chain, event, with};
+use crate::world::{Crew, World, chain, effect, event, with};
 
 /// Every attempt of an action that only pretends.
 #[derive(Clone)]
@@ -63,6 +67,61 @@ impl Told {
         };
         world.worker_with(change).await
     }
+}
+
+/// A node that asks whether its secrets may go to its `url`, and keeps a copy of its config without them, as those do
+/// that really send something or store something themselves.
+struct Wary {
+    node: Arc<dyn NodeHandler>,
+    kept: Kept,
+}
+
+type Kept = Arc<Mutex<Vec<Value>>>;
+
+#[async_trait]
+impl NodeHandler for Wary {
+    fn spec(&self) -> &'static NodeSpec {
+        self.node.spec()
+    }
+
+    fn guards_secrets(&self) -> bool {
+        true
+    }
+
+    async fn run(&self, call: NodeCall<'_>) -> Result<Outcome, NodeError> {
+        if let Some(url) = call.config["url"].as_str() {
+            let host = url.split('/').nth(2).unwrap();
+            call.secrets.check_host(host, Some(443))?;
+        }
+        if !self.spec().pure {
+            let mut config = call.config.clone();
+            call.secrets.hide(&mut config);
+            self.kept.lock().unwrap().push(config);
+        }
+        self.node.run(call).await
+    }
+}
+
+/// A worker whose nodes are all wary, and what they keep.
+fn wary_worker(world: &World, change: impl FnOnce(&mut Options)) -> (Control, Kept) {
+    let plain = world.client_with(change);
+    let (parts, kept) = (plain.parts(), Kept::default());
+    let wary = parts.registry.iter().map(|node| {
+        let (node, kept) = (node.clone(), kept.clone());
+        Arc::new(Wary { node, kept }) as Arc<dyn NodeHandler>
+    });
+    let parts = Parts::new(
+        parts.store.clone(),
+        parts.queue.clone(),
+        parts.clock.clone(),
+        parts.entropy.clone(),
+        Arc::new(Registry::new(wary.collect())),
+        (*parts.options).clone(),
+    );
+    let worker = Worker::new(parts.clone());
+    let control = Control::new(parts, Some(worker.handle()));
+    tokio::spawn(worker.run(CancellationToken::new()));
+    (control, kept)
 }
 
 fn later(world: &World, millis: u64) -> Timestamp {
@@ -521,6 +580,58 @@ both! {
         let calls = world.outside.calls();
         let sent: Vec<&Value> = calls.iter().map(|call| &call.config["headers"]["x-token"]).collect();
         assert_eq!(sent, ["Bearer open-sesame-ours"]);
+    }
+
+    async fn a_secret_that_lists_hosts_goes_with_callbacks_to_those_alone(world: &World) {
+        let (control, kept) = wary_worker(world, |options| {
+            let hosts = Some(Patterns::new(["*.example.com".to_owned()]));
+            let scope = SecretScope { hosts, ..SecretScope::default() };
+            options.secrets.insert("token".into(), "open-sesame".into());
+            options.secret_scopes.insert("token".into(), Arc::new(scope));
+        });
+        for (id, host, header, allowed) in [
+            ("near", "api.example.com", "Bearer {{secrets.token}}", true),
+            ("far", "example.net", "Bearer {{secrets.token}}", false),
+            ("false-friend", "api.example.com.example.net", "{{upper(secrets['token'])}}", false),
+            ("free", "example.net", "no secret", true),
+        ] {
+            let action = json!({"http_callback": {"url": format!("https://{host}/ok"), "headers": {"x-token": header}}});
+            put(&control, id, json!({"spec": {"policy": {"once": {}}, "action": action}})).await;
+            let action = until_finished(world, id).await;
+            let last = serde_json::to_string(&action.status.last).unwrap();
+            assert_eq!(last.contains("SECRET_NOT_ALLOWED"), !allowed, "{id}: {last}");
+            assert_eq!(action.status.successful, u64::from(allowed), "{id}: {last}");
+        }
+        let calls = world.outside.calls();
+        let sent: Vec<&Value> = calls.iter().map(|call| &call.config["headers"]["x-token"]).collect();
+        assert_eq!(sent, ["Bearer open-sesame", "no secret"]);
+        assert_eq!(kept.lock().unwrap().len(), 2);
+    }
+
+    /// What a node stores somewhere itself is redacted by what the engine gives it: in actions and in flows, whether
+    /// the secret was asked for by its name or came along some other way.
+    async fn nodes_can_hide_the_secrets_in_what_they_keep(world: &World) {
+        let (control, kept) = wary_worker(world, |options| {
+            options.secrets.insert("token".into(), "open-sesame".into());
+        });
+        let texts = ["Bearer {{secrets.token}}", "Bearer open-sesame"];
+        for (number, text) in texts.into_iter().enumerate() {
+            let id = format!("action-{number}");
+            let action = json!({"http_callback": {"url": "https://example.com/ok", "headers": {"x-token": text}}});
+            put(&control, &id, json!({"spec": {"policy": {"once": {}}, "action": action}})).await;
+            until_finished(world, &id).await;
+            let flow = world.start(&control, chain(&[effect("tell", json!({"value": text}))])).await;
+            world.until_status(flow, Status::Completed).await;
+        }
+        let calls = world.outside.calls();
+        let field = |config: &Value| match &config["value"] {
+            Value::Null => config["headers"]["x-token"].clone(),
+            value => value.clone(),
+        };
+        let sent: Vec<Value> = calls.iter().map(|call| field(&call.config)).collect();
+        assert_eq!(sent, ["Bearer open-sesame"; 4]);
+        let kept: Vec<Value> = kept.lock().unwrap().iter().map(field).collect();
+        assert_eq!(kept, ["Bearer ***"; 4]);
     }
 
     async fn users_cannot_pretend_nor_take_the_names_of_the_engine(world: &World) {

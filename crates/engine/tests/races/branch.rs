@@ -5,7 +5,9 @@ use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use serde_json::{Value, json};
 
-use crate::world::{Crew, World, chain, code, effect, gated, parsed, settings, variables};
+use crate::world::{
+    Crew, World, chain, code, effect, event, gated, parsed, settings, variables, with,
+};
 
 fn flow() -> Value {
     chain(&[
@@ -135,6 +137,58 @@ both! {
     }
 
     /// Another request under the old key would be refused or, worse, taken for the old one.
+    /// One of them has the key; the other is told so, whichever of the two looks and writes first.
+    async fn retries_of_two_executions_under_one_idempotency_key(world: &World) {
+        let crew = world.worker().await;
+        let other = world.start(&crew.control, flow()).await;
+        world.until_status(other, Status::Failed).await;
+        let id = failed(world, &crew).await;
+        let keyed = || RetryRequest { idempotency_key: Some("once".into()), ..RetryRequest::default() };
+        let (first, second) = tokio::join!(crew.control.retry(id, keyed()), crew.control.retry(other, keyed()));
+        let (made, refused) = match (first, second) {
+            (Ok(made), Err(refused)) | (Err(refused), Ok(made)) => (made.id, refused),
+            (first, second) => panic!("{} {}", first.is_ok(), second.is_ok()),
+        };
+        assert!(matches!(&refused, ControlError::Conflict(text) if text.contains("not a retry of")), "{refused}");
+        world.until_status(made, Status::Completed).await;
+    }
+
+    /// Quotas and tenant are those of the input that the run has, not of the one its first ancestor had.
+    async fn a_changed_input_counts_for_the_retry_too(world: &World) {
+        let crew = world.worker().await;
+        let key = "{{input.customer}}";
+        let admission = json!({"tenant": key, "concurrency": {"limit": 5, "key": key}});
+        let flow = settings(chain(&[effect("tell", json!({"breaks": "not now"}))]), admission);
+        let start = StartRequest { input: Some(json!({"customer": "ann"})), ..StartRequest::default() };
+        let id = world.start_with(&crew.control, flow, start).await;
+        world.until_status(id, Status::Failed).await;
+        let request = ForkRequest { from_seq: 1, input: Some(json!({"customer": "bob"})), ..ForkRequest::default() };
+        let forked = crew.control.fork(id, request).await.unwrap().id;
+        world.until_status(forked, Status::Failed).await;
+        let retried = crew.control.retry(forked, RetryRequest::default()).await.unwrap().id;
+        for id in [forked, retried] {
+            let execution = world.view(id).await.execution;
+            assert_eq!(execution.tenant.as_deref(), Some("bob"));
+            let claims = format!("{:?}", execution.quotas);
+            assert!(claims.contains("bob") && !claims.contains("ann"), "{claims}");
+        }
+    }
+
+    /// Its second try never began, but the first was sent: a retry must not take it for one that sent nothing.
+    async fn a_retry_of_one_stopped_between_two_tries_keeps_the_key(world: &World) {
+        let crew = world.worker().await;
+        let retry = json!({"retry": {"max_attempts": 3, "delay": "1m", "jitter": false}});
+        let flow = chain(&[with(effect("tell", json!({"fails": 1})), retry)]);
+        let id = world.start(&crew.control, flow).await;
+        world.until_status(id, Status::Sleeping).await;
+        crew.control.stop(id).await.unwrap();
+        world.until_status(id, Status::Stopped).await;
+        let retried = crew.control.retry(id, RetryRequest::default()).await.unwrap().id;
+        world.until_status(retried, Status::Sleeping).await;
+        let calls = world.outside.calls();
+        assert_eq!(calls[1].key, calls[0].key);
+    }
+
     async fn what_changes_the_request_needs_a_new_key(world: &World) {
         let crew = world.worker().await;
         let id = failed(world, &crew).await;
@@ -211,7 +265,7 @@ both! {
         assert_eq!(context.roots()["input"]["sku"], "new", "a snapshot keeps it");
     }
 
-    /// A step that was taken over belongs to the one that made it.
+    /// A step that was taken over is kept with the execution that made it; all else is that of the execution forked.
     async fn a_fork_from_a_step_that_was_taken_over(world: &World) {
         let crew = world.worker().await;
         let id = failed(world, &crew).await;
@@ -220,8 +274,47 @@ both! {
         world.until_status(forked, Status::Completed).await;
         let earlier = crew.control.fork(forked, from(1)).await.unwrap().id;
         let execution = world.until_status(earlier, Status::Completed).await;
-        assert_eq!(execution.forked_from, Some(id));
+        assert_eq!((execution.forked_from, execution.base_seq), (Some(forked), 1));
         assert_eq!(world.path(earlier).await, "note tell finish");
+        let lineage = crew.control.lineage(&world.view(earlier).await).await.unwrap();
+        let parts: Vec<_> = lineage.stretches.iter().map(|part| (part.id, part.after)).collect();
+        assert_eq!(parts, [(id, 0), (earlier, 1)]);
+    }
+
+    /// Not the version that the steps before it were made with.
+    async fn a_fork_of_a_retry_keeps_its_version(world: &World) {
+        let crew = world.worker().await;
+        let flow = |value: &str| chain(&[effect("a", json!({})), effect("tell", json!({"value": value}))]);
+        let schema = world.save(flow("{{variables.nothing}}")).await;
+        let id = crew.control.start_version(schema, 1, StartRequest::default()).await.unwrap().id;
+        world.until_status(id, Status::Failed).await;
+        world.save_version(schema, flow("right")).await;
+        let latest = RetryRequest { version: WantedVersion::Latest, ..RetryRequest::default() };
+        let retried = crew.control.retry(id, latest).await.unwrap().id;
+        world.until_status(retried, Status::Completed).await;
+        for from_seq in 0..3 {
+            let request = ForkRequest { from_seq, ..ForkRequest::default() };
+            let forked = crew.control.fork(retried, request).await.unwrap().id;
+            let execution = world.until_status(forked, Status::Completed).await;
+            assert_eq!((execution.schema_version, execution.forked_from), (2, Some(retried)), "from {from_seq}");
+        }
+    }
+
+    /// It has a position that it never finished.
+    async fn a_fork_of_one_that_was_stopped_goes_on_where_it_stands(world: &World) {
+        let crew = world.worker().await;
+        let id = world.start(&crew.control, chain(&[event("only", "go")])).await;
+        world.until_status(id, Status::Waiting).await;
+        crew.control.stop(id).await.unwrap();
+        let stopped = world.until_status(id, Status::Stopped).await;
+        let last = world.view(id).await.state.seq;
+        assert_eq!((stopped.base_seq, last), (0, 1));
+        let request = ForkRequest { from_seq: last, ..ForkRequest::default() };
+        let forked = crew.control.fork(id, request).await.unwrap().id;
+        world.until_status(forked, Status::Waiting).await;
+        crew.control.signal(forked, "go".into(), &json!(1), None).await.unwrap();
+        world.until_status(forked, Status::Completed).await;
+        assert_eq!(world.path(forked).await, "only finish");
     }
 
     async fn a_retry_may_go_on_with_another_version(world: &World) {

@@ -1,6 +1,5 @@
 //! Bytes as text: percent, hex.
 
-const HEX: &[u8; 16] = b"0123456789abcdef";
 const HEX_UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
 /// Everything but the unreserved characters of RFC 3986 is encoded.
@@ -10,7 +9,7 @@ pub(super) fn percent_encode_into(text: &str, out: &mut String) {
             true => out.push(char::from(byte)),
             false => {
                 out.push('%');
-                push_hex(byte, HEX_UPPER, out);
+                push_hex(byte, out);
             }
         }
     }
@@ -36,32 +35,29 @@ pub(super) fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        push_hex(*byte, HEX, &mut out);
-    }
-    out
-}
-
 pub(super) fn hex_decode(text: &str) -> Option<Vec<u8>> {
     let (pairs, odd) = text.as_bytes().as_chunks::<2>();
     if !odd.is_empty() {
         return None;
     }
-    let pairs = pairs.iter();
-    pairs
-        .map(|[high, low]| Some(nibble(*high)? << 4 | nibble(*low)?))
-        .collect()
+    let mut bytes = Vec::with_capacity(pairs.len());
+    for [high, low] in pairs {
+        bytes.push(nibble(*high)? << 4 | nibble(*low)?);
+    }
+    Some(bytes)
 }
 
-fn push_hex(byte: u8, digits: &[u8; 16], out: &mut String) {
+fn push_hex(byte: u8, out: &mut String) {
     for digit in [byte >> 4, byte & 15] {
-        out.push(char::from(digits[usize::from(digit)]));
+        out.push(char::from(HEX_UPPER[usize::from(digit)]));
     }
 }
 
 fn nibble(digit: u8) -> Option<u8> {
-    let value = char::from(digit).to_digit(16)?;
-    u8::try_from(value).ok()
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
 }

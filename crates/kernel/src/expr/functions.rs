@@ -21,8 +21,6 @@ mod patterns;
 mod sorting;
 mod strings;
 
-pub(crate) use codecs::hmac as hmac_sha256;
-
 /// One function, as the reference page shows it.
 #[derive(Debug)]
 pub struct FunctionDoc {

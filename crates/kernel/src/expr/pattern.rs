@@ -45,8 +45,8 @@ impl From<ExprError> for Stop {
 #[derive(Debug)]
 pub(super) enum BadPattern {
     TooLarge,
-    /// The parser's own message quotes the pattern, which may come from data.
-    NoPattern,
+    /// Why, without a word of the pattern itself, which may come from data.
+    NoPattern(String),
 }
 
 /// What a match consists of: the whole and the groups, where they took part.
@@ -186,8 +186,18 @@ fn compiled(text: &str, direction: Direction) -> Result<NFA, BadPattern> {
         .build(text)
         .map_err(|error| match error.size_limit() {
             Some(_) => BadPattern::TooLarge,
-            None => BadPattern::NoPattern,
+            None => BadPattern::NoPattern(reason(&error)),
         })
+}
+
+/// The kind of the parser's error: its message quotes the pattern.
+fn reason(error: &thompson::BuildError) -> String {
+    let source = std::error::Error::source(error);
+    match source.and_then(|source| source.downcast_ref::<regex_syntax::Error>()) {
+        Some(regex_syntax::Error::Parse(error)) => error.kind().to_string(),
+        Some(regex_syntax::Error::Translate(error)) => error.kind().to_string(),
+        _ => "it cannot be read".to_owned(),
+    }
 }
 
 impl From<DfaError> for BadPattern {

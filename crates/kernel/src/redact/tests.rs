@@ -274,3 +274,35 @@ fn a_text_that_would_be_decoded_too_often_is_hidden_whole() {
     let found = hidden(&format!("{ordinary}{SECRET}"));
     assert_eq!(found, format!("{ordinary}{MASK}"));
 }
+
+#[test]
+fn two_names_that_read_alike_stay_two_fields() {
+    let secret = "correct-horse".to_owned();
+    let redactor = Redactor::new([&secret].into_iter());
+    let mut value = json!({"correct-horse": 1, "Y29ycmVjdC1ob3JzZQ": 2, "other": 3});
+    redactor.value(&mut value);
+    let fields = value.as_object().unwrap();
+    assert_eq!(fields.len(), 3, "{value}");
+    assert!(fields.keys().all(|name| !name.contains("horse")), "{value}");
+}
+
+/// Counted, not timed: were each name tried from the start, this would not end within the time of the suite.
+#[test]
+fn thousands_of_spellings_are_as_many_fields() {
+    let secret = "abcdefghijklmnop".to_owned();
+    let redactor = Redactor::new([&secret].into_iter());
+    let spelling = |number: u32| -> String {
+        let letters = secret.bytes().enumerate();
+        letters
+            .map(|(place, letter)| match number >> place & 1 {
+                1 => format!("%{letter:02x}"),
+                _ => char::from(letter).to_string(),
+            })
+            .collect()
+    };
+    let count = 1 << 15;
+    let mut fields: Map<String, Value> = (0..count).map(|n| (spelling(n), json!(n))).collect();
+    redactor.object(&mut fields);
+    assert_eq!(fields.len(), count as usize);
+    assert!(fields.keys().all(|name| name.starts_with("***")));
+}

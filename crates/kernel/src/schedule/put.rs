@@ -17,7 +17,8 @@ pub enum Override {
     /// Refuse.
     #[default]
     None,
-    /// Keep its status and its next time. A firing that is under way goes on with the new spec, under its old key.
+    /// Keep its status, and its next time unless the policy plans other times. A firing that is under way goes on with the
+    /// new spec, under its old key.
     MetaAndSpecOnly,
     /// As if there were none.
     All,
@@ -64,7 +65,7 @@ pub fn put(
         (Some(_), Override::None) => return Err(Exists(request.id)),
         (Some(row), Override::MetaAndSpecOnly) => {
             meta.created_at = row.meta.created_at;
-            row.status.clone()
+            kept_status(row, &request.spec, now)
         }
         (row, _) => new_status(&request.spec, row, now),
     };
@@ -75,6 +76,25 @@ pub fn put(
         spec: request.spec,
         status,
     })
+}
+
+/// The next time stays too, unless the new policy has other times. A firing that is under way is not lost.
+fn kept_status(row: &ScheduledAction, spec: &Spec, now: Timestamp) -> Status {
+    let mut status = row.status.clone();
+    let same_times = row.spec.policy.has_times_of(&spec.policy);
+    // What is due of a repeating action still fires; one that is to fire once from now on does so at its own time.
+    let may_move = |at| at > now || spec.policy.repeat().is_none();
+    let moves = !status.is_under_way() && status.planned_at.is_some_and(may_move);
+    if moves && !same_times {
+        let passed = status.last_planned_at.map_or(now, |last| last.max(now));
+        let next = match spec.policy.repeat() {
+            Some(_) => calendar::next_after(spec, passed),
+            None => calendar::first(spec),
+        };
+        status.behind_until = None;
+        plan::put_down(spec, &mut status, next, now);
+    }
+    status
 }
 
 fn new_status(spec: &Spec, replaced: Option<&ScheduledAction>, now: Timestamp) -> Status {

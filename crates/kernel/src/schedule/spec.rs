@@ -45,6 +45,18 @@ impl Policy {
         }
     }
 
+    /// Does it plan the same times, given the same start?
+    pub(super) fn has_times_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Once { .. }, Self::Once { .. }) => true,
+            (Self::Periodic { period, .. }, Self::Periodic { period: other, .. }) => {
+                period == other
+            }
+            (Self::Cron { cron, .. }, Self::Cron { cron: other, .. }) => cron == other,
+            _ => false,
+        }
+    }
+
     /// `None`: it fires once.
     pub fn repeat(&self) -> Option<Repeat> {
         match self {

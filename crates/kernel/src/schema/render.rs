@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::text::is_unprintable;
 
 /// Longer lines are cut around the place.
 const LINE_WIDTH: usize = 120;
@@ -119,7 +120,7 @@ fn displayed(c: char) -> (String, usize) {
     if c == '\t' {
         return ("    ".to_owned(), 4);
     }
-    if is_unsafe(c) {
+    if is_unprintable(c) {
         let text: String = c.escape_unicode().collect();
         let columns = text.len();
         return (text, columns);
@@ -130,7 +131,7 @@ fn displayed(c: char) -> (String, usize) {
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_unsafe(c) {
+        if is_unprintable(c) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);
@@ -139,20 +140,10 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Control characters, and those that turn the direction of a line.
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}'
-        )
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// Near enough for a caret: terminals disagree about the rest anyway.
 fn columns(c: char) -> usize {
     match c {
-        '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}' => 0,
         '\u{1100}'..='\u{115f}'
         | '\u{2e80}'..='\u{303e}'
         | '\u{3041}'..='\u{a4cf}'

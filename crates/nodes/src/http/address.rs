@@ -19,13 +19,26 @@ pub struct AddressPolicy {
     /// Where Pawl itself, its database and its broker listen; beats everything else. An unspecified
     /// address (`0.0.0.0:8080`) stands for every loopback address with that port.
     pub deny_own: Vec<SocketAddr>,
+    /// The same, for names that had no address when the process started; they are looked up again for each connection.
+    pub deny_own_names: Vec<(String, u16)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judgement {
+    Permitted,
+    /// In a network that is allowed, but Pawl itself, its database or its broker.
+    Own,
+    Forbidden,
 }
 
 impl AddressPolicy {
-    pub fn permits(&self, address: SocketAddr) -> bool {
-        faces(address.ip())
-            .into_iter()
-            .all(|ip| !self.is_own(ip, address.port()) && self.permits_ip(ip))
+    pub(super) fn judge(&self, address: SocketAddr) -> Judgement {
+        let faces = faces(address.ip());
+        match () {
+            () if !faces.iter().all(|ip| self.permits_ip(*ip)) => Judgement::Forbidden,
+            () if faces.iter().any(|ip| self.is_own(*ip, address.port())) => Judgement::Own,
+            () => Judgement::Permitted,
+        }
     }
 
     /// Names that only ever lead to credentials; refused before they are looked up.

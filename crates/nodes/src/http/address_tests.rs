@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use ::http::Method;
 use url::{Host, Url};
 
+use super::address::Judgement;
 use super::{AddressPolicy, Cidr, HttpClient, HttpErrorKind, HttpLimits, Request};
 
 /// Hosts as people write them in URLs; each must be refused by the default policy.
@@ -135,7 +136,7 @@ fn permits(policy: &AddressPolicy, host: &str) -> bool {
         Host::Ipv4(ip) => ip.into(),
         Host::Ipv6(ip) => ip.into(),
     };
-    policy.permits(SocketAddr::new(ip, url.port().unwrap_or(80)))
+    policy.judge(SocketAddr::new(ip, url.port().unwrap_or(80))) == Judgement::Permitted
 }
 
 #[test]
@@ -290,8 +291,19 @@ fn our_own_addresses_are_refused_whatever_is_allowed() {
         "127.0.0.1:9090",
         "[::1]:9090",
     ] {
-        assert!(!permits(&policy, host), "{host}");
+        let address = host.parse().unwrap();
+        assert_eq!(policy.judge(address), Judgement::Own, "{host}");
     }
+    let elsewhere = AddressPolicy {
+        allow_loopback: false,
+        ..policy.clone()
+    };
+    let own = "127.0.0.1:8080".parse().unwrap();
+    assert_eq!(
+        elsewhere.judge(own),
+        Judgement::Forbidden,
+        "as every port there"
+    );
     for host in [
         "127.0.0.1:8081",
         "10.0.0.5:80",

@@ -15,8 +15,11 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use super::address::AddressPolicy;
+use super::address::{AddressPolicy, Judgement};
 use super::error::{HttpError, HttpErrorKind};
+
+/// A resolver that does not answer must not use up the time of the request.
+const OWN_LOOKUP: Duration = Duration::from_secs(1);
 
 type BoxError = Box<dyn Error + Send + Sync>;
 type BoxFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
@@ -39,21 +42,19 @@ impl Connector {
         } else {
             80
         };
-        let addresses = self
-            .resolve(host, uri.port_u16().unwrap_or(default_port))
-            .await?;
+        let port = uri.port_u16().unwrap_or(default_port);
+        let addresses = self.resolve(host, port).await?;
         let stream = connect_any(&addresses, self.limit)
             .await
             .map_err(|reason| {
                 HttpError::new(
                     HttpErrorKind::Connection,
-                    format!("no connection to `{host}`: {reason}"),
+                    format!("no connection to `{host}:{port}`: {reason}"),
                 )
             })?;
         match stream.peer_addr() {
-            Ok(peer) if addresses.contains(&peer) && !self.is_own(&stream, peer) => {
-                Ok(TokioIo::new(stream))
-            }
+            Ok(peer) if self.is_own(&stream, peer) => Err(HttpError::own(host, port)),
+            Ok(peer) if addresses.contains(&peer) => Ok(TokioIo::new(stream)),
             _ => Err(HttpError::forbidden(host)),
         }
     }
@@ -84,13 +85,30 @@ impl Connector {
             return Err(unknown());
         }
         // One forbidden answer spoils them all: a name that mixes them is an attack or a mistake.
-        if !addresses
-            .iter()
-            .all(|address| self.policy.permits(*address))
-        {
-            return Err(HttpError::forbidden(host));
+        let judged = |wanted: Judgement| {
+            let mut all = addresses.iter();
+            all.any(|address| self.policy.judge(*address) == wanted)
+        };
+        match () {
+            () if judged(Judgement::Forbidden) => Err(HttpError::forbidden(host)),
+            () if judged(Judgement::Own) => Err(HttpError::own(host, port)),
+            () if self.lead_to_own_name(&addresses).await => Err(HttpError::own(host, port)),
+            () => Ok(addresses),
         }
-        Ok(addresses)
+    }
+
+    async fn lead_to_own_name(&self, addresses: &[SocketAddr]) -> bool {
+        for (name, port) in &self.policy.deny_own_names {
+            // Without an answer nothing is known to be refused; this process cannot reach it by that name either.
+            let looking = tokio::net::lookup_host((name.as_str(), *port));
+            let Ok(Ok(mut own)) = timeout(OWN_LOOKUP, looking).await else {
+                continue;
+            };
+            if own.any(|own| addresses.contains(&own)) {
+                return true;
+            }
+        }
+        false
     }
 }
 

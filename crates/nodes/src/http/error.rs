@@ -68,6 +68,14 @@ impl HttpError {
         Self::new(HttpErrorKind::Forbidden, message)
     }
 
+    /// Whatever is allowed.
+    pub(super) fn own(host: &str, port: u16) -> Self {
+        let message = format!(
+            "`{host}:{port}` is Pawl itself, its database or its broker, and workflows may not call it"
+        );
+        Self::new(HttpErrorKind::Forbidden, message)
+    }
+
     pub(super) fn timeout(host: &str, limit: Duration) -> Self {
         let limit = format_duration(limit);
         Self::new(

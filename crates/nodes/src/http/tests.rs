@@ -1,6 +1,7 @@
 //! The client over real sockets on loopback.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -392,7 +393,7 @@ async fn nobody_there() {
     drop(listener);
     let error = fails(get(&url), HttpErrorKind::Connection).await;
     assert!(
-        error.message.contains("no connection to `127.0.0.1`"),
+        error.message.contains("no connection to `127.0.0.1:"),
         "{error}"
     );
     fails(get("http://name.invalid/"), HttpErrorKind::Dns).await;
@@ -404,6 +405,72 @@ async fn open_and_closed_forbidden_ports_look_the_same() {
     let listening = fails(get(&open.url("/")), HttpErrorKind::Forbidden).await;
     let closed = fails(get("http://127.0.0.2:1/"), HttpErrorKind::Forbidden).await;
     assert_eq!(listening.message, closed.message);
+}
+
+/// What this machine calls itself in its network; sends nothing to find out.
+fn own_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("198.51.100.1:9").ok()?;
+    let ip = socket.local_addr().ok()?.ip();
+    (!ip.is_loopback() && !ip.is_unspecified()).then_some(ip)
+}
+
+fn client_of(policy: AddressPolicy) -> HttpClient {
+    HttpClient::new(policy, HttpLimits::default())
+}
+
+/// Pawl listens on all addresses of the machine, and is called by one that is not loopback.
+#[tokio::test]
+async fn an_own_port_is_refused_at_every_address_of_the_machine() {
+    let Some(ip) = own_address() else {
+        return println!("this machine has no address but loopback");
+    };
+    let server = Server::start("0.0.0.0", |_| Answer::Bytes(reply("200 OK", "", ""))).await;
+    let port = server.address.port();
+    let url = format!("http://{}/", SocketAddr::new(ip, port));
+    let sent = async |deny_own: &[String]| {
+        let policy = AddressPolicy {
+            allow: vec![ip.to_string().parse().unwrap()],
+            deny_own: deny_own.iter().map(|own| own.parse().unwrap()).collect(),
+            ..AddressPolicy::default()
+        };
+        client_of(policy).send(get(&url)).await
+    };
+    for own in [format!("0.0.0.0:{port}"), format!("[::]:{port}")] {
+        let error = sent(&[own]).await.unwrap_err();
+        assert_eq!(error.kind, HttpErrorKind::Forbidden);
+        assert!(error.message.contains("is Pawl itself"), "{error}");
+    }
+    // Both ends of a connection are looked at; nothing is said over it.
+    assert_eq!(server.requests().concat(), "");
+    // Another port on all addresses, and this port at another address, belong to another program.
+    let others = ["0.0.0.0:1".to_owned(), format!("127.0.0.1:{port}")];
+    assert_eq!(sent(&others).await.unwrap().status, 200);
+}
+
+/// The name of the database had no address when the process started.
+#[tokio::test]
+async fn an_own_name_is_looked_up_again_for_each_connection() {
+    let server = Server::saying(reply("200 OK", "", "")).await;
+    let port = server.address.port();
+    let sent = async |names: &[(&str, u16)]| {
+        let names = names.iter().map(|(name, port)| ((*name).to_owned(), *port));
+        let policy = AddressPolicy {
+            allow_loopback: true,
+            deny_own_names: names.collect(),
+            ..AddressPolicy::default()
+        };
+        client_of(policy).send(get(&server.url("/"))).await
+    };
+    let own = ("localhost", port);
+    for names in [&[own][..], &[("name.invalid", port), own]] {
+        let error = sent(names).await.unwrap_err();
+        assert_eq!(error.kind, HttpErrorKind::Forbidden);
+        assert!(error.message.contains("is Pawl itself"), "{error}");
+    }
+    assert!(server.requests().is_empty());
+    let others = [("localhost", 1), ("name.invalid", port)];
+    assert_eq!(sent(&others).await.unwrap().status, 200);
 }
 
 #[tokio::test]

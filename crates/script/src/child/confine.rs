@@ -84,7 +84,7 @@ mod linux {
         ])
     }
 
-    /// A child of root is not root: what the filter below lets through is done with the rights of no one.
+    /// A child of root keeps none of root's capabilities: what the filter below lets through is done without any.
     ///
     /// Descriptors that Pawl was started with stay open in the child, because nothing that is safe can close what is known
     /// by its number alone. They are of no use: the filter lets 0 be read, 1 be written, and nothing be done with others.
@@ -144,10 +144,14 @@ mod linux {
         let processor_time = u64::from(libc::RLIMIT_CPU);
         rules.insert(libc::SYS_read, vec![argument(0, SeccompCmpOp::Eq, 0)?]);
         rules.insert(libc::SYS_write, vec![argument(0, SeccompCmpOp::Eq, 1)?]);
-        for call in [libc::SYS_mmap, libc::SYS_mprotect] {
-            let not_executable = SeccompCmpOp::MaskedEq(executable);
-            rules.insert(call, vec![argument(2, not_executable, 0)?]);
-        }
+        let not_executable = || is(2, SeccompCmpOp::MaskedEq(executable), 0);
+        let protect = SeccompRule::new(vec![not_executable()?])?;
+        rules.insert(libc::SYS_mprotect, vec![protect]);
+        // Memory alone: a file that is mapped can be read and written without any other call.
+        let anonymous = u64::from(libc::MAP_ANONYMOUS.unsigned_abs());
+        let memory = is(3, SeccompCmpOp::MaskedEq(anonymous), anonymous)?;
+        let map = SeccompRule::new(vec![not_executable()?, memory])?;
+        rules.insert(libc::SYS_mmap, vec![map]);
         // To set the limit of the next run, of itself and nobody else; `abort` signals itself.
         for call in [libc::SYS_getrlimit, libc::SYS_setrlimit] {
             rules.insert(call, vec![argument(0, SeccompCmpOp::Eq, processor_time)?]);
@@ -187,12 +191,56 @@ mod linux {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::os::fd::AsFd;
+    use std::fs::File;
+    use std::io::Seek;
+    use std::os::fd::{AsFd, AsRawFd};
     use std::process::Command;
 
     use super::*;
 
     const CONFINED: &str = "PAWL_SCRIPT_TEST_CONFINED";
+
+    /// Descriptors that were open before, as those are that Pawl itself was started with: to read, and to write.
+    fn given() -> io::Result<[File; 2]> {
+        let given = [
+            File::open("/etc/passwd")?,
+            File::options().write(true).open("/dev/null")?,
+        ];
+        assert!(given.iter().all(|file| file.as_raw_fd() > 2));
+        rustix::io::read(&given[0], &mut [0; 4])?;
+        rustix::io::write(&given[1], b"x")?;
+        Ok(given)
+    }
+
+    /// What it can do with them.
+    fn uses([readable, writable]: &mut [File; 2]) -> [(&'static str, bool); 8] {
+        let mut bytes = [0; 4];
+        [
+            (
+                "read another descriptor",
+                rustix::io::read(&*readable, &mut bytes).is_ok(),
+            ),
+            (
+                "read it elsewhere",
+                rustix::io::pread(&*readable, &mut bytes, 0).is_ok(),
+            ),
+            ("move in it", readable.rewind().is_ok()),
+            ("ask about it", readable.metadata().is_ok()),
+            ("copy it", readable.try_clone().is_ok()),
+            (
+                "write another descriptor",
+                rustix::io::write(&*writable, b"x").is_ok(),
+            ),
+            (
+                "write it elsewhere",
+                rustix::io::pwrite(&*writable, b"x", 0).is_ok(),
+            ),
+            (
+                "read what another writes",
+                rustix::io::read(rustix::stdio::stdout(), &mut bytes).is_ok(),
+            ),
+        ]
+    }
 
     /// What a process that has confined itself is still able to do.
     fn abilities(parent: Option<rustix::process::Pid>) -> Vec<&'static str> {
@@ -240,8 +288,12 @@ mod tests {
         if std::env::var_os(CONFINED).is_some() {
             let parent = rustix::process::getppid();
             assert!(parent.is_some());
+            let mut given = given().unwrap();
             confine(&Limits::default()).unwrap();
-            let text = format!("able: {:?};", abilities(parent));
+            let mut able = abilities(parent);
+            let uses = uses(&mut given).into_iter().filter(|(_, able)| *able);
+            able.extend(uses.map(|(what, _)| what));
+            let text = format!("able: {able:?};");
             rustix::io::write(rustix::stdio::stdout(), text.as_bytes()).unwrap();
             std::process::exit(0);
         }

@@ -3,16 +3,20 @@
 use uuid::Uuid;
 
 use pawl_kernel::execution::{Control, Hold, Status};
+use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{Command, CommitRefusal, Release};
+use pawl_kernel::ports::store::ExecutionFilter;
 
 use super::{Scene, StoreCase, cases};
-use crate::fixture::{LEASE, at, commit, event, execution_id, sleep, uuid};
+use crate::fixture::{LEASE, at, commit, event, execution_id, pass, sleep, uuid};
 
 pub(super) const CASES: &[StoreCase] = cases!["commit":
     adds_steps_and_moves_on,
     keeps_the_lease_when_told,
     a_commit_resets_recoveries_and_interruption,
     without_steps_it_moves_the_position,
+    the_last_error_lasts_until_the_next_step,
+    the_last_error_lasts_over_a_wait,
     fenced_by_token,
     fenced_by_seq,
     fenced_after_the_end,
@@ -107,6 +111,60 @@ async fn without_steps_it_moves_the_position(scene: Scene) {
     let position = scene.state(id).await.position;
     assert_eq!(position.effect_key.as_deref(), Some("key"));
     assert!(scene.steps(id).await.is_empty());
+}
+
+/// The last error as every reader of the state is told it.
+async fn last_error(scene: &Scene, id: ExecutionId) -> Option<String> {
+    let (store, all) = (&scene.store, ExecutionFilter::default());
+    let shown = scene.view(id).await;
+    let listed = store.executions(all, None, 10).await.unwrap();
+    let open = store.open_executions(None, 10).await.unwrap();
+    for list in [listed, open] {
+        let found = list.iter().find(|view| view.execution.id == id).unwrap();
+        assert_eq!(found.state, shown.state);
+    }
+    shown.state.position.last_error
+}
+
+async fn the_last_error_lasts_until_the_next_step(scene: Scene) {
+    let (first, second) = (r#"{"code":"FIRST"}"#, r#"{"code":"SECOND","n":1.50}"#);
+    let [id, other] = [scene.create(1).await, scene.create(2).await];
+    let claimed = scene.claim(id, 10, at(1)).await;
+    let failed = commit(&claimed.state, at(2)).failed(first).keep(at(20));
+    scene.commit(failed.build()).await;
+    assert_eq!(last_error(&scene, id).await.as_deref(), Some(first));
+    // The commit before the next try of an effect.
+    let entered = commit(&scene.state(id).await, at(3)).effect("k");
+    scene.commit(entered.keep(at(20)).build()).await;
+    assert_eq!(last_error(&scene, id).await.as_deref(), Some(first));
+    let again = scene.claim(id, 11, at(50)).await.state;
+    assert_eq!(again.position.last_error.as_deref(), Some(first));
+    let failed = commit(&again, at(51)).failed(second);
+    scene.commit(failed.build()).await;
+    assert_eq!(last_error(&scene, id).await.as_deref(), Some(second));
+    assert_eq!(scene.state(id).await.position.attempt, 2);
+    assert_eq!(last_error(&scene, other).await, None);
+    scene.advance(id, 1, at(52)).await;
+    assert_eq!(last_error(&scene, id).await, None);
+}
+
+async fn the_last_error_lasts_over_a_wait(scene: Scene) {
+    let error = r#"{"code":"SHAKY"}"#;
+    let id = scene.create(1).await;
+    let claimed = scene.claim(id, 10, at(1)).await;
+    let failed = commit(&claimed.state, at(2)).failed(error);
+    scene.commit(failed.wait(sleep(7, at(9))).build()).await;
+    assert_eq!(last_error(&scene, id).await.as_deref(), Some(error));
+    scene.command(id, Command::Pause, at(3)).await;
+    scene.command(id, Command::Resume, at(4)).await;
+    assert_eq!(last_error(&scene, id).await.as_deref(), Some(error));
+    let shards = scene.lock_all(20, at(9)).await;
+    let due = scene.due(20, &shards, at(10)).await;
+    let fired = scene.store.fire(pass(uuid(20)), due, at(10)).await;
+    assert_eq!(fired.unwrap().len(), 1);
+    assert_eq!(last_error(&scene, id).await.as_deref(), Some(error));
+    scene.advance(id, 1, at(11)).await;
+    assert_eq!(last_error(&scene, id).await, None);
 }
 
 async fn fenced_by_token(scene: Scene) {

@@ -220,6 +220,10 @@ impl Story {
         if self.rng.chance(300) {
             commit = commit.effect("effect-key");
         }
+        if self.rng.chance(300) {
+            let error = format!(r#"{{"code":"SHAKY","n":{}}}"#, self.rng.below(9));
+            commit = commit.failed(&error);
+        }
         commit = match self.rng.below(10) {
             0..3 => commit,
             3..6 => commit.keep(self.later(40)),

@@ -88,6 +88,7 @@ fn schema_routes() -> Vec<Route> {
         .body("application/yaml", "Definition", true)
         .answer(200, "SavedSchema")
         .answer(404, "Error")
+        .answer(409, "Error")
         .answer(412, "Error")
         .answer(422, "Error"),
         Route::new(

@@ -92,6 +92,9 @@ fn refused(state: &ApiState, webhook: &Webhook, refusal: Refusal) -> ApiError {
         (Refusal::Missing, _) => {
             "this webhook needs one header `Authorization: Bearer TOKEN`".into()
         }
+        (Refusal::DottedId, _) => {
+            "`webhook-id` must not contain a full stop: the signature would fit another id and body too".into()
+        }
         (Refusal::Expired, _) => "the timestamp of the signature is too far from now".into(),
         (Refusal::Wrong, Auth::Hmac { .. }) => "the signature does not fit the body".into(),
         (Refusal::Wrong, _) => "the token is not the one of this webhook".into(),
@@ -111,7 +114,7 @@ fn warn_of_missing_secret(state: &ApiState, webhook: &Webhook) {
             name,
             secret,
             calls,
-            "a webhook was called whose secret the configuration does not have"
+            "a webhook was called whose secret the configuration does not have, or does not allow for this schema"
         );
     });
 }

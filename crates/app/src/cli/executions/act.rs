@@ -84,8 +84,9 @@ pub(super) async fn retry(args: RetryArgs, json: bool) -> Done {
 
 /// `latest`, or a number as a number. Anything else goes to the server as it is, which says what it should be.
 fn version(text: &str) -> Value {
-    text.parse::<u64>()
-        .map_or_else(|_| text.into(), Value::from)
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse::<u64>().ok().filter(|_| digits);
+    number.map_or_else(|| text.into(), Value::from)
 }
 
 pub(super) async fn fork(args: ForkArgs, json: bool) -> Done {

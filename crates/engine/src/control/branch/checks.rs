@@ -36,11 +36,12 @@ pub(super) fn node_exists<'g>(
 ) -> Result<&'g Node, ControlError> {
     graph.node(id).ok_or_else(|| {
         let ids = graph.nodes().iter().map(|node| &*node.id);
-        let hint = nearest(id, ids).map_or_else(String::new, |near| {
-            format!("; did it become `{near}`? A fork can go on at it only under its old id")
+        let hint = nearest(id, ids).map_or_else(|| ".".to_owned(), |near| {
+            format!("; did it become `{near}`?")
         });
         ControlError::Conflict(format!(
-            "version {version} of the schema has no node `{id}` to go on at{hint}"
+            "version {version} of the schema has no node `{id}` to go on at{hint} Name a version that has it, or fork from \
+             a step before it"
         ))
     })
 }
@@ -57,9 +58,16 @@ pub(super) fn same_request(before: &Graph, key: &str, branch: &Branch) -> Result
     let (Some(old), Some(new)) = (old, new) else {
         return Ok(());
     };
+    let handler = new.handler.as_ref();
+    if handler.is_some_and(|handler| !handler.acts_outside()) {
+        return Ok(());
+    }
     let (old, new) = (&old.definition, &new.definition);
     if old.node_type != new.node_type || old.config != new.config {
-        let what = format!("it is another one in version {}", branch.version);
+        let what = format!(
+            "its type or config is another one in version {}",
+            branch.version
+        );
         return Err(another_request(id, key, &what));
     }
     let mentions = Mentions::of([&new.config]);

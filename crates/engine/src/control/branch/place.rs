@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pawl_kernel::execution::{Attempt, EDIT_NODE, Step, StepStatus};
 use pawl_kernel::ports::store::ExecutionView;
+use serde_json::Value;
 
 use super::super::{Control, ControlError};
 
@@ -69,7 +70,7 @@ impl Control {
                 };
                 (node_id, following.prev_node_id)
             }
-            false if view.execution.status.is_terminal() => (None, None),
+            false if self.ended_with_last_step(view).await? => (None, None),
             false => {
                 let position = &view.state.position;
                 (
@@ -92,6 +93,17 @@ impl Control {
         })
     }
 
+    /// Or is there a position that it never finished (it is open, or was stopped, or met a limit)?
+    async fn ended_with_last_step(&self, view: &ExecutionView) -> Result<bool, ControlError> {
+        let last = view.state.seq;
+        let is_own = last > view.execution.base_seq;
+        if !view.execution.status.is_terminal() || !is_own {
+            return Ok(false);
+        }
+        let step = self.step_after(view, last - 1).await?;
+        Ok(step.next_node_id.is_none())
+    }
+
     async fn step_after(&self, view: &ExecutionView, seq: u64) -> Result<Step, ControlError> {
         let id = view.execution.id;
         let mut found = self.parts.store.steps(id, seq, 1).await?;
@@ -102,15 +114,66 @@ impl Control {
     }
 }
 
-/// Did its only try end before there was a config to run with? A try that a crash cut off had one.
+/// Did its only try end before there was a config to run with? A try that a crash cut off had one, and one whose error is
+/// not that of the step is an earlier one: the step was stopped before its next try.
 fn has_no_input(step: &Step) -> bool {
     let attempts = step.attempts.as_deref();
     let tries = attempts.and_then(|text| serde_json::from_str::<Vec<Attempt>>(text).ok());
-    let cut_off = |only: &Attempt| {
-        only.error
-            .as_ref()
-            .is_some_and(|e| e["code"] == "INTERRUPTED")
+    let code = |error: &Value| error["code"].as_str().map(str::to_owned);
+    let ended_with = step.error.as_deref();
+    let ended_with = ended_with.and_then(|text| code(&serde_json::from_str(text).ok()?));
+    let is_last = |only: &Attempt| {
+        let failed_with = only.error.as_ref().and_then(code);
+        failed_with.as_deref() != Some("INTERRUPTED") && failed_with == ended_with
     };
-    let once = matches!(tries.as_deref(), Some([only]) if !cut_off(only));
-    step.input.is_none() && once
+    step.input.is_none() && matches!(tries.as_deref(), Some([only]) if is_last(only))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn step(attempts: Value, error: &str) -> Step {
+        Step {
+            seq: 2,
+            node_id: "tell".into(),
+            node_type: "http_request".into(),
+            prev_node_id: None,
+            next_node_id: None,
+            input: None,
+            output: None,
+            changes: None,
+            status: StepStatus::Failed,
+            error: Some(json!({"code": error}).to_string()),
+            attempts: Some(attempts.to_string()),
+            started_at: Default::default(),
+            finished_at: Default::default(),
+        }
+    }
+
+    fn attempt(code: &str) -> Value {
+        json!({"attempt": 1, "started_at": "", "finished_at": "", "error": {"code": code}})
+    }
+
+    #[test]
+    fn a_step_that_sent_nothing_failed_in_its_only_try() {
+        let rendered = |attempts: &[&str], error| {
+            has_no_input(&step(
+                attempts.iter().copied().map(attempt).collect(),
+                error,
+            ))
+        };
+        assert!(rendered(&["UNDEFINED_PATH"], "UNDEFINED_PATH"));
+        assert!(
+            !rendered(&["NODE_TIMEOUT"], "CANCELLED"),
+            "stopped before its second try"
+        );
+        assert!(!rendered(&["INTERRUPTED"], "INTERRUPTED"));
+        assert!(!rendered(
+            &["NODE_TIMEOUT", "UNDEFINED_PATH"],
+            "UNDEFINED_PATH"
+        ));
+    }
 }

@@ -4,13 +4,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::super::encoding::{hex, hex_decode};
+use super::super::encoding::hex_decode;
 use super::*;
+use crate::digest::{self, hex};
 use crate::json::{self, JsonError, JsonRule};
 
 /// What an element of a list takes in memory, where its text may be two bytes.
 const PARSED_VALUE_BYTES: usize = 32;
-const SHA256_BLOCK: usize = 64;
 
 pub(super) const TABLE: &[Row] = &[
     (
@@ -116,25 +116,10 @@ fn hmac_sha256<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     let (key, text) = (call.text(0)?, call.text(1)?);
     call.scan(text.len().saturating_add(key.len()).saturating_mul(4))?;
     call.allocate(64)?;
-    Ok(new_text(hex(&hmac(key.as_bytes(), text.as_bytes()))))
-}
-
-/// RFC 2104.
-pub(crate) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut block = [0; SHA256_BLOCK];
-    match key.len() > SHA256_BLOCK {
-        true => block[..32].copy_from_slice(&Sha256::digest(key)),
-        false => block[..key.len()].copy_from_slice(key),
-    }
-    let inner = Sha256::new()
-        .chain_update(block.map(|byte| byte ^ 0x36))
-        .chain_update(message)
-        .finalize();
-    let outer = Sha256::new()
-        .chain_update(block.map(|byte| byte ^ 0x5c))
-        .chain_update(inner)
-        .finalize();
-    outer.into()
+    Ok(new_text(hex(&digest::hmac_sha256(
+        key.as_bytes(),
+        text.as_bytes(),
+    ))))
 }
 
 fn base64_encode<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {

@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::super::encoding::hex;
 use super::*;
+use crate::digest::hex;
 
 pub(super) const TABLE: &[Row] = &[
     (

@@ -123,7 +123,9 @@ fn compile(call: &mut Call<'_, '_>, text: &str) -> Result<Pattern, ExprError> {
             ExprError::limit(message, call.span_of(1))
                 .with_hint("repeat less, and write [a-z0-9] for \\w, which is all of Unicode")
         }
-        BadPattern::NoPattern => call.invalid("the pattern is not a regular expression"),
+        BadPattern::NoPattern(reason) => call.invalid(&format!(
+            "the pattern is not a regular expression: {reason}"
+        )),
     })?;
     call.step(pattern.bytes() / COMPILED_BYTES_PER_STEP)?;
     Ok(pattern)

@@ -472,6 +472,41 @@ fn what_exists_is_not_overridden_unasked() {
 }
 
 #[test]
+fn another_policy_plans_anew_what_is_to_come() {
+    let existing = row(spec(json!({"periodic": {"period": "1h"}})));
+    let over = |existing: &ScheduledAction, policy: Value, now| {
+        let request = Put {
+            id: "a".into(),
+            guid: guid(2),
+            spec: spec(policy),
+            notes: Map::new(),
+            mode: Override::MetaAndSpecOnly,
+            written_by: "tests".into(),
+        };
+        put(Some(existing), request, now).unwrap().status
+    };
+    let written = |policy: Value, now| over(&existing, policy, now);
+    let before = noon().minus(seconds(60));
+    let retry = json!({"periodic": {"period": "1h", "retry": {"max_retries": 3}}});
+    assert_eq!(written(retry, before), existing.status, "the same times");
+    let daily = json!({"cron": {"expr": "0 9 * * *", "timezone": "UTC"}});
+    let status = written(daily.clone(), before);
+    let nine = Some(noon().plus(seconds(21 * 3_600)));
+    assert_eq!((status.planned_at, status.scheduled_at), (nine, nine));
+    assert_eq!(status.generation, existing.status.generation);
+    assert_eq!(
+        written(daily, after(1)),
+        existing.status,
+        "what is due is not lost"
+    );
+    let mut overdue = existing.clone();
+    overdue.status.planned_at = Some(after(3_600));
+    overdue.status.scheduled_at = Some(after(3_600));
+    let once = over(&overdue, json!({"once": {}}), after(3_601));
+    assert_eq!(once.scheduled_at, Some(noon()), "once, at its own time");
+}
+
+#[test]
 fn a_pause_holds_and_leaves_out() {
     let mut play = Play::of(json!({"periodic": {"period": "1m", "catch_up": "all"}}));
     let run = play.run(after(0));

@@ -10,6 +10,8 @@ pub(super) struct Exits {
     names: Vec<String>,
     /// With some config or other.
     of_type: &'static [&'static str],
+    /// See [`NodeHandler::unnamed_exit`].
+    unnamed: Option<&'static str>,
 }
 
 impl Exits {
@@ -21,11 +23,16 @@ impl Exits {
         Self {
             names,
             of_type: handler.spec().handles,
+            unnamed: handler.unnamed_exit(),
         }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.names.iter().map(String::as_str)
+    }
+
+    pub(super) fn unnamed(&self) -> Option<&'static str> {
+        self.unnamed
     }
 
     pub(super) fn has(&self, handle: &str) -> bool {

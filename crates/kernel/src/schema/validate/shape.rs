@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::exits::Exits;
 use super::reach::{self, Island};
 use super::{NODE_END, NODE_START};
+use crate::diagnostic::Severity;
 use crate::schema::codes;
 use crate::schema::definition::{
     Definition, EdgeDefinition, HANDLE_ERROR, HANDLE_SUCCESS, NodeDefinition, OnError,
@@ -88,9 +89,17 @@ impl<'a> Shape<'a> {
             let Some(source) = source else { continue };
             self.handles[source].push(&edge.source_handle);
             self.targets[source].extend(target);
-            if let Some(finding) = self.exit_problem(edge, source, pointer) {
+            let problem = self.exit_problem(edge, source, pointer);
+            let is_exit = problem
+                .as_ref()
+                .is_none_or(|finding| finding.diagnostic.severity != Severity::Error);
+            if let Some(finding) = problem {
                 self.findings.add(finding.node(Some(&edge.source)));
-            } else if let Some(first) = taken.insert((&edge.source, &edge.source_handle), edge) {
+            }
+            if !is_exit {
+                continue;
+            }
+            if let Some(first) = taken.insert((&edge.source, &edge.source_handle), edge) {
                 let exits = self.exits[source].as_ref();
                 let finding = several_edges(edge, first, exits, pointer);
                 self.findings.add(finding.node(Some(&edge.source)));
@@ -271,7 +280,16 @@ impl<'a> Shape<'a> {
             Some(exits) if !node.disabled => exits
                 .names()
                 .any(|exit| !exits.fails(exit) && !self.leads_on(index, exit)),
-            _ => !self.leads_on(index, HANDLE_SUCCESS),
+            Some(exits) => !self.leads_on(index, self.passed_by(index, exits)),
+            None => !self.leads_on(index, HANDLE_SUCCESS),
+        }
+    }
+
+    /// The exit of a node that is disabled.
+    fn passed_by(&self, index: usize, exits: &Exits) -> &'static str {
+        match self.leads_on(index, HANDLE_SUCCESS) {
+            true => HANDLE_SUCCESS,
+            false => exits.unnamed().unwrap_or(HANDLE_SUCCESS),
         }
     }
 
@@ -298,7 +316,7 @@ impl<'a> Shape<'a> {
                 continue;
             }
             if !exits.has(HANDLE_SUCCESS) {
-                self.check_passing_by(index, node);
+                self.check_passing_by(index, node, exits);
             }
             // An edge without a name brings a warning that says this too.
             let is_told = unnamed.contains(node.id.as_str());
@@ -317,8 +335,12 @@ impl<'a> Shape<'a> {
             self.open_exit(index, &ending, ENDS.into());
         }
         if !failing.is_empty() {
+            let then = match self.leads_on(index, HANDLE_ERROR) {
+                true => "it leaves by `error`",
+                false => "the execution fails",
+            };
             let hint = format!(
-                "if `{}` is not left in time, the execution fails with {EVENT_TIMEOUT}",
+                "if `{}` is not left in time, {then} with {EVENT_TIMEOUT}",
                 node.id
             );
             self.open_exit(index, &failing, hint);
@@ -334,21 +356,24 @@ impl<'a> Shape<'a> {
     }
 
     /// A node that is passed by, or goes on after a failure, does so by `success`.
-    fn check_passing_by(&mut self, index: usize, node: &NodeDefinition) {
-        let field = match (node.disabled, node.on_error) {
-            (true, _) => "disabled: true",
+    fn check_passing_by(&mut self, index: usize, node: &NodeDefinition, exits: &Exits) {
+        let (field, exit) = match (node.disabled, node.on_error) {
+            (true, _) => ("disabled: true", self.passed_by(index, exits)),
             (false, OnError::Continue) if !self.leads_on(index, HANDLE_ERROR) => {
-                "on_error: continue"
+                ("on_error: continue", HANDLE_SUCCESS)
             }
             _ => return,
         };
-        let message = format!(
-            "with `{field}` a node is left by `success`, an exit that `{}` ({}) does not have",
-            node.id, node.node_type
-        );
+        let (id, node_type) = (&node.id, &node.node_type);
+        let why = match exits.has(exit) {
+            true if self.leads_on(index, exit) => return,
+            true => format!("an exit of `{id}` without an edge"),
+            false => format!("an exit that `{id}` ({node_type}) does not have"),
+        };
+        let message = format!("with `{field}` a node is left by `{exit}`, {why}");
         let pointer = &self.layout.nodes[index].node;
         let finding = Finding::warning(codes::OPEN_EXIT, pointer, message);
-        self.findings.add(finding.node(Some(&node.id)).hint(ENDS));
+        self.findings.add(finding.node(Some(id)).hint(ENDS));
     }
 
     fn check_unnamed(&mut self) {
