@@ -25,6 +25,12 @@ async fn count(world: &World) -> u64 {
     all.await.unwrap()
 }
 
+/// The clock goes on by a second, much slower than the worker works.
+async fn pass_a_second(world: &World) {
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    world.advance(1);
+}
+
 /// Starts a flow with one effect whose first write meets this trick.
 async fn start(world: &World, crew: &Crew, trick: Trick) -> Result<ExecutionId, ControlError> {
     let schema = world.save(chain(&[effect("only", json!({}))])).await;
@@ -201,8 +207,7 @@ both! {
         // What the worker gives a time of grace to, it gives up when that has passed.
         let passing = async {
             loop {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-                world.advance(1);
+                pass_a_second(world).await;
             }
         };
         let ids = tokio::select! {
@@ -211,15 +216,24 @@ both! {
         };
         assert_eq!(count(world).await, 20);
         // The next worker finishes what is not finished. A start that was written in the last moment of the stop has the lease
-        // of the worker that is gone, or no message: the reaper and the sweeper find it, after a while.
+        // of the worker that is gone, or no message: the reaper and the sweeper find it, after a while. They go on looking until
+        // all is done: the new worker drops what its own lease ran out on while it waited for the disk.
         let _next = world.worker().await;
         let mut reaper = world.reaper();
-        for _ in 0..20 {
-            world.advance(5);
-            reaper.tick().await.unwrap();
-        }
-        for id in ids {
-            world.until_status(id, Status::Completed).await;
+        let looking = async {
+            loop {
+                pass_a_second(world).await;
+                reaper.tick().await.unwrap();
+            }
+        };
+        let finishing = async {
+            for id in ids {
+                world.until_status(id, Status::Completed).await;
+            }
+        };
+        tokio::select! {
+            () = finishing => {}
+            () = looking => unreachable!("time goes on"),
         }
         let mut keys: Vec<_> = world.outside.calls().into_iter().map(|call| call.key).collect();
         keys.sort();
