@@ -276,7 +276,7 @@ impl Scene {
         }
         let view = until_ended(control, started).await;
         let mask = Mask {
-            id: view.execution.id,
+            id: view.execution.head.id,
             echo: self.echo.url().trim_start_matches("http://"),
         };
         trace(control, &view, &mask).await
@@ -308,7 +308,7 @@ async fn until_ended(control: &Control, started: Started) -> ExecutionView {
     let mut watcher = started.watcher.unwrap();
     loop {
         let view = control.view(started.id).await.unwrap();
-        if view.execution.status.is_terminal() {
+        if view.execution.head.status.is_terminal() {
             return view;
         }
         // A hint from another process may be lost.
@@ -362,10 +362,10 @@ impl Mask<'_> {
 
 async fn trace(control: &Control, view: &ExecutionView, mask: &Mask<'_>) -> String {
     let store = &control.parts().store;
-    let (execution, id) = (&view.execution, view.execution.id);
-    let mut text = format!("{}\n", execution.status.name());
-    field(&mut text, mask, "output", &execution.output);
-    field(&mut text, mask, "error", &execution.error);
+    let (execution, id) = (&view.execution, view.execution.head.id);
+    let mut text = format!("{}\n", execution.head.status.name());
+    field(&mut text, mask, "output", &execution.record.output);
+    field(&mut text, mask, "error", &execution.record.error);
     for (place, (step, _)) in store.steps(id, 0, 1_000).await.unwrap().iter().enumerate() {
         assert_eq!(step.seq, place as u64 + 1);
         describe(&mut text, mask, step);

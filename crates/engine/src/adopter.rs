@@ -138,7 +138,7 @@ pub(crate) fn pass_of(
         suspicion,
     } = fresh;
     let held = claimed.state.lease.as_ref()?;
-    let id = claimed.execution.id;
+    let id = claimed.execution.head.id;
     let ticket = running.enter(id, held, suspicion, birth.is_none());
     let receipt = Receipt::new(parts.clone(), delivery);
     let ticket = ticket.with_receipt(receipt.clone());

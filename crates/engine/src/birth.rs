@@ -61,7 +61,7 @@ impl Birth {
     async fn is_there(&self, parts: &Parts) -> bool {
         let give_up_at = parts.now().plus(parts.options.lease / 2);
         loop {
-            match parts.store.probe(self.new.execution.id).await {
+            match parts.store.probe(self.new.execution.head.id).await {
                 Ok(found) => return found.is_some(),
                 Err(_) if parts.now() >= give_up_at => return false,
                 Err(_) => {
@@ -74,7 +74,7 @@ impl Birth {
 
     /// It is on disk, or it is not, or nobody knows.
     pub(crate) fn tell(self, parts: &Parts, created: StoreResult<()>) {
-        let id = self.new.execution.id;
+        let id = self.new.execution.head.id;
         match &created {
             Ok(()) => {
                 parts.metrics.executions.started.increment();

@@ -169,7 +169,7 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
 async fn give_back(parts: &Parts, work: Fresh) {
     let token = work.claimed.state.lease.as_ref().map(|lease| lease.token);
     let Some(token) = token else { return };
-    let lease = vec![(work.claimed.execution.id, token)];
+    let lease = vec![(work.claimed.execution.head.id, token)];
     let released = parts
         .store
         .release(lease, Release::Unbegun, parts.now())

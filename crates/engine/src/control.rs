@@ -139,7 +139,10 @@ impl Control {
         let graph = self
             .parts
             .graphs
-            .get(view.execution.schema_id, view.execution.schema_version)
+            .get(
+                view.execution.head.schema_id,
+                view.execution.head.schema_version,
+            )
             .await?;
         if graph.node(node).is_some() {
             return Ok(());

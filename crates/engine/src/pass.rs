@@ -251,8 +251,10 @@ impl Pass {
         self.position = Position::at(next.id.clone(), Some(self.position.node_id.clone()), now);
         self.position_committed = false;
         if !next.pure {
-            self.position.effect_key =
-                Some(pawl_kernel::effect::key(self.execution.id, self.seq() + 1));
+            self.position.effect_key = Some(pawl_kernel::effect::key(
+                self.execution.head.id,
+                self.seq() + 1,
+            ));
             self.ledger.calls_spent += 1;
         }
         self.nodes_run += 1;
@@ -298,7 +300,7 @@ impl Pass {
     /// This worker does not know the node's type: another one may. What was done so far is kept.
     async fn give_back(&mut self) -> Turn {
         tracing::warn!(
-            execution_id = %self.execution.id,
+            execution_id = %self.execution.head.id,
             node_id = %self.position.node_id,
             "this worker does not know the node's type; the execution is left for one that does"
         );
@@ -308,7 +310,7 @@ impl Pass {
         if let Err(turn) = self.be_born().await {
             return turn;
         }
-        let lease = vec![(self.execution.id, self.token)];
+        let lease = vec![(self.execution.head.id, self.token)];
         let _ = self
             .parts
             .store

@@ -243,11 +243,11 @@ pub async fn queue_everything(parts: &Parts) -> StoreResult<u64> {
             .executions(filter.clone(), before, 1_000)
             .await?;
         let Some(last) = page.last() else { break };
-        before = Some(last.execution.id);
+        before = Some(last.execution.head.id);
         let runnable = page
             .iter()
             .filter(|view| view.state.is_runnable() && view.state.lease.is_none());
-        due.extend(runnable.map(|view| Dispatch::of(&view.execution, &view.state)));
+        due.extend(runnable.map(|view| Dispatch::of(&view.execution.head, &view.state)));
     }
     let queued = due.len() as u64;
     // The list comes newest first; who has waited longest goes first.

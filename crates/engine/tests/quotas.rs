@@ -289,7 +289,7 @@ async fn all_ended(store: &Arc<dyn Store>, started: &[(ExecutionId, Limits)]) {
     for (id, _) in started {
         loop {
             let view = store.execution(*id).await.unwrap().unwrap();
-            if view.execution.status.is_terminal() {
+            if view.execution.head.status.is_terminal() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;

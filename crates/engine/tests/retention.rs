@@ -23,8 +23,8 @@ use pawl_testkit::model::ModelStore;
 /// An execution of this schema that has ended.
 async fn lived(store: &ModelStore, n: u64, schema: u64) -> ExecutionId {
     let mut new = fixture::new_execution(n);
-    new.execution.schema_id = schema_id(schema);
-    let id = new.execution.id;
+    new.execution.head.schema_id = schema_id(schema);
+    let id = new.execution.head.id;
     store.create(new).await.unwrap();
     let request = fixture::claim_request(id, n, at(1));
     let claims = store.claim(vec![request], at(1)).await.unwrap();
@@ -54,7 +54,11 @@ fn retention(store: &Arc<ModelStore>) -> Retention {
 
 async fn left(store: &ModelStore) -> Vec<ExecutionId> {
     let all = store.executions(ExecutionFilter::default(), None, 1_000);
-    let ids = all.await.unwrap().into_iter().map(|view| view.execution.id);
+    let ids = all
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|view| view.execution.head.id);
     ids.collect()
 }
 

@@ -32,7 +32,7 @@ impl Context {
         facts: &Facts,
         env: &Map<String, Value>,
     ) -> Result<Self, CorruptContext> {
-        let record = parse("start record", &execution.initial)?;
+        let record = parse("start record", &execution.record.initial)?;
         Ok(Self::of_record(record, execution, facts, env))
     }
 
@@ -53,18 +53,18 @@ impl Context {
         roots.insert(
             "execution".into(),
             json!({
-                "id": execution.id.to_string(),
+                "id": execution.head.id.to_string(),
                 "schema": facts.schema_name,
-                "version": execution.schema_version,
-                "started_by": execution.created_by,
-                "correlation_id": execution.correlation_id,
+                "version": execution.head.schema_version,
+                "started_by": execution.record.created_by,
+                "correlation_id": execution.record.correlation_id,
             }),
         );
         roots.insert("steps".into(), json!({}));
         roots.insert("env".into(), Value::Object(env.clone()));
         Self {
             roots,
-            bytes: execution.initial.len(),
+            bytes: execution.record.initial.len(),
             input_edited: false,
         }
     }

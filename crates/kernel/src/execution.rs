@@ -109,20 +109,56 @@ impl From<Priority> for PriorityClass {
     }
 }
 
-/// A row of `executions`. Changes only on block, unblock and end.
+/// A row of `executions`: what decisions look at, and what only people and nodes read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execution {
+    pub head: Head,
+    pub record: Record,
+}
+
+impl Execution {
+    /// The execution that this one took its first steps over from.
+    pub fn origin(&self) -> Option<ExecutionId> {
+        self.record.retry_of.or(self.record.forked_from)
+    }
+}
+
+/// The columns of `executions` that decisions look at. Changes only on block, unblock and end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
     pub id: ExecutionId,
-    pub tenant: Option<String>,
-    /// A JSON object as text.
-    pub labels: Option<String>,
-    /// The quotas it counts against; nearly always none.
-    pub quotas: Vec<QuotaClaim>,
     pub schema_id: SchemaId,
     pub schema_version: u32,
     pub status: Status,
     pub priority: PriorityClass,
     pub debug_mode: bool,
+    /// Steps up to here belong to the execution this one was retried or forked from; its own start after it.
+    pub base_seq: u64,
+    pub created_at: Timestamp,
+    pub queued_at: Option<Timestamp>,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+    /// The quotas it counts against; nearly always none.
+    pub quotas: Vec<QuotaClaim>,
+}
+
+impl Head {
+    /// Has a worker run a node of it? An edit that it was created with is a step, and no node.
+    pub fn has_begun(&self, state: &State) -> bool {
+        state.seq > self.base_seq && self.started_at.is_some()
+    }
+
+    pub fn can_be_retried(&self) -> bool {
+        Status::UNRESOLVED.contains(&self.status)
+    }
+}
+
+/// The columns of `executions` that no decision looks at: texts (the start record may be a megabyte) and relations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub tenant: Option<String>,
+    /// A JSON object as text.
+    pub labels: Option<String>,
     pub created_by: String,
     pub correlation_id: String,
     pub idempotency_key: Option<String>,
@@ -133,32 +169,17 @@ pub struct Execution {
     /// The newest retry of this one.
     pub retried_as: Option<ExecutionId>,
     pub forked_from: Option<ExecutionId>,
-    /// Steps up to here belong to the execution this one was retried or forked from; its own start after it.
-    pub base_seq: u64,
     /// The start record as JSON text: `{input, webhook, user, variables}`.
     pub initial: Arc<str>,
     pub output: Option<String>,
     pub error: Option<String>,
-    pub created_at: Timestamp,
-    pub queued_at: Option<Timestamp>,
-    pub started_at: Option<Timestamp>,
-    pub finished_at: Option<Timestamp>,
 }
 
-impl Execution {
-    /// Has a worker run a node of it? An edit that it was created with is a step, and no node.
-    pub fn has_begun(&self, state: &State) -> bool {
-        state.seq > self.base_seq && self.started_at.is_some()
-    }
-
-    /// The execution that this one took its first steps over from.
-    pub fn origin(&self) -> Option<ExecutionId> {
-        self.retry_of.or(self.forked_from)
-    }
-
-    pub fn can_be_retried(&self) -> bool {
-        Status::UNRESOLVED.contains(&self.status)
-    }
+/// What a decision of [`crate::lifecycle`] is about: the two rows of an execution, without the record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    pub head: Head,
+    pub state: State,
 }
 
 /// The right of one worker to run one execution until a time.

@@ -29,12 +29,12 @@ pub use wake::fire;
 
 use serde_json::json;
 
-use crate::execution::{Ending, Execution, Hold, State, Status, WaitKind};
+use crate::execution::{Ending, Head, Hold, State, Status, WaitKind};
 use crate::time::Timestamp;
 use crate::transition::Change;
 
 /// The status that follows from the row of an execution that has not ended.
-pub fn derive_status(execution: &Execution, state: &State, now: Timestamp) -> Status {
+pub fn derive_status(head: &Head, state: &State, now: Timestamp) -> Status {
     if state.has_live_lease(now) {
         return Status::Running;
     }
@@ -44,7 +44,7 @@ pub fn derive_status(execution: &Execution, state: &State, now: Timestamp) -> St
         (_, Some(WaitKind::Event | WaitKind::Children)) => Status::Waiting,
         (_, Some(WaitKind::Start | WaitKind::Admission)) => Status::Pending,
         (Some(Hold::Debug), None) => Status::WaitingDebug,
-        (None, None) if execution.has_begun(state) => Status::Running,
+        (None, None) if head.has_begun(state) => Status::Running,
         (None, None) => Status::Queued,
     }
 }

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::execution::{
-    Control, Ending, Execution, Hold, LogRecord, Position, Signal, State, Status, Step, Wait,
+    Control, Ending, Execution, Head, Hold, LogRecord, Position, Signal, State, Status, Step,
+    Subject, Wait,
 };
 use crate::id::ExecutionId;
+use crate::ports::store::Dispatch;
+use crate::quota::{self, Movement};
 use crate::time::Timestamp;
 
 /// The result of a worker's pass, or of a part of it. Committed whole or not at all.
@@ -112,18 +115,27 @@ impl Change {
         }
     }
 
-    /// The row of `executions` once this is written: for stores that write it only then.
-    pub fn execution_after(&self, mut execution: Execution) -> Execution {
-        execution.status = self.status.unwrap_or(execution.status);
-        execution.queued_at = self.queued_at.or(execution.queued_at);
-        execution.started_at = self.started_at.or(execution.started_at);
+    /// The columns that decisions look at, once this is written.
+    pub fn head_after(&self, mut head: Head) -> Head {
+        head.status = self.status.unwrap_or(head.status);
+        head.queued_at = self.queued_at.or(head.queued_at);
+        head.started_at = self.started_at.or(head.started_at);
         if let Some((ending, at)) = &self.ending {
-            execution.status = ending.status;
-            execution.output.clone_from(&ending.output);
-            execution.error.clone_from(&ending.error);
-            execution.finished_at = Some(*at);
+            head.status = ending.status;
+            head.finished_at = Some(*at);
         }
-        execution
+        head
+    }
+
+    /// The whole row of `executions`, once this is written.
+    pub fn execution_after(&self, execution: Execution) -> Execution {
+        let Execution { head, mut record } = execution;
+        if let Some((ending, _)) = &self.ending {
+            record.output.clone_from(&ending.output);
+            record.error.clone_from(&ending.error);
+        }
+        let head = self.head_after(head);
+        Execution { head, record }
     }
 
     pub fn outcome(&self) -> Applied {
@@ -138,6 +150,38 @@ impl Change {
             dispatch: self.dispatch,
             frees_places: self.frees_places,
             wake_at: self.timer.as_ref().map(|timer| timer.at),
+        }
+    }
+}
+
+/// A change and the rows it was decided on: what a store writes, guarded by the version and the lease of `before`.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    pub before: Subject,
+    pub change: Change,
+}
+
+impl Decision {
+    pub fn id(&self) -> ExecutionId {
+        self.before.head.id
+    }
+
+    /// The message that the change asks for.
+    pub fn dispatch(&self) -> Option<Dispatch> {
+        let asks = self.change.dispatch;
+        asks.then(|| Dispatch::of(&self.before.head, &self.change.state))
+    }
+
+    /// What the change does to the quotas of the execution.
+    pub fn movement(&self) -> Movement {
+        quota::movement(&self.before.head, &self.before.state, &self.change)
+    }
+
+    /// The rows once the change is written.
+    pub fn after(self) -> Subject {
+        Subject {
+            head: self.change.head_after(self.before.head),
+            state: self.change.state,
         }
     }
 }
@@ -165,10 +209,35 @@ pub struct Applied {
     pub wake_at: Option<Timestamp>,
 }
 
+impl WaitTimer {
+    /// An execution that begins with a wait (a delayed start) needs its wake-up from the first moment.
+    pub fn of_start(state: &State) -> Option<Self> {
+        let wait = state.wait.as_ref()?;
+        Some(Self {
+            execution_id: state.execution_id,
+            wait_id: wait.id,
+            at: wait.wake_at?,
+        })
+    }
+}
+
+/// The steps of one write follow each other, and the last one is the one that the row stands at.
+pub fn check_steps(state: &State, steps: &[Step]) -> Result<(), String> {
+    let base = state.seq - steps.len() as u64;
+    let wrong = steps
+        .iter()
+        .zip(base + 1..)
+        .find(|(step, seq)| step.seq != *seq);
+    wrong.map_or(Ok(()), |(step, seq)| {
+        let (found, id) = (step.seq, state.execution_id);
+        Err(format!("step {found} where step {seq} of {id} is due"))
+    })
+}
+
 impl Applied {
     /// The answer that a commit which left the rows like this must have given: for whoever never got it.
-    pub fn standing(execution: &Execution, state: &State) -> Self {
-        let ended = Some(execution.status).filter(|status| status.is_terminal());
+    pub fn standing(head: &Head, state: &State) -> Self {
+        let ended = Some(head.status).filter(|status| status.is_terminal());
         Self {
             seq: state.seq,
             version: state.version,
@@ -178,7 +247,7 @@ impl Applied {
             lease_kept: state.lease.is_some(),
             ended,
             dispatch: ended.is_none() && state.lease.is_none() && state.is_runnable(),
-            frees_places: ended.is_some() && !execution.quotas.is_empty(),
+            frees_places: ended.is_some() && !head.quotas.is_empty(),
             wake_at: state.wait.as_ref().and_then(|wait| wait.wake_at),
         }
     }

@@ -3,80 +3,28 @@
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::future::try_join_all;
-use pawl_kernel::execution::State;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::Dispatch;
+use pawl_kernel::ports::store::shard_of;
 use pawl_kernel::quota::Movement;
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Change, WaitTimer};
-use uuid::Uuid;
+use pawl_kernel::transition::{self, Change, Decision, WaitTimer};
 
 use crate::error::{Fault, Outcome};
 use crate::quotas;
-use crate::rows::{Loaded, Reader, put_state, put_step};
+use crate::rows::{Reader, put_state, put_step};
 use crate::session::Session;
 use crate::sql::{self, Sql};
 use crate::value::Columns;
 
-/// A change and the row it was decided on.
-pub(crate) struct Decided {
-    pub(crate) before: Loaded,
-    pub(crate) change: Change,
-}
-
-impl Decided {
-    pub(crate) fn id(&self) -> ExecutionId {
-        self.before.state.execution_id
-    }
-
-    /// The message that the change asks for.
-    pub(crate) fn dispatch(&self) -> Option<Dispatch> {
-        self.change
-            .dispatch
-            .then(|| Dispatch::of(&self.before.execution, &self.change.state))
-    }
-
-    /// Both rows as they are after the change.
-    pub(crate) fn after(self) -> Loaded {
-        let mut execution = self.before.execution;
-        execution.status = self.change.status.unwrap_or(execution.status);
-        execution.started_at = self.change.started_at.or(execution.started_at);
-        Loaded {
-            execution,
-            state: self.change.state,
-            whole: self.before.whole,
-        }
-    }
-
-    /// It needs no statement but the one for transitions.
-    pub(crate) fn is_plain(&self) -> bool {
-        let change = &self.change;
-        change.consumed.is_empty()
-            && change.snapshot.is_none()
-            && change.signal.is_none()
-            && change.dead_letter.is_none()
-            && change.queued_at.is_none()
-            && self.movement() == Movement::None
-    }
-
-    fn check_steps(&self) -> Outcome<()> {
-        let state = &self.change.state;
-        let base = state.seq - self.change.steps.len() as u64;
-        let wrong = self
-            .change
-            .steps
-            .iter()
-            .zip(base + 1..)
-            .find(|(step, seq)| step.seq != *seq);
-        match wrong {
-            None => Ok(()),
-            Some((step, seq)) => Err(Fault::Rejected(format!(
-                "step {} where step {seq} of {} is due",
-                step.seq,
-                self.id()
-            ))),
-        }
-    }
+/// It needs no statement but the one for transitions.
+pub(crate) fn is_plain(decision: &Decision) -> bool {
+    let change = &decision.change;
+    change.consumed.is_empty()
+        && change.snapshot.is_none()
+        && change.signal.is_none()
+        && change.dead_letter.is_none()
+        && change.queued_at.is_none()
+        && decision.movement() == Movement::None
 }
 
 /// The statements of [`write_all`], to be prepared before anything is sent.
@@ -91,12 +39,13 @@ pub(crate) static STATEMENTS: &[&Sql] = &[
 /// One statement: returns the executions whose rows were still as they had been.
 pub(crate) async fn write(
     session: &Session,
-    decided: &[&Decided],
+    decided: &[&Decision],
     shards: u32,
     alone: bool,
 ) -> Outcome<HashSet<ExecutionId>> {
     for one in decided {
-        one.check_steps()?;
+        let change = &one.change;
+        transition::check_steps(&change.state, &change.steps).map_err(Fault::Rejected)?;
     }
     let columns = transition_columns(decided, shards);
     let params: Vec<_> = columns.iter().flat_map(Columns::params).collect();
@@ -110,16 +59,16 @@ pub(crate) async fn write(
 }
 
 /// Writes changes of rows that this transaction has locked, and commits: all in one trip to the server.
-pub(crate) async fn write_all(session: &Session, decided: &[Decided], shards: u32) -> Outcome<()> {
+pub(crate) async fn write_all(session: &Session, decided: &[Decision], shards: u32) -> Outcome<()> {
     if decided.is_empty() {
         return session.commit().await;
     }
     session.ready(STATEMENTS).await?;
-    let refs: Vec<&Decided> = decided.iter().collect();
+    let refs: Vec<&Decision> = decided.iter().collect();
     // In this order: a signal is taken by a row that has just been written.
     let main = write_locked(session, &refs, shards);
     let extra = rare(session, decided);
-    if decided.iter().all(Decided::is_plain) {
+    if decided.iter().all(is_plain) {
         let (written, committed) = futures_util::future::join(main, session.commit()).await;
         written?;
         return committed;
@@ -134,7 +83,7 @@ pub(crate) async fn write_all(session: &Session, decided: &[Decided], shards: u3
 /// Writes changes of rows that this transaction has locked.
 pub(crate) async fn write_locked(
     session: &Session,
-    decided: &[&Decided],
+    decided: &[&Decision],
     shards: u32,
 ) -> Outcome<()> {
     session.ready(&[&sql::TRANSITIONS_WRITE]).await?;
@@ -148,7 +97,7 @@ pub(crate) async fn write_locked(
 }
 
 /// When executions left the line.
-pub(crate) async fn write_queued(session: &Session, decided: &[Decided]) -> Outcome<()> {
+pub(crate) async fn write_queued(session: &Session, decided: &[Decision]) -> Outcome<()> {
     let mut columns = Columns::new(sql::EXECUTIONS_QUEUED.kinds());
     for one in decided {
         if let Some(at) = one.change.queued_at {
@@ -164,7 +113,7 @@ pub(crate) async fn write_queued(session: &Session, decided: &[Decided]) -> Outc
     Ok(())
 }
 
-fn transition_columns<'a>(decided: &[&'a Decided], shards: u32) -> [Columns<'a>; 5] {
+fn transition_columns<'a>(decided: &[&'a Decision], shards: u32) -> [Columns<'a>; 5] {
     let kinds = sql::TRANSITIONS_WRITE.kinds();
     let (states, rest) = kinds.split_at(34);
     let (executions, rest) = rest.split_at(6);
@@ -229,14 +178,8 @@ pub(crate) fn put_timer(columns: &mut Columns<'_>, timer: &WaitTimer, now: Times
     columns.time(timer.at);
 }
 
-/// Wait ids and guids of actions are random, so their bits spread evenly.
-pub(crate) fn shard_of(guid: Uuid, shards: u32) -> u32 {
-    let (high, low) = guid.as_u64_pair();
-    ((high ^ low) % u64::from(shards.max(1))) as u32
-}
-
 /// What few changes have: signals taken or given, snapshots, dead letters.
-async fn rare(session: &Session, decided: &[Decided]) -> Outcome<()> {
+async fn rare(session: &Session, decided: &[Decision]) -> Outcome<()> {
     consume_signals(session, decided).await?;
     try_join_all([
         insert(session, &sql::SIGNAL_INSERT, signal_columns(decided)),
@@ -254,8 +197,8 @@ async fn insert(session: &Session, sql: &'static Sql, columns: Option<Columns<'_
     Ok(())
 }
 
-async fn consume_signals(session: &Session, decided: &[Decided]) -> Outcome<()> {
-    let taken = |one: &Decided| one.change.consumed.clone();
+async fn consume_signals(session: &Session, decided: &[Decision]) -> Outcome<()> {
+    let taken = |one: &Decision| one.change.consumed.clone();
     if decided.iter().all(|one| taken(one).is_empty()) {
         return Ok(());
     }
@@ -284,7 +227,7 @@ async fn consume_signals(session: &Session, decided: &[Decided]) -> Outcome<()> 
     }
 }
 
-fn signal_columns(decided: &[Decided]) -> Option<Columns<'_>> {
+fn signal_columns(decided: &[Decision]) -> Option<Columns<'_>> {
     let mut columns = Columns::new(sql::SIGNAL_INSERT.kinds());
     for one in decided {
         let Some(signal) = &one.change.signal else {
@@ -301,7 +244,7 @@ fn signal_columns(decided: &[Decided]) -> Option<Columns<'_>> {
     columns.non_empty()
 }
 
-fn snapshot_columns(decided: &[Decided]) -> Option<Columns<'_>> {
+fn snapshot_columns(decided: &[Decision]) -> Option<Columns<'_>> {
     let mut columns = Columns::new(sql::SNAPSHOT_INSERT.kinds());
     for one in decided {
         if let Some(snapshot) = &one.change.snapshot {
@@ -313,7 +256,7 @@ fn snapshot_columns(decided: &[Decided]) -> Option<Columns<'_>> {
     columns.non_empty()
 }
 
-fn letter_columns(decided: &[Decided]) -> Option<Columns<'_>> {
+fn letter_columns(decided: &[Decision]) -> Option<Columns<'_>> {
     let mut columns = Columns::new(sql::DEAD_LETTER_INSERT.kinds());
     for one in decided {
         if let Some(reason) = &one.change.dead_letter {
@@ -324,14 +267,4 @@ fn letter_columns(decided: &[Decided]) -> Option<Columns<'_>> {
         }
     }
     columns.non_empty()
-}
-
-/// An execution that begins with a wait (a delayed start) needs its wake-up from the first moment.
-pub(crate) fn start_timer(state: &State) -> Option<WaitTimer> {
-    let wait = state.wait.as_ref()?;
-    Some(WaitTimer {
-        execution_id: state.execution_id,
-        wait_id: wait.id,
-        at: wait.wake_at?,
-    })
 }

@@ -21,10 +21,9 @@ use finish::{Rest, commit_slowly, guess, write_guessed};
 
 use crate::creates::{Made, create, create_with_more, existing, is_simple};
 use crate::error::{Fault, Outcome};
-use crate::hot::Hot;
+use crate::hot::{CacheRow, Hot};
 use crate::locked::Locked;
 use crate::quotas::{self, KnownNames};
-use crate::rows::Loaded;
 use crate::session::{Pool, Session};
 use crate::sql;
 
@@ -43,7 +42,7 @@ enum Job {
 impl Job {
     fn execution_id(&self) -> ExecutionId {
         match self {
-            Self::Create(new, _) => new.execution.id,
+            Self::Create(new, _) => new.execution.head.id,
             Self::Commit(transition, _) => transition.execution_id,
         }
     }
@@ -157,7 +156,7 @@ impl Lane {
         // Whoever has an answer gets it now: nobody waits for what others still need.
         let mut rest = Vec::new();
         for (new, answer) in news.into_iter().zip(create_answers) {
-            match known.created.remove(&new.execution.id) {
+            match known.created.remove(&new.execution.head.id) {
                 Some(result) => drop(answer.send(result)),
                 None => rest.push((new, answer)),
             }
@@ -187,7 +186,10 @@ impl Lane {
             // What was answered before is so: it is on disk.
             for new in news {
                 let answer = || Err(fault.of_write());
-                known.created.entry(new.execution.id).or_insert_with(answer);
+                known
+                    .created
+                    .entry(new.execution.head.id)
+                    .or_insert_with(answer);
             }
             for transition in transitions {
                 let answer = || Err(fault.of_write().into());
@@ -293,7 +295,7 @@ impl Lane {
             _ => self.create_counted(&rest).await,
         };
         for (new, answer) in rest {
-            let result = match counted.remove(&new.execution.id) {
+            let result = match counted.remove(&new.execution.head.id) {
                 Some(result) => result,
                 None => self.create_alone(&new).await,
             };
@@ -317,7 +319,7 @@ impl Lane {
             .iter()
             .map(|(new, _)| new)
             // Whether a retry may be made is found out for each alone.
-            .filter(|new| new.execution.retry_of.is_none() && names.concern(new))
+            .filter(|new| new.execution.record.retry_of.is_none() && names.concern(new))
             .collect();
         if counted.is_empty() {
             return HashMap::new();
@@ -330,11 +332,13 @@ impl Lane {
             Ok(written) => written
                 .unwrap_or_default()
                 .into_iter()
-                .map(|(created, written)| (written.execution.id, self.created(created, written)))
+                .map(|(created, written)| {
+                    (written.execution.head.id, self.created(created, written))
+                })
                 .collect(),
             Err(fault) if fault.may_be_one_row() => HashMap::new(),
             Err(fault) => {
-                let failed = |new: &&NewExecution| (new.execution.id, Err(fault.of_write()));
+                let failed = |new: &&NewExecution| (new.execution.head.id, Err(fault.of_write()));
                 counted.iter().map(failed).collect()
             }
         }
@@ -342,7 +346,7 @@ impl Lane {
 
     fn created(&self, created: Created, written: NewExecution) -> StoreResult<Created> {
         if !matches!(created, Created::Existing(_) | Created::AlreadyRetried(_)) {
-            self.hot.remember(whole(written));
+            self.hot.remember(CacheRow::of(written));
         }
         Ok(created)
     }
@@ -360,14 +364,6 @@ impl Lane {
             })
             .await;
         done.unwrap_or_else(|fault| Err(fault.of_write().into()))
-    }
-}
-
-fn whole(written: NewExecution) -> Loaded {
-    Loaded {
-        execution: written.execution,
-        state: written.state,
-        whole: true,
     }
 }
 
@@ -392,7 +388,7 @@ async fn after_create(
         Ok(None) => return Ok(()),
         Err(fault) => {
             if let Some(error) = share_fault(fault, |error| error)? {
-                let failed = |new: &&NewExecution| (new.execution.id, Err(error.clone()));
+                let failed = |new: &&NewExecution| (new.execution.head.id, Err(error.clone()));
                 answers.extend(simple.iter().map(failed));
             }
             return Ok(());
@@ -400,14 +396,14 @@ async fn after_create(
     };
     let (new, known): (Vec<_>, Vec<_>) = simple
         .iter()
-        .partition(|new| created.contains(&new.execution.id));
+        .partition(|new| created.contains(&new.execution.head.id));
     for new in new {
         hot.remember_new(new);
-        answers.insert(new.execution.id, Ok(Created::New));
+        answers.insert(new.execution.head.id, Ok(Created::New));
     }
     for new in known {
         let found = existing(session, new).await?;
-        answers.insert(new.execution.id, found);
+        answers.insert(new.execution.head.id, found);
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use futures_util::future::{join, join_all};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{Created, NewExecution, StoreError, StoreResult};
+use pawl_kernel::transition::WaitTimer;
 
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -20,7 +21,7 @@ use crate::value::Columns;
 pub(crate) fn is_simple(new: &NewExecution) -> bool {
     new.snapshot.is_none()
         && new.edit.is_none()
-        && new.execution.retry_of.is_none()
+        && new.execution.record.retry_of.is_none()
         && new.state.wait.is_none()
 }
 
@@ -76,7 +77,7 @@ pub(crate) async fn create_with_more(
     session.ready(&[&sql::EXECUTION_BY_KEY]).await?;
     session.begin().await?;
     if let Some(before) = already_retried(session, new).await? {
-        let key = new.execution.idempotency_key.as_deref();
+        let key = new.execution.record.idempotency_key.as_deref();
         let key = crate::value::Text::new(key.unwrap_or_default());
         let rows = session.rows(&sql::EXECUTION_BY_KEY, &[&key]).await?;
         session.roll_back().await?;
@@ -112,7 +113,7 @@ pub(crate) async fn already_retried(
     session: &Session,
     new: &NewExecution,
 ) -> Outcome<Option<ExecutionId>> {
-    let Some(origin) = new.execution.retry_of else {
+    let Some(origin) = new.execution.record.retry_of else {
         return Ok(None);
     };
     let rows = session
@@ -135,7 +136,7 @@ pub(crate) async fn put_beside(
     let mut steps = Columns::new(sql::STEPS_INSERT.kinds());
     let mut timers = Columns::new(sql::TIMER_INSERT.kinds());
     for new in news {
-        let id = new.execution.id;
+        let id = new.execution.head.id;
         if let Some(snapshot) = &new.snapshot {
             snapshots.uuid(id.0);
             snapshots.count(snapshot.seq);
@@ -144,7 +145,7 @@ pub(crate) async fn put_beside(
         if let Some(step) = &new.edit {
             put_step(&mut steps, id, step, new.state.version);
         }
-        if let Some(timer) = changes::start_timer(&new.state) {
+        if let Some(timer) = WaitTimer::of_start(&new.state) {
             changes::put_timer(&mut timers, &timer, new.state.updated_at, shards);
         }
     }
@@ -158,10 +159,10 @@ pub(crate) async fn put_beside(
         writes.extend(columns.as_ref().map(|columns| (*sql, columns.params())));
     }
     for new in news {
-        if let Some(origin) = &new.execution.retry_of {
+        if let Some(origin) = &new.execution.record.retry_of {
             writes.push((
                 &sql::EXECUTION_SET_RETRIED,
-                vec![&origin.0, &new.execution.id.0],
+                vec![&origin.0, &new.execution.head.id.0],
             ));
         }
     }
@@ -176,7 +177,12 @@ pub(crate) async fn existing(
     session: &Session,
     new: &NewExecution,
 ) -> Outcome<StoreResult<Created>> {
-    let key = new.execution.idempotency_key.as_deref().unwrap_or_default();
+    let key = new
+        .execution
+        .record
+        .idempotency_key
+        .as_deref()
+        .unwrap_or_default();
     let key = crate::value::Text::new(key);
     let rows = session.alone(&sql::EXECUTION_BY_KEY, &[&key]).await?;
     Ok(match rows.first() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use async_trait::async_trait;
 use futures_util::future::{join, join3};
-use pawl_kernel::execution::Signal;
+use pawl_kernel::execution::{Signal, Subject};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{self, ClaimDecision, ClaimRequest, Command, Refusal, Release, Skip};
 use pawl_kernel::ports::store::{
@@ -12,13 +12,13 @@ use pawl_kernel::ports::store::{
     ExecutionStore, History, NewExecution, Probe, StoreResult,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Change, Snapshot, Transition};
+use pawl_kernel::transition::{Applied, Change, Decision, Snapshot, Transition};
 use uuid::Uuid;
 
-use crate::changes::{self, Decided};
+use crate::changes;
 use crate::error::{Fault, Outcome};
-use crate::heads::{by_id, lock_free_heads, lock_heads};
-use crate::hot::Hot;
+use crate::heads::{lock_free_heads, lock_heads};
+use crate::hot::{CacheRow, Hot};
 use crate::rows::{self, Loaded, Reader};
 use crate::session::Session;
 use crate::value::{Text, Time};
@@ -40,10 +40,8 @@ impl ExecutionStore for PostgresStore {
             let rest: Vec<&ClaimRequest> = rest.collect();
             let mut slow = Vec::new().into_iter();
             if !rest.is_empty() {
-                let (claims, decided) = claim_or_go_around(&session, &rest, now, shards).await?;
-                for one in decided {
-                    hot.remember(one.after());
-                }
+                let (claims, taken) = claim_or_go_around(&session, &rest, now, shards).await?;
+                taken.into_iter().for_each(|row| hot.remember(row));
                 slow = claims.into_iter();
             }
             let claims = requests.iter().filter_map(|request| {
@@ -63,7 +61,7 @@ impl ExecutionStore for PostgresStore {
         let done = self.vital.run(move |session| async move {
             let rows = session.alone(&sql::EXECUTION_LOAD_HEAD, &[&id.0]).await?;
             rows.first()
-                .map(|row| rows::head(row).map(|loaded| probe(&loaded)))
+                .map(|row| rows::subject(row).map(|row| Probe::of(&row.head, &row.state)))
                 .transpose()
         });
         done.await.map_err(|fault| fault.of_read())
@@ -77,14 +75,13 @@ impl ExecutionStore for PostgresStore {
     ) -> StoreResult<Vec<Dispatch>> {
         let ids = leases.iter().map(|(id, _)| id.0).collect();
         // Of one execution there may be a lease that is lost and one that is held.
-        let decide = move |loaded: &Loaded| {
-            let mine = leases.iter().filter(|(id, _)| *id == loaded.execution.id);
-            mine.map(|(_, token)| *token).find_map(|token| {
-                lifecycle::release(&loaded.execution, &loaded.state, token, how, now)
-            })
+        let decide = move |row: &Subject| {
+            let mine = leases.iter().filter(|(id, _)| *id == row.head.id);
+            mine.map(|(_, token)| *token)
+                .find_map(|token| lifecycle::release(&row.head, &row.state, token, how, now))
         };
         let decided = self.decide(ids, decide).await?;
-        Ok(decided.iter().filter_map(Decided::dispatch).collect())
+        Ok(decided.iter().filter_map(Decision::dispatch).collect())
     }
 
     async fn heartbeat(
@@ -128,9 +125,9 @@ impl ExecutionStore for PostgresStore {
 
 impl PostgresStore {
     /// Lets the lifecycle decide about executions and writes what it says, in one transaction.
-    pub(crate) async fn decide<D>(&self, ids: Vec<Uuid>, decide: D) -> StoreResult<Vec<Decided>>
+    pub(crate) async fn decide<D>(&self, ids: Vec<Uuid>, decide: D) -> StoreResult<Vec<Decision>>
     where
-        D: Fn(&Loaded) -> Option<Change> + Send + Sync + 'static,
+        D: Fn(&Subject) -> Option<Change> + Send + Sync + 'static,
     {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -150,9 +147,9 @@ impl PostgresStore {
         &self,
         ids: Vec<Uuid>,
         decide: D,
-    ) -> StoreResult<Vec<Decided>>
+    ) -> StoreResult<Vec<Decision>>
     where
-        D: Fn(&Loaded) -> Option<Change> + Send + Sync + 'static,
+        D: Fn(&Subject) -> Option<Change> + Send + Sync + 'static,
     {
         let shards = self.shards;
         let done = self.vital.run(move |session| async move {
@@ -168,17 +165,17 @@ impl PostgresStore {
 
 /// In id order, which is the order of writing.
 pub(crate) fn decide_all(
-    rows: HashMap<ExecutionId, Loaded>,
-    decide: impl Fn(&Loaded) -> Option<Change>,
-) -> Vec<Decided> {
-    let mut decided: Vec<Decided> = rows
+    rows: HashMap<ExecutionId, Subject>,
+    decide: impl Fn(&Subject) -> Option<Change>,
+) -> Vec<Decision> {
+    let mut decided: Vec<Decision> = rows
         .into_values()
         .filter_map(|before| {
             let change = decide(&before)?;
-            Some(Decided { before, change })
+            Some(Decision { before, change })
         })
         .collect();
-    decided.sort_unstable_by_key(Decided::id);
+    decided.sort_unstable_by_key(Decision::id);
     decided
 }
 
@@ -192,24 +189,22 @@ async fn claim_by_guess(
     shards: u32,
 ) -> Outcome<HashMap<Uuid, Claim>> {
     let decide = |request: &ClaimRequest| {
-        let before = hot.take_for(request)?;
+        let (before, record) = hot.take_for(request)?;
         let ClaimDecision::Take(change) =
-            lifecycle::claim(&before.execution, &before.state, request, now)
+            lifecycle::claim(&before.head, &before.state, request, now)
         else {
             return None;
         };
-        let decided = Decided {
-            before,
-            change: *change,
-        };
-        let plain = decided.is_plain();
-        plain.then(|| (decided.id(), (request.lease.token, decided)))
+        let change = *change;
+        let decision = Decision { before, change };
+        let plain = changes::is_plain(&decision);
+        plain.then(|| (decision.id(), (request.lease.token, decision, record)))
     };
     let guessed: BTreeMap<_, _> = requests.iter().filter_map(decide).collect();
     if guessed.is_empty() {
         return Ok(HashMap::new());
     }
-    let decided: Vec<&Decided> = guessed.values().map(|(_, decided)| decided).collect();
+    let decided: Vec<&Decision> = guessed.values().map(|(_, decision, _)| decision).collect();
     let done = match changes::write(session, &decided, shards, true).await {
         Ok(done) => done,
         // One of them is locked: which, is found out by the other way.
@@ -217,16 +212,9 @@ async fn claim_by_guess(
         Err(fault) => return Err(fault),
     };
     let written = guessed.into_iter().filter(|(id, _)| done.contains(id));
-    let claims = written.map(|(_, (token, decided))| {
-        let Loaded {
-            execution, state, ..
-        } = decided.after();
-        hot.remember(Loaded {
-            execution: execution.clone(),
-            state: state.clone(),
-            whole: true,
-        });
-        let claimed = Claimed { execution, state };
+    let claims = written.map(|(_, (token, decision, record))| {
+        let claimed = Claimed::of(decision, record);
+        hot.remember(CacheRow::of_claim(&claimed));
         (token, Claim::Taken(Box::new(claimed)))
     });
     Ok(claims.collect())
@@ -238,7 +226,7 @@ async fn claim_or_go_around(
     requests: &[&ClaimRequest],
     now: Timestamp,
     shards: u32,
-) -> Outcome<(Vec<Claim>, Vec<Decided>)> {
+) -> Outcome<(Vec<Claim>, Vec<CacheRow>)> {
     match claim(session, requests, now, shards).await {
         Err(fault) if fault.is_lock_timeout() => session.roll_back().await?,
         done => return done,
@@ -251,7 +239,7 @@ async fn claim_or_go_around(
         .collect::<Outcome<HashSet<ExecutionId>>>()?;
     let is_free = |request: &&&ClaimRequest| free.contains(&request.execution_id);
     let left: Vec<&ClaimRequest> = requests.iter().filter(is_free).copied().collect();
-    let (claims, decided) = match left.is_empty() {
+    let (claims, rows) = match left.is_empty() {
         true => (Vec::new(), Vec::new()),
         false => claim(session, &left, now, shards).await?,
     };
@@ -261,7 +249,7 @@ async fn claim_or_go_around(
         true => claims.next().unwrap_or_else(busy),
         false => busy(),
     };
-    Ok((requests.iter().map(answer).collect(), decided))
+    Ok((requests.iter().map(answer).collect(), rows))
 }
 
 /// One message may be there twice; only the first can take the lease.
@@ -270,7 +258,7 @@ async fn claim(
     requests: &[&ClaimRequest],
     now: Timestamp,
     shards: u32,
-) -> Outcome<(Vec<Claim>, Vec<Decided>)> {
+) -> Outcome<(Vec<Claim>, Vec<CacheRow>)> {
     let mut ids: Vec<Uuid> = requests
         .iter()
         .map(|request| request.execution_id.0)
@@ -288,75 +276,57 @@ async fn claim(
     .await;
     begun?;
     locked?;
-    let rows = by_id(rows?.iter().map(rows::loaded))?;
+    let rows = rows?
+        .iter()
+        .map(|row| rows::loaded(row).map(|loaded| (loaded.state.execution_id, loaded)))
+        .collect::<Outcome<_>>()?;
     let (claims, mut decided) = decide_claims(rows, requests, now);
-    decided.sort_unstable_by_key(Decided::id);
+    decided.sort_unstable_by_key(Decision::id);
     changes::write_all(session, &decided, shards).await?;
-    Ok((claims, decided))
+    let taken = claims.iter().filter_map(|claim| match claim {
+        Claim::Taken(claimed) => Some(CacheRow::of_claim(claimed)),
+        Claim::Ended(_) | Claim::Skipped(_) => None,
+    });
+    let taken = taken.collect();
+    Ok((claims, taken))
 }
 
 fn decide_claims(
     mut rows: HashMap<ExecutionId, Loaded>,
     requests: &[&ClaimRequest],
     now: Timestamp,
-) -> (Vec<Claim>, Vec<Decided>) {
+) -> (Vec<Claim>, Vec<Decision>) {
     let mut claims = Vec::with_capacity(requests.len());
-    let mut decided: Vec<Decided> = Vec::new();
+    let mut decided: Vec<Decision> = Vec::new();
     for request in requests {
-        let Some(before) = rows.remove(&request.execution_id) else {
+        let Some(row) = rows.get_mut(&request.execution_id) else {
             claims.push(Claim::Skipped(Skip::Unknown));
             continue;
         };
-        let (claim, change) = match lifecycle::claim(&before.execution, &before.state, request, now)
+        let (change, taken) = match lifecycle::claim(&row.execution.head, &row.state, request, now)
         {
-            ClaimDecision::Skip(skip) => (Claim::Skipped(skip), None),
-            ClaimDecision::End(change) => (Claim::Ended(change.outcome()), Some(change)),
-            ClaimDecision::Take(change) => {
-                let taken = Claim::Taken(Box::new(taken(&before, &change)));
-                (taken, Some(change))
+            ClaimDecision::Skip(skip) => {
+                claims.push(Claim::Skipped(skip));
+                continue;
             }
+            ClaimDecision::End(change) => (*change, false),
+            ClaimDecision::Take(change) => (*change, true),
         };
-        claims.push(claim);
+        let (head, state) = (row.execution.head.clone(), row.state.clone());
+        let before = Subject { head, state };
         // Another message about the same execution is judged by what this one has made of it.
-        let after = match &change {
-            None => before.clone(),
-            Some(change) => {
-                let Claimed { execution, state } = taken(&before, change);
-                Loaded {
-                    execution,
-                    state,
-                    whole: true,
-                }
-            }
-        };
-        rows.insert(request.execution_id, after);
-        decided.extend(change.map(|change| Decided {
-            before,
-            change: *change,
-        }));
+        row.execution.head = change.head_after(before.head.clone());
+        row.state = change.state.clone();
+        claims.push(match taken {
+            true => Claim::Taken(Box::new(Claimed {
+                execution: row.execution.clone(),
+                state: row.state.clone(),
+            })),
+            false => Claim::Ended(change.outcome()),
+        });
+        decided.push(Decision { before, change });
     }
     (claims, decided)
-}
-
-/// Both rows as they are after the claim.
-fn taken(before: &Loaded, change: &Change) -> Claimed {
-    let mut execution = before.execution.clone();
-    execution.status = change.status.unwrap_or(execution.status);
-    execution.started_at = change.started_at.or(execution.started_at);
-    Claimed {
-        execution,
-        state: change.state.clone(),
-    }
-}
-
-fn probe(loaded: &Loaded) -> Probe {
-    let state = &loaded.state;
-    Probe {
-        seq: state.seq,
-        commit_id: state.commit_id,
-        lease_token: state.lease.as_ref().map(|lease| lease.token),
-        applied: Applied::standing(&loaded.execution, state),
-    }
 }
 
 /// Rows that are locked just now are being committed, which renews them; they only must not be taken for lost.
@@ -412,31 +382,21 @@ async fn obey(
         return Ok(Err(Refusal::NotFound));
     };
     let known = signal_known(session, id, command).await?;
-    let change = match lifecycle::command(&before.execution, &before.state, command, known, now) {
+    let change = match lifecycle::command(&before.head, &before.state, command, known, now) {
         Err(refusal) => {
             session.roll_back().await?;
             return Ok(Err(refusal));
         }
         Ok(None) => {
             session.roll_back().await?;
-            return Ok(Ok(CommandApplied {
-                applied: None,
-                dispatch: None,
-                status: before.execution.status,
-                leased: before.state.has_live_lease(now),
-            }));
+            return Ok(Ok(CommandApplied::unchanged(&before, now)));
         }
         Ok(Some(change)) => change,
     };
-    let decided = [Decided { before, change }];
-    changes::write_all(session, &decided, shards).await?;
-    let [one] = decided;
-    Ok(Ok(CommandApplied {
-        applied: Some(one.change.outcome()),
-        dispatch: one.dispatch(),
-        status: one.change.status.unwrap_or(one.before.execution.status),
-        leased: one.change.state.has_live_lease(now),
-    }))
+    let decision = [Decision { before, change }];
+    changes::write_all(session, &decision, shards).await?;
+    let [decision] = decision;
+    Ok(Ok(CommandApplied::of(&decision, now)))
 }
 
 async fn signal_known(session: &Session, id: ExecutionId, command: &Command) -> Outcome<bool> {

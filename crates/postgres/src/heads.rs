@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::join;
+use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 use uuid::Uuid;
 
 use crate::error::{Fault, Outcome};
-use crate::rows::{self, Loaded};
+use crate::rows;
 use crate::session::Session;
 use crate::sql;
 
@@ -15,7 +16,7 @@ use crate::sql;
 pub(crate) async fn lock_heads(
     session: &Session,
     ids: Vec<Uuid>,
-) -> Outcome<HashMap<ExecutionId, Loaded>> {
+) -> Outcome<HashMap<ExecutionId, Subject>> {
     session
         .ready(&[&sql::STATES_LOCK, &sql::EXECUTION_HEADS_LOAD])
         .await?;
@@ -28,7 +29,7 @@ pub(crate) async fn lock_heads(
 pub(crate) async fn lock_more_heads(
     session: &Session,
     mut ids: Vec<Uuid>,
-) -> Outcome<HashMap<ExecutionId, Loaded>> {
+) -> Outcome<HashMap<ExecutionId, Subject>> {
     ids.sort_unstable();
     ids.dedup();
     session
@@ -40,20 +41,20 @@ pub(crate) async fn lock_more_heads(
     )
     .await;
     locked?;
-    by_id(heads?.iter().map(rows::head))
+    by_id(heads?.iter().map(rows::subject))
 }
 
 pub(crate) fn by_id(
-    rows: impl Iterator<Item = Outcome<Loaded>>,
-) -> Outcome<HashMap<ExecutionId, Loaded>> {
-    rows.map(|row| row.map(|loaded| (loaded.state.execution_id, loaded)))
+    rows: impl Iterator<Item = Outcome<Subject>>,
+) -> Outcome<HashMap<ExecutionId, Subject>> {
+    rows.map(|row| row.map(|subject| (subject.head.id, subject)))
         .collect()
 }
 
 /// What can be had of some executions without waiting for anybody.
 #[derive(Default)]
 pub(crate) struct Free {
-    pub(crate) rows: HashMap<ExecutionId, Loaded>,
+    pub(crate) rows: HashMap<ExecutionId, Subject>,
     /// Somebody has them locked: they are being worked on.
     pub(crate) busy: HashSet<ExecutionId>,
     /// What is stored is none of what this program knows; another version of it may.
@@ -83,8 +84,8 @@ pub(crate) async fn lock_free_heads(session: &Session, mut ids: Vec<Uuid>) -> Ou
             free.busy.insert(id);
             continue;
         }
-        match rows::head(row) {
-            Ok(loaded) => drop(free.rows.insert(id, loaded)),
+        match rows::subject(row) {
+            Ok(subject) => drop(free.rows.insert(id, subject)),
             Err(Fault::Corrupt(problem)) => {
                 tracing::error!(execution_id = %id, problem, "this execution cannot be read and is left alone");
                 free.unreadable.insert(id);

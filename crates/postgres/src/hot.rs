@@ -7,12 +7,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use pawl_kernel::execution::{Execution, Record, Subject};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::ClaimRequest;
-use pawl_kernel::ports::store::NewExecution;
+use pawl_kernel::ports::store::{Claimed, NewExecution};
 use pawl_kernel::recent::Recent;
-
-use crate::rows::Loaded;
 
 /// What all rows together may weigh. Forgetting one costs a read.
 const LIMIT: usize = 48 << 20;
@@ -21,7 +20,33 @@ const ROW: usize = 1 << 10;
 /// A start record that is larger is not kept: the next claim reads it.
 const TEXT_MAX: usize = 8 << 10;
 
-pub(crate) struct Hot(Mutex<Recent<ExecutionId, Loaded>>);
+/// A row as this process last wrote it.
+pub(crate) struct CacheRow {
+    pub(crate) subject: Subject,
+    /// Known if it was read or written here, and small enough to be kept.
+    pub(crate) record: Option<Record>,
+}
+
+impl CacheRow {
+    pub(crate) fn of_claim(claimed: &Claimed) -> Self {
+        let Execution { head, record } = claimed.execution.clone();
+        let state = claimed.state.clone();
+        Self {
+            subject: Subject { head, state },
+            record: Some(record),
+        }
+    }
+
+    pub(crate) fn of(new: NewExecution) -> Self {
+        let (Execution { head, record }, state) = (new.execution, new.state);
+        Self {
+            subject: Subject { head, state },
+            record: Some(record),
+        }
+    }
+}
+
+pub(crate) struct Hot(Mutex<Recent<ExecutionId, CacheRow>>);
 
 impl Default for Hot {
     fn default() -> Self {
@@ -31,34 +56,32 @@ impl Default for Hot {
 
 impl Hot {
     /// Gives the row away: whoever changes it gives it back with [`Hot::remember`].
-    pub(crate) fn take(&self, id: ExecutionId) -> Option<Loaded> {
+    pub(crate) fn take(&self, id: ExecutionId) -> Option<CacheRow> {
         self.lock().take(&id)
     }
 
     /// The row that a message is about, if nobody is known to have touched it since the message was made.
-    pub(crate) fn take_for(&self, request: &ClaimRequest) -> Option<Loaded> {
-        let row = self.take(request.execution_id)?;
-        let fits = row.whole
-            && row.state.lease.is_none()
+    pub(crate) fn take_for(&self, request: &ClaimRequest) -> Option<(Subject, Record)> {
+        let CacheRow { subject, record } = self.take(request.execution_id)?;
+        let fits = subject.state.lease.is_none()
             && !request.redelivered
-            && request.message_seq == Some(row.state.seq);
-        fits.then_some(row)
+            && request.message_seq == Some(subject.state.seq);
+        record.filter(|_| fits).map(|record| (subject, record))
     }
 
     /// Keeps a row as it was just written, if it is likely to be written here again: somebody holds it, or the next
     /// message is about it.
-    pub(crate) fn remember(&self, row: Loaded) {
-        let state = &row.state;
-        let runs_on = state.lease.is_some() || (state.is_runnable() && row.whole);
-        if !runs_on || row.execution.status.is_terminal() {
+    pub(crate) fn remember(&self, row: CacheRow) {
+        let CacheRow { subject, record } = row;
+        let state = &subject.state;
+        let runs_on = state.lease.is_some() || (state.is_runnable() && record.is_some());
+        if !runs_on || subject.head.status.is_terminal() {
             return;
         }
-        let row = match row.execution.initial.len() > TEXT_MAX {
-            true => row.without_texts(),
-            false => row,
-        };
-        let weight = ROW + row.execution.initial.len();
-        self.lock().insert(row.state.execution_id, row, weight);
+        let record = record.filter(|record| record.initial.len() <= TEXT_MAX);
+        let text = record.as_ref().map_or(0, |record| record.initial.len());
+        let row = CacheRow { subject, record };
+        self.lock().insert(row.subject.head.id, row, ROW + text);
     }
 
     /// An execution that was just created and that no quota concerns.
@@ -66,16 +89,12 @@ impl Hot {
         if new.state.lease.is_none() {
             return;
         }
-        let mut execution = new.execution.clone();
-        execution.quotas.clear();
-        self.remember(Loaded {
-            execution,
-            state: new.state.clone(),
-            whole: true,
-        });
+        let mut row = CacheRow::of(new.clone());
+        row.subject.head.quotas.clear();
+        self.remember(row);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Recent<ExecutionId, Loaded>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Recent<ExecutionId, CacheRow>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

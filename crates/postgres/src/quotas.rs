@@ -11,7 +11,7 @@ mod rows;
 use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
-use pawl_kernel::execution::Execution;
+use pawl_kernel::execution::{Head, Subject};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::quotas::{
     Admitted, BEFORE_MAX, Holder, Miscount, PlaceInLine, QuotaStore, Recount, SetQuota,
@@ -26,7 +26,7 @@ pub(crate) use rows::KnownNames;
 
 use crate::error::{Fault, Outcome};
 use crate::heads::lock_heads;
-use crate::rows::{Loaded, Reader, head};
+use crate::rows::{Reader, subject};
 use crate::session::Session;
 use crate::value::{Columns, Text};
 use crate::{PostgresStore, sql};
@@ -227,10 +227,10 @@ async fn place_in_line(session: &Session, id: ExecutionId) -> Outcome<Option<Pla
 
 async fn find_place(session: &Session, id: ExecutionId) -> Outcome<Option<PlaceInLine>> {
     let found = session.rows(&sql::EXECUTION_LOAD_HEAD, &[&id.0]).await?;
-    let Some(Loaded { execution, .. }) = found.first().map(head).transpose()? else {
+    let Some(Subject { head, .. }) = found.first().map(subject).transpose()? else {
         return Ok(None);
     };
-    let one = [&execution];
+    let one = [&head];
     let places = line::find_places(session, &one).await?;
     let there = line::rows_of_line(session, &sql::ADMISSION_LINE_KNOWN, &one, &places).await?;
     let Some((group_id, key)) = places.get(&id).filter(|_| there.contains(&id)) else {
@@ -241,9 +241,9 @@ async fn find_place(session: &Session, id: ExecutionId) -> Outcome<Option<PlaceI
     let before = session
         .rows(&sql::ADMISSION_LINE_BEFORE, &[group_id, &key, &id.0, &most])
         .await?;
-    let quotas = rows::load(session, &rows::names_of(execution.quotas.iter())).await?;
+    let quotas = rows::load(session, &rows::names_of(head.quotas.iter())).await?;
     Ok(Some(PlaceInLine {
-        priority: execution.priority,
+        priority: head.priority,
         quotas: quotas.into_values().collect(),
         before: before
             .first()
@@ -264,17 +264,16 @@ async fn count_in(
     session
         .ready(&[&sql::EXECUTIONS_SET_QUOTAS, &sql::STATES_TOUCH])
         .await?;
-    let counts = |execution: &Execution| execution.quotas.iter().any(|claim| claim.name == *name);
-    let concerned: Vec<&Loaded> = heads
+    let counts = |head: &Head| head.quotas.iter().any(|claim| claim.name == *name);
+    let concerned: Vec<&Subject> = heads
         .values()
-        .filter(|row| !row.execution.status.is_terminal() && !counts(&row.execution))
+        .filter(|row| !row.head.status.is_terminal() && !counts(&row.head))
         .collect();
     if concerned.is_empty() {
         session.roll_back().await?;
         return Ok(0);
     }
-    let after: Vec<(Execution, Standing)> =
-        concerned.iter().map(|row| with_claim(row, name)).collect();
+    let after: Vec<(Head, Standing)> = concerned.iter().map(|row| with_claim(row, name)).collect();
     let claims = || after.iter().flat_map(|(execution, _)| &execution.quotas);
     let locked = rows::lock_with(
         session,
@@ -296,10 +295,10 @@ async fn count_in(
         holding.push((execution.id, claim.as_slice()));
     }
     line::hold(session, &holding, now).await?;
-    let leaving: Vec<&Execution> = standing(Standing::InLine)
-        .map(|(row, _)| &row.execution)
+    let leaving: Vec<&Head> = standing(Standing::InLine)
+        .map(|(row, _)| &row.head)
         .collect();
-    let coming: Vec<&Execution> = standing(Standing::InLine)
+    let coming: Vec<&Head> = standing(Standing::InLine)
         .map(|(_, (execution, _))| execution)
         .collect();
     line::take_out_of_line(session, &leaving).await?;
@@ -313,18 +312,16 @@ async fn count_in(
     Ok(after.len() as u64)
 }
 
-fn with_claim(row: &Loaded, name: &QuotaName) -> (Execution, Standing) {
-    let mut execution = row.execution.clone();
-    execution.quotas.push(QuotaClaim::if_set(name.clone()));
-    execution
-        .quotas
-        .sort_by(|one, other| one.name.cmp(&other.name));
-    let standing = quota::standing(&execution, &row.state);
-    (execution, standing)
+fn with_claim(row: &Subject, name: &QuotaName) -> (Head, Standing) {
+    let mut head = row.head.clone();
+    head.quotas.push(QuotaClaim::if_set(name.clone()));
+    head.quotas.sort_by(|one, other| one.name.cmp(&other.name));
+    let standing = quota::standing(&head, &row.state);
+    (head, standing)
 }
 
 /// Whoever has the old rows in mind must read them again: their version grows.
-async fn note_claims(session: &Session, after: &[(Execution, Standing)]) -> Outcome<()> {
+async fn note_claims(session: &Session, after: &[(Head, Standing)]) -> Outcome<()> {
     let mut columns = Columns::new(sql::EXECUTIONS_SET_QUOTAS.kinds());
     let mut ids: Vec<Uuid> = Vec::new();
     for (execution, _) in after {
@@ -351,16 +348,16 @@ async fn check_counted(
     session
         .ready(&[&sql::ADMISSION_LINE_KNOWN, &sql::QUOTA_HOLDERS_KNOWN])
         .await?;
-    let standing = |wanted: Standing| -> Vec<&Execution> {
+    let standing = |wanted: Standing| -> Vec<&Head> {
         let rows = heads.values();
-        rows.filter(|row| quota::standing(&row.execution, &row.state) == wanted)
-            .map(|row| &row.execution)
+        rows.filter(|row| quota::standing(&row.head, &row.state) == wanted)
+            .map(|row| &row.head)
             .collect()
     };
     let in_line = standing(Standing::InLine);
     let places = line::find_places(session, &in_line).await?;
     let there = line::rows_of_line(session, &sql::ADMISSION_LINE_KNOWN, &in_line, &places).await?;
-    let lost: Vec<&Execution> = in_line
+    let lost: Vec<&Head> = in_line
         .into_iter()
         .filter(|execution| !there.contains(&execution.id))
         .collect();
@@ -380,7 +377,7 @@ async fn check_counted(
 /// Places that executions should hold, and do not.
 async fn unknown_places(
     session: &Session,
-    holding: &[&Execution],
+    holding: &[&Head],
 ) -> Outcome<Vec<(ExecutionId, QuotaName)>> {
     let mut missing: BTreeSet<(ExecutionId, QuotaName)> = BTreeSet::new();
     let mut columns = Columns::new(sql::QUOTA_HOLDERS_KNOWN.kinds());
@@ -404,7 +401,7 @@ async fn unknown_places(
 
 async fn mend(
     session: &Session,
-    lost: &[&Execution],
+    lost: &[&Head],
     unknown: &[(ExecutionId, QuotaName)],
     now: Timestamp,
 ) -> Outcome<()> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pawl_kernel::execution::Status;
+use pawl_kernel::execution::{Status, Subject};
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::error::Outcome;
 use crate::heads::lock_free_heads;
-use crate::rows::{Loaded, Reader};
+use crate::rows::Reader;
 use crate::session::Session;
 use crate::value::{Columns, Time};
 use crate::{PostgresStore, sql};
@@ -33,7 +33,7 @@ impl RecoveryStore for PostgresStore {
         loop {
             let ids = self.leases_held().await?;
             let full = ids.len() as i64 == CLEARED_MAX;
-            let recover = move |row: &Loaded| lifecycle::recover(&row.execution, &row.state, now);
+            let recover = move |row: &Subject| lifecycle::recover(&row.head, &row.state, now);
             cleared += self.decide(ids, recover).await?.len() as u64;
             if !full {
                 return Ok(cleared);
@@ -70,7 +70,7 @@ impl RecoveryStore for PostgresStore {
         on_stuck: OnStuck,
         now: Timestamp,
     ) -> StoreResult<Option<Reaped>> {
-        let reap = move |row: &Loaded| lifecycle::reap(&row.execution, &row.state, on_stuck, now);
+        let reap = move |row: &Subject| lifecycle::reap(&row.head, &row.state, on_stuck, now);
         let decided = self.decide_free(vec![id.0], reap).await?;
         Ok(decided.first().map(|one| Reaped {
             applied: one.change.outcome(),
@@ -156,13 +156,13 @@ async fn put_off(
 ) -> Outcome<Vec<Dispatch>> {
     session.begin().await?;
     let free = lock_free_heads(session, found).await?;
-    let mut due: Vec<Loaded> = free
+    let mut due: Vec<Subject> = free
         .rows
         .into_values()
-        .filter(|row| request.is_due(&row.execution, &row.state))
+        .filter(|row| request.is_due(&row.head, &row.state))
         .collect();
-    due.sort_unstable_by_key(|row| row.execution.id);
-    let ids: Vec<Uuid> = due.iter().map(|row| row.execution.id.0).collect();
+    due.sort_unstable_by_key(|row| row.head.id);
+    let ids: Vec<Uuid> = due.iter().map(|row| row.head.id.0).collect();
     session
         .ready(&[&sql::SWEEPS_OF, &sql::SWEEPS_PUT_OFF])
         .await?;
@@ -173,7 +173,7 @@ async fn put_off(
         .collect::<Outcome<HashMap<Uuid, i32>>>()?;
     let mut columns = Columns::new(sql::SWEEPS_PUT_OFF.kinds());
     for row in &due {
-        let id = row.execution.id.0;
+        let id = row.head.id.0;
         let swept = swept.get(&id).copied().unwrap_or(0);
         columns.uuid(id);
         columns.count(row.state.version);
@@ -185,7 +185,7 @@ async fn put_off(
     session.commit().await?;
     Ok(due
         .iter()
-        .map(|row| Dispatch::of(&row.execution, &row.state))
+        .map(|row| Dispatch::of(&row.head, &row.state))
         .collect())
 }
 

@@ -1,10 +1,8 @@
 //! Rows to structs and back. Statements list their columns in the order of the functions here.
 
-use std::sync::Arc;
-
 use pawl_kernel::execution::{
-    Control, DebugMode, Execution, Hold, Lease, LogRecord, Position, PriorityClass, Signal, State,
-    Status, Step, StepStatus, Wait, WaitKind,
+    Control, DebugMode, Execution, Head, Hold, Lease, LogRecord, Position, PriorityClass, Record,
+    Signal, State, Status, Step, StepStatus, Subject, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::quota::QuotaClaim;
@@ -16,13 +14,10 @@ use uuid::Uuid;
 use crate::error::{Fault, Outcome};
 use crate::value::{Columns, Plain, Time};
 
-/// Both rows of an execution.
-#[derive(Clone)]
+/// Both rows of an execution, whole.
 pub(crate) struct Loaded {
     pub(crate) execution: Execution,
     pub(crate) state: State,
-    /// The texts of the first are there, and not only what decisions look at.
-    pub(crate) whole: bool,
 }
 
 /// Reads the columns of a row from left to right.
@@ -108,7 +103,6 @@ pub(crate) fn loaded(row: &Row) -> Outcome<Loaded> {
     Ok(Loaded {
         execution: execution(&mut reader)?,
         state: state(&mut reader)?,
-        whole: true,
     })
 }
 
@@ -118,37 +112,21 @@ pub(crate) fn viewed(row: &Row) -> Outcome<(Loaded, String)> {
     let loaded = Loaded {
         execution: execution(&mut reader)?,
         state: state(&mut reader)?,
-        whole: true,
     };
     Ok((loaded, reader.text()?))
 }
 
-/// The state, and of the execution what decisions look at. Texts (the start record may be a megabyte) are left
-/// empty: this is read with every commit.
-pub(crate) fn head(row: &Row) -> Outcome<Loaded> {
+/// What decisions look at: this is read with every commit.
+pub(crate) fn subject(row: &Row) -> Outcome<Subject> {
     let mut reader = Reader::new(row);
-    let mut execution = Execution {
+    let mut head = Head {
         id: ExecutionId(Uuid::nil()),
-        tenant: None,
-        labels: None,
         schema_id: SchemaId(reader.get()?),
         schema_version: reader.number()?,
         status: reader.code(Status::from_code)?,
         priority: reader.code(PriorityClass::from_code)?,
         debug_mode: reader.get()?,
-        created_by: String::new(),
-        correlation_id: String::new(),
-        idempotency_key: None,
-        parent_id: None,
-        parent_seq: None,
-        child_index: None,
-        retry_of: None,
-        retried_as: None,
-        forked_from: None,
         base_seq: reader.count()?,
-        initial: Arc::from(""),
-        output: None,
-        error: None,
         created_at: reader.time()?,
         queued_at: reader.optional_time()?,
         started_at: reader.optional_time()?,
@@ -156,94 +134,99 @@ pub(crate) fn head(row: &Row) -> Outcome<Loaded> {
         quotas: reader.claims()?,
     };
     let state = state(&mut reader)?;
-    execution.id = state.execution_id;
-    Ok(Loaded {
-        execution,
-        state,
-        whole: false,
-    })
-}
-
-impl Loaded {
-    /// What decisions look at, as [`head`] reads it.
-    pub(crate) fn without_texts(self) -> Self {
-        let execution = Execution {
-            tenant: None,
-            labels: None,
-            created_by: String::new(),
-            correlation_id: String::new(),
-            idempotency_key: None,
-            initial: "".into(),
-            output: None,
-            error: None,
-            ..self.execution
-        };
-        Self {
-            execution,
-            whole: false,
-            ..self
-        }
-    }
+    head.id = state.execution_id;
+    Ok(Subject { head, state })
 }
 
 fn execution(reader: &mut Reader<'_>) -> Outcome<Execution> {
-    Ok(Execution {
-        id: ExecutionId(reader.get()?),
-        tenant: reader.optional_text()?,
-        labels: reader.optional_text()?,
-        schema_id: SchemaId(reader.get()?),
-        schema_version: reader.number()?,
-        status: reader.code(Status::from_code)?,
-        priority: reader.code(PriorityClass::from_code)?,
-        debug_mode: reader.get()?,
-        created_by: reader.text()?,
-        correlation_id: reader.text()?,
-        idempotency_key: reader.optional_text()?,
-        parent_id: reader.get::<Option<Uuid>>()?.map(ExecutionId),
-        parent_seq: reader.optional_count()?,
-        child_index: reader
-            .optional_count()?
-            .map(|index| u32::try_from(index).unwrap_or(u32::MAX)),
-        retry_of: reader.get::<Option<Uuid>>()?.map(ExecutionId),
-        forked_from: reader.get::<Option<Uuid>>()?.map(ExecutionId),
-        base_seq: reader.count()?,
-        created_at: reader.time()?,
-        queued_at: reader.optional_time()?,
-        started_at: reader.optional_time()?,
-        finished_at: reader.optional_time()?,
-        initial: reader.text()?.into(),
-        output: reader.optional_text()?,
-        error: reader.optional_text()?,
-        quotas: reader.claims()?,
-        retried_as: reader.get::<Option<Uuid>>()?.map(ExecutionId),
-    })
+    // In the order of the columns.
+    let id = ExecutionId(reader.get()?);
+    let tenant = reader.optional_text()?;
+    let labels = reader.optional_text()?;
+    let schema_id = SchemaId(reader.get()?);
+    let schema_version = reader.number()?;
+    let status = reader.code(Status::from_code)?;
+    let priority = reader.code(PriorityClass::from_code)?;
+    let debug_mode = reader.get()?;
+    let created_by = reader.text()?;
+    let correlation_id = reader.text()?;
+    let idempotency_key = reader.optional_text()?;
+    let parent_id = reader.get::<Option<Uuid>>()?.map(ExecutionId);
+    let parent_seq = reader.optional_count()?;
+    let child_index = reader
+        .optional_count()?
+        .map(|index| u32::try_from(index).unwrap_or(u32::MAX));
+    let retry_of = reader.get::<Option<Uuid>>()?.map(ExecutionId);
+    let forked_from = reader.get::<Option<Uuid>>()?.map(ExecutionId);
+    let base_seq = reader.count()?;
+    let created_at = reader.time()?;
+    let queued_at = reader.optional_time()?;
+    let started_at = reader.optional_time()?;
+    let finished_at = reader.optional_time()?;
+    let initial = reader.text()?.into();
+    let output = reader.optional_text()?;
+    let error = reader.optional_text()?;
+    let quotas = reader.claims()?;
+    let retried_as = reader.get::<Option<Uuid>>()?.map(ExecutionId);
+    let head = Head {
+        id,
+        schema_id,
+        schema_version,
+        status,
+        priority,
+        debug_mode,
+        base_seq,
+        created_at,
+        queued_at,
+        started_at,
+        finished_at,
+        quotas,
+    };
+    let record = Record {
+        tenant,
+        labels,
+        created_by,
+        correlation_id,
+        idempotency_key,
+        parent_id,
+        parent_seq,
+        child_index,
+        retry_of,
+        retried_as,
+        forked_from,
+        initial,
+        output,
+        error,
+    };
+    Ok(Execution { head, record })
 }
 
 pub(crate) fn put_execution<'a>(columns: &mut Columns<'a>, execution: &'a Execution) {
-    columns.uuid(execution.id.0);
-    columns.text(execution.tenant.as_deref());
-    columns.text(execution.labels.as_deref());
-    columns.uuid(execution.schema_id.0);
-    columns.int(execution.schema_version);
-    columns.code(execution.status.code());
-    columns.code(execution.priority.code());
-    columns.bool(execution.debug_mode);
-    columns.text(execution.created_by.as_str());
-    columns.text(execution.correlation_id.as_str());
-    columns.text(execution.idempotency_key.as_deref());
-    columns.uuid(execution.parent_id.map(|id| id.0));
-    columns.count(execution.parent_seq);
-    columns.count(execution.child_index.map(u64::from));
-    columns.uuid(execution.retry_of.map(|id| id.0));
-    columns.uuid(execution.forked_from.map(|id| id.0));
-    columns.count(execution.base_seq);
-    columns.time(execution.created_at);
-    columns.time(execution.queued_at);
-    columns.time(execution.started_at);
-    columns.time(execution.finished_at);
-    columns.text(&*execution.initial);
-    columns.text(execution.output.as_deref());
-    columns.text(execution.error.as_deref());
+    let Execution { head, record } = execution;
+    columns.uuid(head.id.0);
+    columns.text(record.tenant.as_deref());
+    columns.text(record.labels.as_deref());
+    columns.uuid(head.schema_id.0);
+    columns.int(head.schema_version);
+    columns.code(head.status.code());
+    columns.code(head.priority.code());
+    columns.bool(head.debug_mode);
+    columns.text(record.created_by.as_str());
+    columns.text(record.correlation_id.as_str());
+    columns.text(record.idempotency_key.as_deref());
+    columns.uuid(record.parent_id.map(|id| id.0));
+    columns.count(record.parent_seq);
+    columns.count(record.child_index.map(u64::from));
+    columns.uuid(record.retry_of.map(|id| id.0));
+    columns.uuid(record.forked_from.map(|id| id.0));
+    columns.count(head.base_seq);
+    columns.time(head.created_at);
+    columns.time(head.queued_at);
+    columns.time(head.started_at);
+    columns.time(head.finished_at);
+    columns.text(&*record.initial);
+    columns.text(record.output.as_deref());
+    columns.text(record.error.as_deref());
 }
 
 fn state(reader: &mut Reader<'_>) -> Outcome<State> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
@@ -12,15 +13,15 @@ use pawl_kernel::ports::store::{
     TimerStore,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::WaitTimer;
+use pawl_kernel::transition::{Decision, WaitTimer};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::changes::{self, Decided};
+use crate::changes;
 use crate::error::Outcome;
 use crate::executions::decide_all;
 use crate::heads::{Free, lock_free_heads};
-use crate::rows::{Loaded, Reader};
+use crate::rows::Reader;
 use crate::session::Session;
 use crate::value::{Columns, Text, Time};
 use crate::{PostgresStore, queries, sql};
@@ -254,15 +255,15 @@ async fn fire(
         .into_iter()
         .filter(|timer| !is_in(&busy, timer) && !is_in(&unreadable, timer));
     let fired = delete(session, &firing.collect::<Vec<_>>()).await?;
-    let fire = |row: &Loaded| {
-        let guids = fired.iter().filter(|(id, _)| *id == row.execution.id);
+    let fire = |row: &Subject| {
+        let guids = fired.iter().filter(|(id, _)| *id == row.head.id);
         guids
             .map(|(_, guid)| *guid)
-            .find_map(|guid| lifecycle::fire(&row.execution, &row.state, guid, now))
+            .find_map(|guid| lifecycle::fire(&row.head, &row.state, guid, now))
     };
     let decided = decide_all(rows, fire);
     changes::write_all(session, &decided, shards).await?;
-    let mut dispatches: Vec<Dispatch> = decided.iter().filter_map(Decided::dispatch).collect();
+    let mut dispatches: Vec<Dispatch> = decided.iter().filter_map(Decision::dispatch).collect();
     // In the order they were due.
     let place = |id: ExecutionId| fired.iter().position(|(fired, _)| *fired == id);
     dispatches.sort_by_key(|dispatch| place(dispatch.execution_id));

@@ -200,7 +200,7 @@ async fn contest(stores: Vec<Arc<PostgresStore>>, seed: u64) {
     let mut ids = Vec::new();
     for _ in 0..EXECUTIONS {
         let new = new_at(start);
-        ids.push(new.execution.id);
+        ids.push(new.execution.head.id);
         stores[0].create(new).await.unwrap();
     }
     let contest = Arc::new(Contest {
@@ -282,7 +282,7 @@ async fn a_quota_that_vanishes_is_not_waited_for_in_a_circle() {
     store.save_schema(fixture::schema(1)).await.unwrap();
     let limited = |count: i64| {
         let mut new = new_at(now().plus(Duration::from_millis(count as u64)));
-        new.execution.quotas = vec![
+        new.execution.head.quotas = vec![
             QuotaClaim::with_limit("key:flow-1/a".parse().unwrap(), 9, 1),
             QuotaClaim::with_limit("schema:flow-1".parse().unwrap(), 9, 1),
         ];

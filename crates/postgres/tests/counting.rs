@@ -29,7 +29,7 @@ fn name(text: &str) -> QuotaName {
 
 fn of_tenant(tenant: &str) -> NewExecution {
     let mut new = new_at(now());
-    new.execution.tenant = Some(tenant.into());
+    new.execution.record.tenant = Some(tenant.into());
     new
 }
 
@@ -37,7 +37,7 @@ fn of_tenant(tenant: &str) -> NewExecution {
 fn counted(quotas: &[&str]) -> NewExecution {
     let mut new = new_at(now());
     let claims = quotas.iter().map(|quota| QuotaClaim::if_set(name(quota)));
-    new.execution.quotas = claims.collect();
+    new.execution.head.quotas = claims.collect();
     new
 }
 
@@ -80,7 +80,7 @@ impl Place {
     }
 
     async fn enter(&self, new: NewExecution) -> (ExecutionId, Created) {
-        let id = new.execution.id;
+        let id = new.execution.head.id;
         (id, self.store.create(new).await.unwrap())
     }
 
@@ -123,7 +123,7 @@ async fn a_new_quota_counts_who_is_just_being_created() {
     assert_eq!(counting.await.unwrap().unwrap(), 2);
     for id in [first, second] {
         let view = place.store.execution(id).await.unwrap().unwrap();
-        assert_eq!(view.execution.quotas.len(), 1);
+        assert_eq!(view.execution.head.quotas.len(), 1);
     }
 }
 
@@ -224,7 +224,7 @@ async fn a_counter_that_moves_is_not_wrong() {
             tokio::spawn(async move {
                 for _ in 0..40 {
                     let new = counted(&["tenant:a", "key:flow-1/x"]);
-                    let id = new.execution.id;
+                    let id = new.execution.head.id;
                     store.create(new).await.unwrap();
                     store.admit(now(), 10).await.unwrap();
                     if let Some(held) = Held::claim(&store, id, now()).await {
@@ -250,7 +250,7 @@ async fn a_quota_whose_row_is_gone_is_found_and_comes_back_with_its_limit() {
     let place = Place::new("row_gone", LONG).await;
     let keyed = || {
         let mut new = new_at(now());
-        new.execution.quotas = vec![QuotaClaim::with_limit(name("key:flow-1/x"), 1, 3)];
+        new.execution.head.quotas = vec![QuotaClaim::with_limit(name("key:flow-1/x"), 1, 3)];
         new
     };
     for expected in [Created::Admitted, Created::InLine] {

@@ -148,7 +148,7 @@ async fn two_installations_share_a_database_and_see_nothing_of_each_other() {
     assert!(other.execution(held.id()).await.unwrap().is_none());
     // The same id in both: no key is shared.
     let mut twin = new_at(held.now);
-    twin.execution.id = held.id();
+    twin.execution.head.id = held.id();
     twin.state.execution_id = held.id();
     other.create(twin).await.unwrap();
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema') \

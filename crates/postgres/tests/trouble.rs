@@ -77,15 +77,15 @@ async fn a_bad_creation_fails_alone() {
     assert_eq!(store.create(known.clone()).await.unwrap(), Created::New);
     let mut news: Vec<_> = (0..40).map(|_| new_at(time)).collect();
     // An id that exists already, and a key that no index can hold.
-    news[11].execution.id = known.execution.id;
-    news[11].state.execution_id = known.execution.id;
+    news[11].execution.head.id = known.execution.head.id;
+    news[11].state.execution_id = known.execution.head.id;
     let mut seed = 1_u32;
     let mut noise = || {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         char::from(b'!' + (seed >> 24) as u8 % 90)
     };
     let noise: String = (0..20_000).map(|_| noise()).collect();
-    news[29].execution.idempotency_key = Some(noise);
+    news[29].execution.record.idempotency_key = Some(noise);
     let answers = join_all(news.iter().map(|new| store.create(new.clone()))).await;
     for (index, answer) in answers.iter().enumerate() {
         match (index, answer) {

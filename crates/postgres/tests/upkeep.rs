@@ -452,7 +452,7 @@ async fn what_is_removed_beside_running_work_is_whole_or_gone() {
                 gone += 1;
             }
             Some(view) => {
-                assert_eq!(view.execution.status == Status::Completed, *ended);
+                assert_eq!(view.execution.head.status == Status::Completed, *ended);
                 assert_eq!(steps, 2 + usize::from(*ended), "{id}");
             }
         }

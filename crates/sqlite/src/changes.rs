@@ -1,12 +1,12 @@
 //! Writing what the lifecycle decided: the only place that touches the rows of an existing execution.
 
-use pawl_kernel::execution::{Execution, LogRecord, State, Step};
+use pawl_kernel::execution::{Execution, LogRecord, State, Step, Subject};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::NewLetter;
-use pawl_kernel::ports::store::{Dispatch, NewExecution};
+use pawl_kernel::ports::store::{NewExecution, shard_of};
 use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Change, Snapshot, WaitTimer};
+use pawl_kernel::transition::{self, Change, Decision, Snapshot, WaitTimer};
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use crate::fault::{Fault, JobResult};
 use crate::hot;
 use crate::letters;
 use crate::quotas;
-use crate::rows::{self, Loaded, integer};
+use crate::rows::{self, integer};
 use crate::sql;
 
 /// Returns false if the idempotency key is taken; then nothing was written. `claims`: the quotas that concern it, of
@@ -29,19 +29,19 @@ pub(crate) fn create(
         return Ok(false);
     }
     if let Some(snapshot) = &new.snapshot {
-        insert_snapshot(connection, new.execution.id, snapshot)?;
+        insert_snapshot(connection, new.execution.head.id, snapshot)?;
     }
     insert_steps(
         connection,
-        new.execution.id,
+        new.execution.head.id,
         &new.state,
         new.edit.as_slice(),
     )?;
-    if let Some(origin) = new.execution.retry_of {
+    if let Some(origin) = new.execution.record.retry_of {
         let mut statement = connection.prepare_cached(sql::EXECUTION_SET_RETRIED)?;
-        statement.execute([origin.0.as_bytes(), new.execution.id.0.as_bytes()])?;
+        statement.execute([origin.0.as_bytes(), new.execution.head.id.0.as_bytes()])?;
     }
-    if let Some(timer) = start_timer(&new.state) {
+    if let Some(timer) = WaitTimer::of_start(&new.state) {
         insert_timer(connection, &timer, new.state.updated_at, shards)?;
     }
     Ok(true)
@@ -65,29 +65,29 @@ fn insert_rows(
     Ok(true)
 }
 
-/// An execution that begins with a wait (a delayed start) needs its wake-up from the first moment.
-fn start_timer(state: &State) -> Option<WaitTimer> {
-    let wait = state.wait.as_ref()?;
-    Some(WaitTimer {
-        execution_id: state.execution_id,
-        wait_id: wait.id,
-        at: wait.wake_at?,
-    })
+/// Writes a change to the rows it was decided on.
+pub(crate) fn write(connection: &Connection, decision: &Decision, shards: u32) -> JobResult<()> {
+    let (id, change) = (decision.id(), &decision.change);
+    hot::forget(id);
+    update_state(connection, decision.before.state.version, &change.state)?;
+    update_execution(connection, id, change)?;
+    write_beside(connection, change, shards)?;
+    quotas::follow(connection, decision)
 }
 
-/// Writes a change to the rows it was decided on.
-pub(crate) fn write(
+/// Writes what was decided, if anything was.
+pub(crate) fn write_decided(
     connection: &Connection,
-    loaded: &Loaded,
-    change: &Change,
+    before: Subject,
+    change: Option<Change>,
     shards: u32,
-) -> JobResult<()> {
-    let before = &loaded.state;
-    hot::forget(before.execution_id);
-    update_state(connection, before.version, &change.state)?;
-    update_execution(connection, before.execution_id, change)?;
-    write_beside(connection, change, shards)?;
-    quotas::follow(connection, loaded, change)
+) -> JobResult<Option<Decision>> {
+    let Some(change) = change else {
+        return Ok(None);
+    };
+    let decision = Decision { before, change };
+    write(connection, &decision, shards)?;
+    Ok(Some(decision))
 }
 
 /// Writes an execution that is nowhere yet as its first change leaves it.
@@ -130,13 +130,6 @@ fn write_beside(connection: &Connection, change: &Change, shards: u32) -> JobRes
         letters::insert(connection, &letter)?;
     }
     Ok(())
-}
-
-/// The message that a change asks for.
-pub(crate) fn dispatch(loaded: &Loaded, change: &Change) -> Option<Dispatch> {
-    change
-        .dispatch
-        .then(|| Dispatch::of(&loaded.execution, &change.state))
 }
 
 /// The guard on the version can only fail if somebody else writes to the file.
@@ -186,12 +179,8 @@ fn insert_steps(
         return Ok(());
     }
     let mut statement = connection.prepare_cached(sql::STEP_INSERT)?;
-    let base = state.seq - steps.len() as u64;
-    for (step, seq) in steps.iter().zip(base + 1..) {
-        if step.seq != seq {
-            let problem = format!("step {} where step {seq} of {id} is due", step.seq);
-            return Err(Fault::Rejected(problem));
-        }
+    transition::check_steps(state, steps).map_err(Fault::Rejected)?;
+    for step in steps {
         rows::bind_step(&mut statement, id, step, state.version)?;
         statement.raw_execute()?;
     }
@@ -295,10 +284,4 @@ pub(crate) fn enqueue(
             at.as_micros()
         ])?;
     Ok(())
-}
-
-/// Wait ids and guids of actions are random, so their bits spread evenly.
-pub(crate) fn shard_of(guid: Uuid, shards: u32) -> u32 {
-    let (high, low) = guid.as_u64_pair();
-    ((high ^ low) % u64::from(shards.max(1))) as u32
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pawl_kernel::execution::{Signal, Status};
+use pawl_kernel::execution::{Execution, Head, Signal, Subject};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{
     self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip,
@@ -13,7 +13,7 @@ use pawl_kernel::ports::store::{
     ExecutionStore, History, NewExecution, Probe, StoreResult,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Change, Snapshot, Transition};
+use pawl_kernel::transition::{Applied, Decision, Snapshot, Transition};
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
@@ -63,7 +63,10 @@ impl ExecutionStore for SqliteStore {
 
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {
         self.readers
-            .run(move |connection| Ok(rows::load_head(connection, id)?.as_ref().map(probe)))
+            .run(move |connection| {
+                let subject = rows::load_subject(connection, id)?;
+                Ok(subject.map(|row| Probe::of(&row.head, &row.state)))
+            })
             .await
     }
 
@@ -129,12 +132,17 @@ fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult
     }
     let entry = quotas::enter(connection, new)?;
     let (written, claims) = match &entry {
-        Some(entry) => (&*entry.new, entry.new.execution.quotas.as_slice()),
+        Some(entry) => (&*entry.new, entry.new.execution.head.quotas.as_slice()),
         None => (new, &[][..]),
     };
     if changes::create(connection, written, claims, shards)? {
-        let head = hot::without_texts(&written.execution, claims);
-        hot::remember(head, written.state.clone());
+        hot::remember(Subject {
+            head: Head {
+                quotas: claims.to_vec(),
+                ..written.execution.head.clone()
+            },
+            state: written.state.clone(),
+        });
         return settle_in(connection, entry);
     }
     by_key(connection, new)?
@@ -144,14 +152,16 @@ fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult
 fn by_key(connection: &Connection, new: &NewExecution) -> JobResult<Option<Created>> {
     let id = connection
         .prepare_cached(sql::EXECUTION_BY_KEY)?
-        .query_row([&new.execution.idempotency_key], |row| rows::uuid(row, 0))
+        .query_row([&new.execution.record.idempotency_key], |row| {
+            rows::uuid(row, 0)
+        })
         .optional()?;
     Ok(id.map(|id| Created::Existing(ExecutionId(id))))
 }
 
 /// A second retry of one execution, unless it is asked for as such. The key counts first: its answer never changes.
 fn already_retried(connection: &Connection, new: &NewExecution) -> JobResult<Option<Created>> {
-    let Some(origin) = new.execution.retry_of.filter(|_| !new.again) else {
+    let Some(origin) = new.execution.record.retry_of.filter(|_| !new.again) else {
         return Ok(None);
     };
     let before = connection
@@ -185,28 +195,22 @@ fn claim(
     let Some(loaded) = rows::load(connection, request.execution_id)? else {
         return Ok(Claim::Skipped(Skip::Unknown));
     };
-    match lifecycle::claim(&loaded.execution, &loaded.state, request, now) {
-        ClaimDecision::Skip(skip) => Ok(Claim::Skipped(skip)),
-        ClaimDecision::End(change) => {
-            changes::write(connection, &loaded, &change, shards)?;
-            Ok(Claim::Ended(change.outcome()))
-        }
-        ClaimDecision::Take(change) => {
-            changes::write(connection, &loaded, &change, shards)?;
-            Ok(Claim::Taken(Box::new(claimed(loaded, *change))))
-        }
-    }
-}
-
-/// Both rows as they are after the change.
-fn claimed(loaded: Loaded, change: Change) -> Claimed {
-    let mut execution = loaded.execution;
-    execution.status = change.status.unwrap_or(execution.status);
-    execution.started_at = change.started_at.or(execution.started_at);
-    Claimed {
-        execution,
-        state: change.state,
-    }
+    let Loaded {
+        execution: Execution { head, record },
+        state,
+    } = loaded;
+    let (change, taken) = match lifecycle::claim(&head, &state, request, now) {
+        ClaimDecision::Skip(skip) => return Ok(Claim::Skipped(skip)),
+        ClaimDecision::End(change) => (*change, false),
+        ClaimDecision::Take(change) => (*change, true),
+    };
+    let before = Subject { head, state };
+    let decision = Decision { before, change };
+    changes::write(connection, &decision, shards)?;
+    Ok(match taken {
+        true => Claim::Taken(Box::new(Claimed::of(decision, record))),
+        false => Claim::Ended(decision.change.outcome()),
+    })
 }
 
 fn commit(
@@ -217,20 +221,20 @@ fn commit(
     let id = transition.execution_id;
     let known = match hot::take(id) {
         Some(known) => Some(known),
-        None => rows::load_head(connection, id)?,
+        None => rows::load_subject(connection, id)?,
     };
-    let Some(loaded) = known else {
+    let Some(before) = known else {
         return Ok(Err(CommitRefusal::Fenced));
     };
     // A copy, because the job may have to run again.
     let transition = transition.clone();
-    match lifecycle::commit(&loaded.execution, &loaded.state, transition) {
+    match lifecycle::commit(&before.head, &before.state, transition) {
         Err(refusal) => Ok(Err(refusal)),
         Ok(change) => {
-            changes::write(connection, &loaded, &change, shards)?;
-            let outcome = change.outcome();
-            let Claimed { execution, state } = claimed(loaded, change);
-            hot::remember(execution, state);
+            let decision = Decision { before, change };
+            changes::write(connection, &decision, shards)?;
+            let outcome = decision.change.outcome();
+            hot::remember(decision.after());
             Ok(Ok(outcome))
         }
     }
@@ -249,31 +253,25 @@ fn bear(
         snapshot,
         ..
     } = new;
-    if execution.idempotency_key.is_some() || !execution.quotas.is_empty() || snapshot.is_some() {
+    let has_key = execution.record.idempotency_key.is_some();
+    if has_key || !execution.head.quotas.is_empty() || snapshot.is_some() {
         return Err(Fault::Rejected(
             "an execution with a key, quotas or a snapshot is created before its first commit"
                 .into(),
         ));
     }
-    match lifecycle::commit(execution, state, first.clone()) {
+    match lifecycle::commit(&execution.head, state, first.clone()) {
         Err(refusal) => Ok(Err(refusal)),
         Ok(change) => {
             let execution = change.execution_after(execution.clone());
             changes::bear(connection, &execution, &change, shards)?;
             let outcome = change.outcome();
-            hot::remember(hot::without_texts(&execution, &[]), change.state);
+            hot::remember(Subject {
+                head: execution.head,
+                state: change.state,
+            });
             Ok(Ok(outcome))
         }
-    }
-}
-
-fn probe(loaded: &Loaded) -> Probe {
-    let state = &loaded.state;
-    Probe {
-        seq: state.seq,
-        commit_id: state.commit_id,
-        lease_token: state.lease.as_ref().map(|lease| lease.token),
-        applied: Applied::standing(&loaded.execution, state),
     }
 }
 
@@ -284,15 +282,12 @@ fn release(
     now: Timestamp,
     shards: u32,
 ) -> JobResult<Option<Dispatch>> {
-    let Some(loaded) = rows::load_head(connection, *id)? else {
+    let Some(before) = rows::load_subject(connection, *id)? else {
         return Ok(None);
     };
-    let Some(change) = lifecycle::release(&loaded.execution, &loaded.state, *token, how, now)
-    else {
-        return Ok(None);
-    };
-    changes::write(connection, &loaded, &change, shards)?;
-    Ok(changes::dispatch(&loaded, &change))
+    let change = lifecycle::release(&before.head, &before.state, *token, how, now);
+    let decision = changes::write_decided(connection, before, change, shards)?;
+    Ok(decision.and_then(|decision| decision.dispatch()))
 }
 
 fn beat(
@@ -325,34 +320,18 @@ fn obey(
     now: Timestamp,
     shards: u32,
 ) -> JobResult<Result<CommandApplied, Refusal>> {
-    let Some(loaded) = rows::load_head(connection, id)? else {
+    let Some(before) = rows::load_subject(connection, id)? else {
         return Ok(Err(Refusal::NotFound));
     };
     let known = signal_known(connection, id, command)?;
-    let change = match lifecycle::command(&loaded.execution, &loaded.state, command, known, now) {
+    let change = match lifecycle::command(&before.head, &before.state, command, known, now) {
         Err(refusal) => return Ok(Err(refusal)),
-        Ok(change) => change,
+        Ok(None) => return Ok(Ok(CommandApplied::unchanged(&before, now))),
+        Ok(Some(change)) => change,
     };
-    if let Some(change) = &change {
-        changes::write(connection, &loaded, change, shards)?;
-    }
-    Ok(Ok(obeyed(&loaded, change.as_ref(), now)))
-}
-
-fn obeyed(loaded: &Loaded, change: Option<&Change>, now: Timestamp) -> CommandApplied {
-    let state = change.map_or(&loaded.state, |change| &change.state);
-    CommandApplied {
-        applied: change.map(Change::outcome),
-        dispatch: change.and_then(|change| changes::dispatch(loaded, change)),
-        status: status_after(loaded, change),
-        leased: state.has_live_lease(now),
-    }
-}
-
-fn status_after(loaded: &Loaded, change: Option<&Change>) -> Status {
-    change
-        .and_then(|change| change.status)
-        .unwrap_or(loaded.execution.status)
+    let decision = Decision { before, change };
+    changes::write(connection, &decision, shards)?;
+    Ok(Ok(CommandApplied::of(&decision, now)))
 }
 
 fn signal_known(connection: &Connection, id: ExecutionId, command: &Command) -> JobResult<bool> {

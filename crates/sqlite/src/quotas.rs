@@ -10,6 +10,7 @@ mod rows;
 mod tests;
 
 use async_trait::async_trait;
+use pawl_kernel::execution::{Head, Subject};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::quotas::{
     Admitted, BEFORE_MAX, Holder, Miscount, PlaceInLine, QuotaStore, Recount, SetQuota,
@@ -23,7 +24,7 @@ pub(crate) use line::{Entry, enter, follow};
 pub(crate) use rows::forget_set_names;
 
 use crate::fault::JobResult;
-use crate::rows::{self as execution_rows, Loaded, integer};
+use crate::rows::{self as execution_rows, integer};
 use crate::{SqliteStore, hot, sql};
 
 #[async_trait]
@@ -177,10 +178,10 @@ fn holders(connection: &Connection, name: &QuotaName, limit: u32) -> JobResult<V
 }
 
 fn place_in_line(connection: &Connection, id: ExecutionId) -> JobResult<Option<PlaceInLine>> {
-    let Some(Loaded { execution, .. }) = execution_rows::load_head(connection, id)? else {
+    let Some(Subject { head, .. }) = execution_rows::load_subject(connection, id)? else {
         return Ok(None);
     };
-    let Some(place) = line::find_place(connection, &execution)? else {
+    let Some(place) = line::find_place(connection, &head)? else {
         return Ok(None);
     };
     if !is_in_line(connection, &place, id)? {
@@ -198,9 +199,9 @@ fn place_in_line(connection: &Connection, id: ExecutionId) -> JobResult<Option<P
             |row| execution_rows::count(row, 0),
         )?;
     let load = |claim: &QuotaClaim| rows::load(connection, &claim.name).transpose();
-    let quotas = execution.quotas.iter().filter_map(load);
+    let quotas = head.quotas.iter().filter_map(load);
     Ok(Some(PlaceInLine {
-        priority: execution.priority,
+        priority: head.priority,
         quotas: quotas.collect::<Result<_, _>>()?,
         before,
     }))
@@ -221,14 +222,14 @@ fn count_in(
     id: ExecutionId,
     now: Timestamp,
 ) -> JobResult<bool> {
-    let Some(Loaded { execution, state }) = execution_rows::load_head(connection, id)? else {
+    let Some(Subject { head, state }) = execution_rows::load_subject(connection, id)? else {
         return Ok(false);
     };
-    let known = execution.quotas.iter().any(|claim| claim.name == *name);
-    if known || execution.status.is_terminal() {
+    let known = head.quotas.iter().any(|claim| claim.name == *name);
+    if known || head.status.is_terminal() {
         return Ok(false);
     }
-    let mut after = execution.clone();
+    let mut after = head.clone();
     after.quotas.push(QuotaClaim::if_set(name.clone()));
     after.quotas.sort_by(|one, other| one.name.cmp(&other.name));
     hot::forget(id);
@@ -249,8 +250,8 @@ fn count_in(
             line::add_holder(connection, name, id, now)?;
         }
         Standing::InLine => {
-            line::take_out_of_line(connection, &execution)?;
-            book.leave(&execution.quotas);
+            line::take_out_of_line(connection, &head)?;
+            book.leave(&head.quotas);
             book.line_up(&after.quotas);
             line::put_in_line(connection, &after, &book, now)?;
         }
@@ -266,33 +267,32 @@ fn check_counted(
     fix: bool,
     now: Timestamp,
 ) -> JobResult<Option<Miscount>> {
-    let Some(loaded) = execution_rows::load_head(connection, id)? else {
+    let Some(subject) = execution_rows::load_subject(connection, id)? else {
         return Ok(None);
     };
-    match quota::standing(&loaded.execution, &loaded.state) {
-        Standing::InLine => check_in_line(connection, &loaded, fix, now),
-        Standing::Holding => check_holding(connection, &loaded, fix, now),
+    match quota::standing(&subject.head, &subject.state) {
+        Standing::InLine => check_in_line(connection, &subject.head, fix, now),
+        Standing::Holding => check_holding(connection, &subject.head, fix, now),
         Standing::Aside | Standing::Free => Ok(None),
     }
 }
 
 fn check_in_line(
     connection: &Connection,
-    loaded: &Loaded,
+    head: &Head,
     fix: bool,
     now: Timestamp,
 ) -> JobResult<Option<Miscount>> {
-    let execution = &loaded.execution;
-    let place = line::find_place(connection, execution)?;
+    let place = line::find_place(connection, head)?;
     if let Some(place) = place
-        && is_in_line(connection, &place, execution.id)?
+        && is_in_line(connection, &place, head.id)?
     {
         return Ok(None);
     }
     if fix {
-        let mut book = line::open_book(connection, &execution.quotas, now)?;
-        book.line_up(&execution.quotas);
-        line::put_in_line(connection, execution, &book, now)?;
+        let mut book = line::open_book(connection, &head.quotas, now)?;
+        book.line_up(&head.quotas);
+        line::put_in_line(connection, head, &book, now)?;
         line::close_book(connection, book, now)?;
     }
     Ok(Some(Miscount::NotInLine))
@@ -300,11 +300,11 @@ fn check_in_line(
 
 fn check_holding(
     connection: &Connection,
-    loaded: &Loaded,
+    head: &Head,
     fix: bool,
     now: Timestamp,
 ) -> JobResult<Option<Miscount>> {
-    let (id, claims) = (loaded.execution.id, &loaded.execution.quotas);
+    let (id, claims) = (head.id, &head.quotas);
     let mut missing = Vec::new();
     for claim in claims {
         let mut statement = connection.prepare_cached(sql::QUOTA_HOLDER_KNOWN)?;

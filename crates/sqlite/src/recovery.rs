@@ -91,13 +91,12 @@ fn clear_leases(connection: &Connection, now: Timestamp, shards: u32) -> JobResu
         .collect::<Result<_, _>>()?;
     let mut cleared = 0;
     for id in ids {
-        let Some(loaded) = rows::readable_head(connection, ExecutionId(id))?.known() else {
+        let Some(before) = rows::look_up(connection, ExecutionId(id))?.found() else {
             continue;
         };
-        if let Some(change) = lifecycle::recover(&loaded.execution, &loaded.state, now) {
-            changes::write(connection, &loaded, &change, shards)?;
-            cleared += 1;
-        }
+        let change = lifecycle::recover(&before.head, &before.state, now);
+        let decision = changes::write_decided(connection, before, change, shards)?;
+        cleared += u64::from(decision.is_some());
     }
     Ok(cleared)
 }
@@ -121,16 +120,14 @@ fn reap(
     now: Timestamp,
     shards: u32,
 ) -> JobResult<Option<Reaped>> {
-    let Some(loaded) = rows::load_head(connection, id)? else {
+    let Some(before) = rows::load_subject(connection, id)? else {
         return Ok(None);
     };
-    let Some(change) = lifecycle::reap(&loaded.execution, &loaded.state, on_stuck, now) else {
-        return Ok(None);
-    };
-    changes::write(connection, &loaded, &change, shards)?;
-    Ok(Some(Reaped {
-        applied: change.outcome(),
-        dispatch: changes::dispatch(&loaded, &change),
+    let change = lifecycle::reap(&before.head, &before.state, on_stuck, now);
+    let decision = changes::write_decided(connection, before, change, shards)?;
+    Ok(decision.map(|decision| Reaped {
+        applied: decision.change.outcome(),
+        dispatch: decision.dispatch(),
     }))
 }
 
@@ -146,8 +143,8 @@ fn look_for(
     let looked_at = u32::try_from(page.len()).unwrap_or(u32::MAX);
     let mut found = Vec::new();
     for id in page {
-        let loaded = rows::readable_head(connection, id)?.known();
-        if loaded.is_some_and(|loaded| request.is_due(&loaded.execution, &loaded.state)) {
+        let loaded = rows::look_up(connection, id)?.found();
+        if loaded.is_some_and(|loaded| request.is_due(&loaded.head, &loaded.state)) {
             found.push(id);
         }
     }
@@ -180,8 +177,8 @@ fn put_off(
     id: ExecutionId,
     request: &SweepRequest,
 ) -> JobResult<Option<Dispatch>> {
-    let loaded = rows::readable_head(connection, id)?.known();
-    let Some(loaded) = loaded.filter(|row| request.is_due(&row.execution, &row.state)) else {
+    let loaded = rows::look_up(connection, id)?.found();
+    let Some(loaded) = loaded.filter(|row| request.is_due(&row.head, &row.state)) else {
         return Ok(None);
     };
     let sweeps: u32 = connection
@@ -195,5 +192,5 @@ fn put_off(
             integer(loaded.state.version),
             request.now.plus(delay).as_micros()
         ])?;
-    Ok(Some(Dispatch::of(&loaded.execution, &loaded.state)))
+    Ok(Some(Dispatch::of(&loaded.head, &loaded.state)))
 }

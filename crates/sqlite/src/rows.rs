@@ -1,10 +1,8 @@
 //! Rows to structs and back. Statements list their columns in the order of the functions here.
 
-use std::sync::Arc;
-
 use pawl_kernel::execution::{
-    Control, DebugMode, Execution, Hold, Lease, LogRecord, Position, PriorityClass, Signal, State,
-    Status, Step, StepStatus, Wait, WaitKind,
+    Control, DebugMode, Execution, Head, Hold, Lease, LogRecord, Position, PriorityClass, Record,
+    Signal, State, Status, Step, StepStatus, Subject, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::quota::QuotaClaim;
@@ -28,49 +26,48 @@ pub(crate) fn load(connection: &Connection, id: ExecutionId) -> Result<Option<Lo
         .optional()
 }
 
-/// The state, and of the execution what decisions look at. Texts (the start record may be a megabyte) are left
-/// empty: this is read with every commit.
-pub(crate) fn load_head(connection: &Connection, id: ExecutionId) -> Result<Option<Loaded>> {
+/// What decisions look at: this is read with every commit.
+pub(crate) fn load_subject(connection: &Connection, id: ExecutionId) -> Result<Option<Subject>> {
     connection
         .prepare_cached(sql::EXECUTION_LOAD_HEAD)?
         .query_row([id.0.as_bytes()], |row| {
-            Ok(Loaded {
-                execution: head(row, id)?,
+            Ok(Subject {
+                head: head(row, id)?,
                 state: state(row, HEAD_COLUMNS)?,
             })
         })
         .optional()
 }
 
-/// What those get who look after everybody, and whom one bad row must not stop.
-pub(crate) enum Head {
-    Known(Box<Loaded>),
+/// What background services get, which one bad row must not stop.
+pub(crate) enum Lookup {
+    Found(Box<Subject>),
     Gone,
     /// What is stored is none of what this program knows; another version of it may.
     Unreadable,
 }
 
-impl Head {
-    pub(crate) fn known(self) -> Option<Loaded> {
+impl Lookup {
+    pub(crate) fn found(self) -> Option<Subject> {
         match self {
-            Self::Known(loaded) => Some(*loaded),
+            Self::Found(subject) => Some(*subject),
             Self::Gone | Self::Unreadable => None,
         }
     }
 }
 
-pub(crate) fn readable_head(connection: &Connection, id: ExecutionId) -> Result<Head> {
+pub(crate) fn look_up(connection: &Connection, id: ExecutionId) -> Result<Lookup> {
     use rusqlite::Error as E;
-    match load_head(connection, id) {
-        Ok(Some(loaded)) => Ok(Head::Known(Box::new(loaded))),
-        Ok(None) => Ok(Head::Gone),
+    match load_subject(connection, id) {
+        Ok(Some(subject)) => Ok(Lookup::Found(Box::new(subject))),
+        Ok(None) => Ok(Lookup::Gone),
         Err(
             error @ (E::FromSqlConversionFailure(..)
             | E::InvalidColumnType(..)
             | E::IntegralValueOutOfRange(..)),
         ) => {
             tracing::error!(execution_id = %id, %error, "this execution cannot be read and is left alone");
-            Ok(Head::Unreadable)
+            Ok(Lookup::Unreadable)
         }
         Err(error) => Err(error),
     }
@@ -90,48 +87,41 @@ pub(crate) fn loaded(row: &Row<'_>) -> Result<Loaded> {
 /// The column after both rows.
 pub(crate) const AFTER_LOADED: usize = EXECUTION_COLUMNS + STATE_COLUMNS;
 
-fn head(row: &Row<'_>, id: ExecutionId) -> Result<Execution> {
-    Ok(Execution {
+fn head(row: &Row<'_>, id: ExecutionId) -> Result<Head> {
+    Ok(Head {
         id,
-        tenant: None,
-        labels: None,
-        quotas: claims(row, 10)?,
         schema_id: SchemaId(uuid(row, 0)?),
         schema_version: row.get(1)?,
         status: coded(row, 2, Status::from_code)?,
         priority: coded(row, 3, PriorityClass::from_code)?,
         debug_mode: row.get(4)?,
-        created_by: String::new(),
-        correlation_id: String::new(),
-        idempotency_key: None,
-        parent_id: None,
-        parent_seq: None,
-        child_index: None,
-        retry_of: None,
-        retried_as: None,
-        forked_from: None,
         base_seq: count(row, 5)?,
-        initial: Arc::from(""),
-        output: None,
-        error: None,
         created_at: time(row, 6)?,
         queued_at: optional_time(row, 7)?,
         started_at: optional_time(row, 8)?,
         finished_at: optional_time(row, 9)?,
+        quotas: claims(row, 10)?,
     })
 }
 
 fn execution(row: &Row<'_>) -> Result<Execution> {
-    Ok(Execution {
+    let head = Head {
         id: ExecutionId(uuid(row, 0)?),
-        tenant: row.get(1)?,
-        labels: row.get(2)?,
-        quotas: claims(row, 24)?,
         schema_id: SchemaId(uuid(row, 3)?),
         schema_version: row.get(4)?,
         status: coded(row, 5, Status::from_code)?,
         priority: coded(row, 6, PriorityClass::from_code)?,
         debug_mode: row.get(7)?,
+        base_seq: count(row, 16)?,
+        created_at: time(row, 17)?,
+        queued_at: optional_time(row, 18)?,
+        started_at: optional_time(row, 19)?,
+        finished_at: optional_time(row, 20)?,
+        quotas: claims(row, 24)?,
+    };
+    let record = Record {
+        tenant: row.get(1)?,
+        labels: row.get(2)?,
         created_by: row.get(8)?,
         correlation_id: row.get(9)?,
         idempotency_key: row.get(10)?,
@@ -141,15 +131,11 @@ fn execution(row: &Row<'_>) -> Result<Execution> {
         retry_of: optional_uuid(row, 14)?.map(ExecutionId),
         retried_as: optional_uuid(row, 25)?.map(ExecutionId),
         forked_from: optional_uuid(row, 15)?.map(ExecutionId),
-        base_seq: count(row, 16)?,
-        created_at: time(row, 17)?,
-        queued_at: optional_time(row, 18)?,
-        started_at: optional_time(row, 19)?,
-        finished_at: optional_time(row, 20)?,
         initial: row.get(21)?,
         output: row.get(22)?,
         error: row.get(23)?,
-    })
+    };
+    Ok(Execution { head, record })
 }
 
 pub(crate) fn bind_execution(
@@ -157,31 +143,32 @@ pub(crate) fn bind_execution(
     execution: &Execution,
     claims: &[QuotaClaim],
 ) -> Result<()> {
+    let Execution { head, record } = execution;
     let mut binder = Binder::new(statement);
-    binder.put(execution.id.0.as_bytes())?;
-    binder.put(&execution.tenant)?;
-    binder.put(&execution.labels)?;
-    binder.put(execution.schema_id.0.as_bytes())?;
-    binder.put(execution.schema_version)?;
-    binder.put(execution.status.code())?;
-    binder.put(execution.priority.code())?;
-    binder.put(execution.debug_mode)?;
-    binder.put(&execution.created_by)?;
-    binder.put(&execution.correlation_id)?;
-    binder.put(&execution.idempotency_key)?;
-    binder.put(execution.parent_id.as_ref().map(|id| id.0.as_bytes()))?;
-    binder.put(execution.parent_seq.map(integer))?;
-    binder.put(execution.child_index)?;
-    binder.put(execution.retry_of.as_ref().map(|id| id.0.as_bytes()))?;
-    binder.put(execution.forked_from.as_ref().map(|id| id.0.as_bytes()))?;
-    binder.put(integer(execution.base_seq))?;
-    binder.put(execution.created_at.as_micros())?;
-    binder.put(execution.queued_at.map(Timestamp::as_micros))?;
-    binder.put(execution.started_at.map(Timestamp::as_micros))?;
-    binder.put(execution.finished_at.map(Timestamp::as_micros))?;
-    binder.put(&execution.initial)?;
-    binder.put(&execution.output)?;
-    binder.put(&execution.error)?;
+    binder.put(head.id.0.as_bytes())?;
+    binder.put(&record.tenant)?;
+    binder.put(&record.labels)?;
+    binder.put(head.schema_id.0.as_bytes())?;
+    binder.put(head.schema_version)?;
+    binder.put(head.status.code())?;
+    binder.put(head.priority.code())?;
+    binder.put(head.debug_mode)?;
+    binder.put(&record.created_by)?;
+    binder.put(&record.correlation_id)?;
+    binder.put(&record.idempotency_key)?;
+    binder.put(record.parent_id.as_ref().map(|id| id.0.as_bytes()))?;
+    binder.put(record.parent_seq.map(integer))?;
+    binder.put(record.child_index)?;
+    binder.put(record.retry_of.as_ref().map(|id| id.0.as_bytes()))?;
+    binder.put(record.forked_from.as_ref().map(|id| id.0.as_bytes()))?;
+    binder.put(integer(head.base_seq))?;
+    binder.put(head.created_at.as_micros())?;
+    binder.put(head.queued_at.map(Timestamp::as_micros))?;
+    binder.put(head.started_at.map(Timestamp::as_micros))?;
+    binder.put(head.finished_at.map(Timestamp::as_micros))?;
+    binder.put(&record.initial)?;
+    binder.put(&record.output)?;
+    binder.put(&record.error)?;
     binder.put(QuotaClaim::to_column(claims))
 }
 

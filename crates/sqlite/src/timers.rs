@@ -17,7 +17,7 @@ use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use crate::fault::JobResult;
-use crate::rows::Head;
+use crate::rows::Lookup;
 use crate::{SqliteStore, changes, queries, rows, sql};
 
 #[async_trait]
@@ -297,10 +297,10 @@ fn fire(
 ) -> JobResult<Option<Dispatch>> {
     let id = timer.action_id.parse::<ExecutionId>();
     let head = match &id {
-        Ok(id) => rows::readable_head(connection, *id)?,
-        Err(_) => Head::Gone,
+        Ok(id) => rows::look_up(connection, *id)?,
+        Err(_) => Lookup::Gone,
     };
-    if let Head::Unreadable = head {
+    if let Lookup::Unreadable = head {
         put_off(connection, sync, timer, now)?;
         return Ok(None);
     }
@@ -322,14 +322,12 @@ fn fire(
             "dropped a timer of an unknown kind"
         );
     }
-    let Some(loaded) = head.known() else {
+    let Some(before) = head.found() else {
         return Ok(None);
     };
-    let Some(change) = lifecycle::fire(&loaded.execution, &loaded.state, timer.guid, now) else {
-        return Ok(None);
-    };
-    changes::write(connection, &loaded, &change, shards)?;
-    Ok(changes::dispatch(&loaded, &change))
+    let change = lifecycle::fire(&before.head, &before.state, timer.guid, now);
+    let decision = changes::write_decided(connection, before, change, shards)?;
+    Ok(decision.and_then(|decision| decision.dispatch()))
 }
 
 /// A timer whose execution cannot be read: nobody else's waits for it.

@@ -18,7 +18,7 @@ const PAYLOAD: usize = 20_000;
 
 async fn live(store: &SqliteStore, n: u64, ended: bool) -> ExecutionId {
     let new = fixture::new_execution(n);
-    let id = new.execution.id;
+    let id = new.execution.head.id;
     store.create(new).await.unwrap();
     let request = fixture::claim_request(id, n, at(1));
     let claims = store.claim(vec![request], at(1)).await.unwrap();

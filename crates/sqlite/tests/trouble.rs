@@ -26,7 +26,7 @@ fn limited(folder: &TempDir, pages: u32) -> SqliteStore {
 
 fn large(n: u64) -> NewExecution {
     let mut new = new_execution(n);
-    new.execution.initial = "x".repeat(50_000).into();
+    new.execution.record.initial = "x".repeat(50_000).into();
     new
 }
 
@@ -130,9 +130,9 @@ async fn texts_keep_their_nul_characters() {
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     let text = "a\0b\u{1f}\u{7f}é漢\u{10ffff}\0";
     let mut new = new_execution(1);
-    new.execution.initial = text.into();
-    new.execution.labels = Some(text.into());
-    new.execution.idempotency_key = Some(text.into());
+    new.execution.record.initial = text.into();
+    new.execution.record.labels = Some(text.into());
+    new.execution.record.idempotency_key = Some(text.into());
     new.state.position.node_id = text.into();
     store.create(new.clone()).await.unwrap();
     let view = store.execution(execution_id(1)).await.unwrap().unwrap();
@@ -140,11 +140,11 @@ async fn texts_keep_their_nul_characters() {
     assert_eq!(view.state, new.state);
 
     let mut same_key = new_execution(2);
-    same_key.execution.idempotency_key = Some(text.into());
+    same_key.execution.record.idempotency_key = Some(text.into());
     let existing = Created::Existing(execution_id(1));
     assert_eq!(store.create(same_key).await.unwrap(), existing);
     let mut cut_key = new_execution(3);
-    cut_key.execution.idempotency_key = Some("a".into());
+    cut_key.execution.record.idempotency_key = Some("a".into());
     assert_eq!(store.create(cut_key).await.unwrap(), Created::New);
 }
 

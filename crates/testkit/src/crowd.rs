@@ -93,7 +93,7 @@ fn execution(number: u64, n: u64) -> (NewExecution, Vec<(String, u32)>) {
         (format!("key:flow-1/{key}"), OF_KEY),
         ("schema:flow-1".to_owned(), OF_SCHEMA),
     ];
-    let claims = &mut new.execution.quotas;
+    let claims = &mut new.execution.head.quotas;
     for (quota, limit) in &limits {
         claims.push(QuotaClaim::with_limit(name(quota.clone()), *limit, 1));
     }
@@ -101,8 +101,8 @@ fn execution(number: u64, n: u64) -> (NewExecution, Vec<(String, u32)>) {
         claims.push(QuotaClaim::if_set(name("tenant:acme".into())));
         limits.push(("tenant:acme".into(), OF_TENANT));
     }
-    new.execution.priority = PriorityClass::ALL[(n % 3) as usize];
-    new.execution.created_at = now();
+    new.execution.head.priority = PriorityClass::ALL[(n % 3) as usize];
+    new.execution.head.created_at = now();
     new.state.updated_at = now();
     (new, limits)
 }
@@ -119,7 +119,7 @@ impl Crowd {
         let mut made = Vec::new();
         for n in 0..each {
             let (new, limits) = execution(number, n);
-            let id = new.execution.id;
+            let id = new.execution.head.id;
             match store.create(new).await.unwrap() {
                 Created::Admitted => {
                     tokio::spawn(self.clone().run(store.clone(), id));
@@ -193,7 +193,7 @@ async fn all_ended(store: &Arc<dyn Store>, all: &[Counted]) {
         // In rounds: one in line may wait for the place of somebody who comes later in the list.
         for id in std::mem::take(&mut left) {
             let view = store.execution(id).await.unwrap().unwrap();
-            if view.execution.status.is_terminal() {
+            if view.execution.head.status.is_terminal() {
                 continue;
             }
             left.push(id);
@@ -211,7 +211,7 @@ async fn tell_who_waits(store: &Arc<dyn Store>, all: &[Counted]) {
     let mut left = String::new();
     for (id, _) in all {
         let view = store.execution(*id).await.unwrap().unwrap();
-        if !view.execution.status.is_terminal() {
+        if !view.execution.head.status.is_terminal() {
             let place = store.place_in_line(*id).await.unwrap();
             left += &format!("{:?}\n{:?}\n{place:?}\n", view.execution, view.state);
         }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use pawl_kernel::execution::{
-    DebugMode, Ending, Execution, LogRecord, Position, PriorityClass, Signal, State, Status, Step,
-    StepStatus, Wait, WaitKind,
+    DebugMode, Ending, Execution, Head, LogRecord, Position, PriorityClass, Record, Signal, State,
+    Status, Step, StepStatus, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode};
@@ -78,16 +78,23 @@ pub fn new_execution(n: u64) -> NewExecution {
 }
 
 fn execution(n: u64) -> Execution {
-    Execution {
+    let head = Head {
         id: execution_id(n),
-        tenant: None,
-        labels: None,
-        quotas: Vec::new(),
         schema_id: schema_id(1),
         schema_version: 1,
         status: Status::Queued,
         priority: PriorityClass::Normal,
         debug_mode: false,
+        base_seq: 0,
+        created_at: at(n as i64),
+        queued_at: Some(at(n as i64)),
+        started_at: None,
+        finished_at: None,
+        quotas: Vec::new(),
+    };
+    let record = Record {
+        tenant: None,
+        labels: None,
         created_by: "user:1".into(),
         correlation_id: format!("correlation-{n}"),
         idempotency_key: None,
@@ -97,15 +104,11 @@ fn execution(n: u64) -> Execution {
         retry_of: None,
         retried_as: None,
         forked_from: None,
-        base_seq: 0,
         initial: Arc::from(r#"{"input":{},"variables":{}}"#),
         output: None,
         error: None,
-        created_at: at(n as i64),
-        queued_at: Some(at(n as i64)),
-        started_at: None,
-        finished_at: None,
-    }
+    };
+    Execution { head, record }
 }
 
 fn state(n: u64) -> State {

@@ -14,7 +14,11 @@ async fn the_model_agrees_with_itself() {
         let (a, b) = (Arc::new(ModelStore::new()), Arc::new(ModelStore::new()));
         compare(seed, 60, a.clone(), b).await;
         let dump = a.dump();
-        reached.extend(dump.executions.iter().map(|execution| execution.status));
+        reached.extend(
+            dump.executions
+                .iter()
+                .map(|execution| execution.head.status),
+        );
         commits += a.journal().len();
         fenced += dump.fenced;
         letters += dump.dead_letters.len();
@@ -36,13 +40,14 @@ async fn the_model_agrees_with_itself_about_quotas() {
         let (a, b) = (Arc::new(ModelStore::new()), Arc::new(ModelStore::new()));
         compare_with_quotas(seed, 100, a.clone(), b).await;
         for execution in a.dump().executions {
-            let counted = !execution.quotas.is_empty();
+            let counted = !execution.head.quotas.is_empty();
             let queued_later = execution
+                .head
                 .queued_at
-                .is_some_and(|at| at > execution.created_at);
+                .is_some_and(|at| at > execution.head.created_at);
             admitted += usize::from(counted && queued_later);
-            in_line += usize::from(counted && execution.status == Status::Pending);
-            ended += usize::from(counted && execution.status.is_terminal());
+            in_line += usize::from(counted && execution.head.status == Status::Pending);
+            ended += usize::from(counted && execution.head.status.is_terminal());
         }
     }
     assert!(admitted > 150, "{admitted} admitted from the line");

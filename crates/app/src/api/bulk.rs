@@ -194,7 +194,7 @@ async fn collect(
                 let next = ids.last().map(|id| cursor::write(Kind::Execution, id));
                 return Ok((ids, next));
             }
-            ids.push(view.execution.id);
+            ids.push(view.execution.head.id);
         }
         if at_end {
             return Ok((ids, None));

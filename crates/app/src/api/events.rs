@@ -43,7 +43,7 @@ pub(super) async fn events(
     // Watched before the first look, so that no change falls between the two.
     let watcher = state.parts().hints.watch(id);
     let view = state.control.view(id).await?;
-    if view.execution.status.is_terminal() && seen >= view.state.version {
+    if view.execution.head.status.is_terminal() && seen >= view.state.version {
         // Tells an EventSource that there is nothing to come back for.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
@@ -90,7 +90,7 @@ fn last_seen(query: &Query, headers: &HeaderMap) -> ApiResult<u64> {
 
 /// The last step that a client who has seen version `seen` knows: versions grow with seq, so it is searched for.
 async fn resume_at(state: &ApiState, view: &ExecutionView, seen: u64) -> ApiResult<u64> {
-    let (mut known, mut unknown) = (view.execution.base_seq, view.state.seq + 1);
+    let (mut known, mut unknown) = (view.execution.head.base_seq, view.state.seq + 1);
     if seen == 0 {
         return Ok(known);
     }
@@ -98,7 +98,7 @@ async fn resume_at(state: &ApiState, view: &ExecutionView, seen: u64) -> ApiResu
         let middle = known + (unknown - known) / 2;
         let step = state
             .store()
-            .steps(view.execution.id, middle - 1, 1)
+            .steps(view.execution.head.id, middle - 1, 1)
             .await?
             .pop();
         match step {
@@ -125,7 +125,7 @@ impl Standing {
         let state = &view.state;
         let wait = state.wait.as_ref().map(|wait| wait.id);
         Self {
-            status: view.execution.status,
+            status: view.execution.head.status,
             hold: state.hold,
             control: state.control,
             wait,
@@ -197,7 +197,7 @@ impl Feed {
             self.tell("step", event_id, &StepJson::from(step))?;
         }
         if news {
-            self.over = view.execution.status.is_terminal();
+            self.over = view.execution.head.status.is_terminal();
             let name = if self.over { "end" } else { "status" };
             self.tell(name, version, &ExecutionJson::from(&view))?;
             self.told = Some(standing);

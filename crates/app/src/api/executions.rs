@@ -235,7 +235,7 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     let more = views.len() > limit as usize;
     views.truncate(limit as usize);
     let last = views.last().filter(|_| more);
-    let next = last.map(|view| cursor::write(Kind::Execution, view.execution.id));
+    let next = last.map(|view| cursor::write(Kind::Execution, view.execution.head.id));
     Ok(wire::ok(&Page {
         items: views.iter().map(ExecutionJson::from).collect(),
         next,

@@ -129,7 +129,7 @@ pub(super) async fn steps(
         .last()
         .filter(|_| more)
         .map(|(step, _)| cursor::write(Kind::Step, step.seq));
-    let base_seq = view.execution.base_seq;
+    let base_seq = view.execution.head.base_seq;
     let shown = steps
         .iter()
         .map(|(step, _)| StepJson::in_history(step, base_seq));
@@ -159,7 +159,7 @@ pub(super) async fn step_context(State(state): State<ApiState>, path: PathParts)
     let maker = state.control.maker(&view, seq).await?;
     let step = state
         .store()
-        .steps(maker.execution.id, seq - 1, 1)
+        .steps(maker.execution.head.id, seq - 1, 1)
         .await?
         .pop()
         .map(|(step, _)| step);

@@ -43,7 +43,7 @@ async fn line(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<explai
     if wait.is_none_or(|wait| wait.kind != WaitKind::Admission) {
         return Ok(None);
     }
-    Ok(explain::line_of(state.store(), view.execution.id, state.now()).await?)
+    Ok(explain::line_of(state.store(), view.execution.head.id, state.now()).await?)
 }
 
 async fn timer_shard(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<u32>> {
@@ -55,7 +55,7 @@ async fn timer_shard(state: &ApiState, view: &ExecutionView) -> ApiResult<Option
     let Some(wait) = timed else { return Ok(None) };
     let mut shards = state
         .store()
-        .timer_shards(vec![(view.execution.id, wait.id)])
+        .timer_shards(vec![(view.execution.head.id, wait.id)])
         .await?;
     Ok(shards.pop().flatten())
 }
@@ -69,7 +69,7 @@ async fn unknown_type(
     let execution = &view.execution;
     let version = state
         .store()
-        .version(execution.schema_id, execution.schema_version)
+        .version(execution.head.schema_id, execution.head.schema_version)
         .await?;
     let definition =
         version.and_then(|version| serde_json::from_str::<Definition>(&version.definition).ok());
@@ -125,17 +125,20 @@ pub(super) async fn compare(
 
 /// The last good run before this one, else the last good one at all.
 async fn partner(state: &ApiState, view: &ExecutionView) -> ApiResult<ExecutionView> {
-    if !matches!(view.execution.status, Status::Failed | Status::FailedStuck) {
+    if !matches!(
+        view.execution.head.status,
+        Status::Failed | Status::FailedStuck
+    ) {
         return Err(ApiError::invalid_query(
             "`with` is missing: the execution to compare with",
         ));
     }
     let filter = ExecutionFilter {
         statuses: vec![Status::Completed],
-        schema_id: Some(view.execution.schema_id),
+        schema_id: Some(view.execution.head.schema_id),
         ..ExecutionFilter::default()
     };
-    for before in [Some(view.execution.id), None] {
+    for before in [Some(view.execution.head.id), None] {
         if let Some(found) = state
             .store()
             .executions(filter.clone(), before, 1)
@@ -164,7 +167,7 @@ async fn whole_run(
     let lineage = history::lineage(state, view, query).await?;
     let Stretch { steps, more } = history::history(state, &lineage, 0, portion).await?;
     if more {
-        let id = view.execution.id;
+        let id = view.execution.head.id;
         let message = format!(
             "execution {id} is too large to compare: over {DIFF_STEPS_MAX} steps or {DIFF_BYTES_MAX} bytes"
         );
@@ -172,7 +175,7 @@ async fn whole_run(
     }
     let run = diff::Run {
         steps: steps.into_iter().map(|(step, _)| step).collect(),
-        base_seq: view.execution.base_seq,
+        base_seq: view.execution.head.base_seq,
     };
     Ok((run, lineage.gone))
 }
@@ -180,12 +183,12 @@ async fn whole_run(
 fn side(view: &ExecutionView, gone: Option<Gone>) -> Value {
     let execution = &view.execution;
     let mut side = json!({
-        "id": execution.id.to_string(),
+        "id": execution.head.id.to_string(),
         "schema": view.schema_name,
-        "version": execution.schema_version,
-        "status": execution.status.name(),
-        "created_at": Time(execution.created_at),
-        "finished_at": execution.finished_at.map(Time),
+        "version": execution.head.schema_version,
+        "status": execution.head.status.name(),
+        "created_at": Time(execution.head.created_at),
+        "finished_at": execution.head.finished_at.map(Time),
     });
     if let Some(gone) = gone {
         side["gone"] = json!(GoneJson::from(&gone));

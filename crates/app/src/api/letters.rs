@@ -164,7 +164,7 @@ async fn answer(
         execution: ExecutionJson::from(view),
     };
     let mut response = wire::json(status, &body);
-    let place = format!("/api/executions/{}", view.execution.id);
+    let place = format!("/api/executions/{}", view.execution.head.id);
     if let Ok(place) = HeaderValue::from_str(&place) {
         response.headers_mut().insert(header::LOCATION, place);
     }

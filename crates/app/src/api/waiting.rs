@@ -25,7 +25,8 @@ pub(super) async fn for_end(
     loop {
         let view = state.control.view(id).await?;
         let now = Instant::now();
-        if view.execution.status.is_terminal() || now >= deadline || state.stop.is_cancelled() {
+        if view.execution.head.status.is_terminal() || now >= deadline || state.stop.is_cancelled()
+        {
             return Ok(view);
         }
         tokio::select! {

@@ -159,38 +159,39 @@ impl<'a> From<&'a Wait> for WaitJson<'a> {
 impl<'a> From<&'a ExecutionView> for ExecutionJson<'a> {
     fn from(view: &'a ExecutionView) -> Self {
         let (execution, state) = (&view.execution, &view.state);
-        let own_step = state.seq > execution.base_seq;
+        let own_step = state.seq > execution.head.base_seq;
         Self {
-            id: execution.id.to_string(),
-            schema_id: execution.schema_id.to_string(),
+            id: execution.head.id.to_string(),
+            schema_id: execution.head.schema_id.to_string(),
             schema: &view.schema_name,
-            version: execution.schema_version,
-            status: execution.status.name(),
+            version: execution.head.schema_version,
+            status: execution.head.status.name(),
             current_node_id: &state.position.node_id,
-            current_step_id: own_step.then(|| format!("{}:{}", execution.id, state.seq)),
+            current_step_id: own_step.then(|| format!("{}:{}", execution.head.id, state.seq)),
             seq: state.seq,
-            output: raw(execution.output.as_ref()),
-            error: raw(execution.error.as_ref()),
-            created_by: &execution.created_by,
-            created_at: Time(execution.created_at),
-            queued_at: execution.queued_at.map(Time),
-            started_at: execution.started_at.map(Time),
-            finished_at: execution.finished_at.map(Time),
-            debug_mode: execution.debug_mode,
-            priority: execution.priority.name(),
-            tenant: execution.tenant.as_deref(),
-            labels: Raw(execution.labels.as_deref().unwrap_or("{}")),
+            output: raw(execution.record.output.as_ref()),
+            error: raw(execution.record.error.as_ref()),
+            created_by: &execution.record.created_by,
+            created_at: Time(execution.head.created_at),
+            queued_at: execution.head.queued_at.map(Time),
+            started_at: execution.head.started_at.map(Time),
+            finished_at: execution.head.finished_at.map(Time),
+            debug_mode: execution.head.debug_mode,
+            priority: execution.head.priority.name(),
+            tenant: execution.record.tenant.as_deref(),
+            labels: Raw(execution.record.labels.as_deref().unwrap_or("{}")),
             quotas: execution
+                .head
                 .quotas
                 .iter()
                 .map(|claim| claim.name.as_str())
                 .collect(),
-            correlation_id: &execution.correlation_id,
-            idempotency_key: execution.idempotency_key.as_deref(),
-            retry_of: execution.retry_of.map(|id| id.to_string()),
-            retried_as: execution.retried_as.map(|id| id.to_string()),
-            forked_from: execution.forked_from.map(|id| id.to_string()),
-            base_seq: execution.base_seq,
+            correlation_id: &execution.record.correlation_id,
+            idempotency_key: execution.record.idempotency_key.as_deref(),
+            retry_of: execution.record.retry_of.map(|id| id.to_string()),
+            retried_as: execution.record.retried_as.map(|id| id.to_string()),
+            forked_from: execution.record.forked_from.map(|id| id.to_string()),
+            base_seq: execution.head.base_seq,
             wait: state.wait.as_ref().map(WaitJson::from),
             hold: state.hold.map(Hold::name),
             stop_requested: state.control.is_some(),

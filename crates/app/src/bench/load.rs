@@ -339,7 +339,7 @@ async fn verify(
         .map_err(BenchError::of)?
     {
         let steps = store
-            .steps(view.execution.id, 0, 100)
+            .steps(view.execution.head.id, 0, 100)
             .await
             .map_err(BenchError::of)?
             .len();

@@ -147,7 +147,7 @@ async fn execute(control: &Control, job: &Job, signals: &mut Signals) -> Done {
     } else {
         report::show_end(&view)?;
     }
-    match view.execution.status {
+    match view.execution.head.status {
         Status::Completed => Ok(()),
         _ => Err(Failure::Said(1)),
     }
@@ -207,7 +207,7 @@ impl Drop for Folder {
 
 /// The error of an execution as JSON.
 fn error_of(view: &ExecutionView) -> Value {
-    parsed(view.execution.error.as_deref())
+    parsed(view.execution.record.error.as_deref())
 }
 
 /// Stored JSON text; nothing is null.

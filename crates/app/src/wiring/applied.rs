@@ -85,7 +85,7 @@ impl AppliedKeeper {
             Some((step, _)) if step.seq == seq && step.status == StepStatus::Success => Ok(true),
             Some((step, _)) if step.seq == seq => {
                 let view = store.execution(id).await?;
-                Ok(view.is_some_and(|view| view.execution.status == Status::Completed))
+                Ok(view.is_some_and(|view| view.execution.head.status == Status::Completed))
             }
             _ => Ok(false),
         }
@@ -142,7 +142,7 @@ mod tests {
         while watcher.changed().await.ended.is_none() {}
         let view = engine.control.view(started.id).await.unwrap();
         let end = view.execution;
-        assert_eq!(end.status, Status::Completed, "{:?}", end.error);
+        assert_eq!(end.head.status, Status::Completed, "{:?}", end.record.error);
         started.id
     }
 

@@ -155,7 +155,7 @@ impl Answers {
                     let body = json!({
                         "execution_id": started.id.to_string(),
                         "key": key,
-                        "status": view.execution.status.name(),
+                        "status": view.execution.head.status.name(),
                         "created": started.created,
                     });
                     answer.send(body).await;

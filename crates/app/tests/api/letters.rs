@@ -36,14 +36,14 @@ async fn stuck(server: &Server, schema: &str) -> ExecutionId {
         .expect(200);
     let now = pawl::system::SystemClock.now();
     let mut new = fixture::new_execution(1);
-    new.execution.schema_id = saved["id"].as_str().unwrap().parse().unwrap();
+    new.execution.head.schema_id = saved["id"].as_str().unwrap().parse().unwrap();
     new.state.deadline_at = now.plus(Duration::from_secs(3_600));
     new.state.lease = Some(Lease {
         owner: "a worker that is gone".into(),
         token: fixture::uuid(1),
         until: now.minus(Duration::from_secs(60)),
     });
-    let id = new.execution.id;
+    let id = new.execution.head.id;
     let store = server.store();
     store.create(new).await.unwrap();
     // The engine's own reaper may be faster; for it the schema says the same.

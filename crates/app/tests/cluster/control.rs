@@ -48,7 +48,7 @@ async fn d39_stop_at_every_moment_of_a_step() {
     let (mut stopped, mut completed) = (0, 0);
     for (id, answer) in stops {
         let answered = answer.await.unwrap();
-        let status = site.ended(id).await.execution.status.name();
+        let status = site.ended(id).await.execution.head.status.name();
         let mut calls = site.world.all_calls();
         calls.retain(|call| call.execution() == id);
         match status {
@@ -105,7 +105,7 @@ async fn d41_continue_pressed_by_fifty_people() {
     for seq in 1..=3 {
         eventually("it waits for the debugger", async || {
             let view = site.view(id).await;
-            let waits = view.execution.status.name() == "waiting_debug";
+            let waits = view.execution.head.status.name() == "waiting_debug";
             (waits && view.state.seq == seq).then_some(())
         })
         .await;
@@ -390,7 +390,7 @@ async fn stop_and_wait_reach_other_processes_quickly() {
         assert_eq!(answer.status, 200);
         let view = site.ended(id).await;
         stops.push(begun.elapsed());
-        assert_eq!(view.execution.status.name(), "stopped");
+        assert_eq!(view.execution.head.status.name(), "stopped");
     }
     stops.sort();
     println!(

@@ -174,7 +174,7 @@ async fn d18_old_messages_change_nothing() {
     }
     for id in &ids[2..] {
         eventually("it sleeps", async || {
-            (site.view(*id).await.execution.status.name() == "sleeping").then_some(())
+            (site.view(*id).await.execution.head.status.name() == "sleeping").then_some(())
         })
         .await;
     }
@@ -185,7 +185,7 @@ async fn d18_old_messages_change_nothing() {
         .zip(["completed", "failed", "sleeping", "stopped", "paused"])
     {
         eventually(&format!("{id} is {status}"), async || {
-            (site.view(*id).await.execution.status.name() == status).then_some(())
+            (site.view(*id).await.execution.head.status.name() == status).then_some(())
         })
         .await;
     }
@@ -281,7 +281,7 @@ async fn seed_000_in_strict_mode_is_five_messages() {
         nodes,
         ["start", "http_1", "condition_1", "var_set_1", "end_1"]
     );
-    let schema_id = site.view(id).await.execution.schema_id.to_string();
+    let schema_id = site.view(id).await.execution.head.schema_id.to_string();
     for (seq, (message, body)) in messages.iter().zip(&bodies).enumerate() {
         assert_eq!(
             (message.exchange.as_str(), message.queue.as_str()),
@@ -309,7 +309,7 @@ async fn seed_000_in_strict_mode_is_five_messages() {
     }
     let view = site.view(id).await;
     assert_eq!(
-        view.execution.output.as_deref(),
+        view.execution.record.output.as_deref(),
         Some(r#"{"result":"success"}"#)
     );
     drop(workers);

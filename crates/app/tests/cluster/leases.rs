@@ -195,7 +195,7 @@ async fn d25_timer_fired_by_two_owners() {
     let worker = site.member("worker").with_roles(engine).join().await;
     let id = site.start(&schema).await;
     eventually("it sleeps", async || {
-        (site.view(id).await.execution.status.name() == "sleeping").then_some(())
+        (site.view(id).await.execution.head.status.name() == "sleeping").then_some(())
     })
     .await;
     // An owner of timers that does nothing else needs a transaction only to fire.
@@ -263,7 +263,7 @@ async fn d45_poison_node_among_healthy_ones() {
     );
     site.completed(&ids).await;
     let view = site.ended(culprit).await;
-    assert_eq!(view.execution.status.name(), "failed_stuck");
+    assert_eq!(view.execution.head.status.name(), "failed_stuck");
     // The first run, and as many recoveries as are allowed.
     assert_eq!(deaths, 1 + 3);
     one_key(&site.world.calls("poison"));

@@ -95,7 +95,7 @@ async fn no_setting_of_the_log_shows_what_is_in_messages() {
     let log = worker.log();
     assert!(log.contains("DEBUG"), "the filter counts: {log}");
     let steps = site.rows("SELECT t::text FROM execution_steps t").await;
-    let text = format!("{steps:?} {:?}", site.view(id).await.execution.error);
+    let text = format!("{steps:?} {:?}", site.view(id).await.execution.record.error);
     assert!(text.contains("UNROUTABLE"), "it was returned: {text}");
     let body: Vec<u8> = b"canary-in-a-body".to_vec();
     for bad in [

@@ -84,7 +84,7 @@ async fn other_programs_start_and_resume_by_message() {
     site.drained(0).await;
     let view = site.view(id).await;
     assert_eq!(
-        view.execution.output.as_deref(),
+        view.execution.record.output.as_deref(),
         Some(r#"{"text":"hello Ada","n":7}"#)
     );
     assert_eq!(site.number("SELECT count(*) FROM executions").await, 1);
@@ -92,7 +92,7 @@ async fn other_programs_start_and_resume_by_message() {
     let (asleep, paused) = (site.start(&nap).await, site.start(&nap).await);
     for id in [asleep, paused] {
         eventually("it sleeps", async || {
-            (site.view(id).await.execution.status.name() == "sleeping").then_some(())
+            (site.view(id).await.execution.head.status.name() == "sleeping").then_some(())
         })
         .await;
     }

@@ -158,7 +158,7 @@ impl Site {
     pub(crate) async fn ended(&self, id: ExecutionId) -> ExecutionView {
         eventually(&format!("{id} ends"), async || {
             let view = self.desk.control.view(id).await.ok()?;
-            view.execution.status.is_terminal().then_some(view)
+            view.execution.head.status.is_terminal().then_some(view)
         })
         .await
     }
@@ -167,7 +167,10 @@ impl Site {
     pub(crate) async fn completed(&self, ids: &[ExecutionId]) {
         for id in ids {
             let view = self.ended(*id).await;
-            let (status, error) = (view.execution.status.name(), &view.execution.error);
+            let (status, error) = (
+                view.execution.head.status.name(),
+                &view.execution.record.error,
+            );
             assert_eq!(status, "completed", "{id}: {error:?}");
         }
     }

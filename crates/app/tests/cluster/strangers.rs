@@ -75,7 +75,7 @@ async fn a_start_that_became_a_dead_letter_can_be_requeued() {
     }
     site.completed(&ids).await;
     for id in &ids {
-        let output = site.view(*id).await.execution.output;
+        let output = site.view(*id).await.execution.record.output;
         assert_eq!(output.as_deref(), Some(r#"{"text":"hello Ada"}"#));
     }
     // The same message by the queue is the same start.
@@ -129,7 +129,11 @@ async fn the_schema_decides_on_the_priority_unless_the_queue_does() {
             rows.first().map(|row| row[0].parse().unwrap())
         })
         .await;
-        assert_eq!(site.view(id).await.execution.priority, wanted, "{queue}");
+        assert_eq!(
+            site.view(id).await.execution.head.priority,
+            wanted,
+            "{queue}"
+        );
     }
 }
 

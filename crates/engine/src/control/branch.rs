@@ -128,7 +128,7 @@ impl Control {
     ) -> Result<Started, ControlError> {
         let view = self.view(id).await?;
         // A step that was taken over is kept with the execution that made it.
-        let place = match request.from_seq < view.execution.base_seq {
+        let place = match request.from_seq < view.execution.head.base_seq {
             true => {
                 let maker = self.maker(&view, request.from_seq + 1).await?;
                 self.after_step(&maker, request.from_seq).await?
@@ -150,7 +150,7 @@ impl Control {
             start.tenant = None;
         }
         let draft = Draft {
-            forked_from: Some(view.execution.id),
+            forked_from: Some(view.execution.head.id),
             ..draft(&view, &branch, record_of(&view, request.user), start)
         };
         self.launch(draft, branch, None).await
@@ -178,7 +178,7 @@ impl Control {
         mut edit: Edit,
     ) -> Result<Branch, ControlError> {
         let version = self.version_of(view, wanted).await?;
-        let schema_id = view.execution.schema_id;
+        let schema_id = view.execution.head.schema_id;
         let graph = self.parts.graphs.get(schema_id, version).await?;
         checks::node_exists(&graph, version, &place.node_id)?;
         let context = self.context_at(view, place.seq).await?;
@@ -204,10 +204,10 @@ impl Control {
         wanted: WantedVersion,
     ) -> Result<u32, ControlError> {
         match wanted {
-            WantedVersion::Same => Ok(view.execution.schema_version),
+            WantedVersion::Same => Ok(view.execution.head.schema_version),
             WantedVersion::Number(version) => Ok(version),
             WantedVersion::Latest => {
-                let id = view.execution.schema_id.to_string();
+                let id = view.execution.head.schema_id.to_string();
                 let schema = self.parts.store.schema(&id).await?;
                 let gone = || {
                     ControlError::Conflict(format!(
@@ -232,7 +232,10 @@ impl Control {
         let before = self
             .parts
             .graphs
-            .get(view.execution.schema_id, view.execution.schema_version)
+            .get(
+                view.execution.head.schema_id,
+                view.execution.head.schema_version,
+            )
             .await?;
         // A config that could not be rendered was sent nowhere, unless an earlier run has begun this effect.
         if branch.place.without_input
@@ -267,10 +270,10 @@ impl Control {
 
 /// Is what has the idempotency key already a retry of the same execution?
 pub(super) fn check_retry_of(known: &Execution, origin: ExecutionId) -> Result<(), ControlError> {
-    if known.retry_of == Some(origin) {
+    if known.record.retry_of == Some(origin) {
         return Ok(());
     }
-    let id = known.id;
+    let id = known.head.id;
     Err(ControlError::Conflict(format!(
         "the idempotency key belongs to execution {id}, which is not a retry of {origin}; use another key"
     )))
@@ -287,7 +290,7 @@ fn draft(
         context: branch.context.snapshot(),
     };
     Draft {
-        schema_id: view.execution.schema_id,
+        schema_id: view.execution.head.schema_id,
         version: branch.version,
         initial: Value::Object(record).to_string().into(),
         record: None,
@@ -304,14 +307,15 @@ fn draft(
 fn inherited(view: &ExecutionView) -> StartRequest {
     let labels = view
         .execution
+        .record
         .labels
         .as_deref()
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default();
     StartRequest {
-        priority: Some(view.execution.priority),
-        tenant: view.execution.tenant.clone(),
-        correlation_id: Some(view.execution.correlation_id.clone()),
+        priority: Some(view.execution.head.priority),
+        tenant: view.execution.record.tenant.clone(),
+        correlation_id: Some(view.execution.record.correlation_id.clone()),
         labels,
         ..StartRequest::default()
     }
@@ -320,7 +324,7 @@ fn inherited(view: &ExecutionView) -> StartRequest {
 /// The start record of the old execution, as the one who asks now would have started it.
 fn record_of(view: &ExecutionView, user: Option<Value>) -> Map<String, Value> {
     let mut record: Map<String, Value> =
-        serde_json::from_str(&view.execution.initial).unwrap_or_default();
+        serde_json::from_str(&view.execution.record.initial).unwrap_or_default();
     record.shift_remove("repeats");
     if let Some(user) = user {
         record.insert("user".into(), user);
@@ -343,7 +347,8 @@ fn raise_limits(record: &mut Map<String, Value>, steps: Option<u64>, calls: Opti
 /// What the request says of the run and of who asked for it: the node that is repeated says the same again.
 fn as_the_other_side_knows_it(view: &ExecutionView, branch: &Branch) -> Value {
     if view.state.repeats_an_effect() {
-        let record: Value = serde_json::from_str(&view.execution.initial).unwrap_or_default();
+        let record: Value =
+            serde_json::from_str(&view.execution.record.initial).unwrap_or_default();
         return record["repeats"].clone();
     }
     let roots = branch.context.roots();

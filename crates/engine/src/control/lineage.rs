@@ -45,8 +45,8 @@ impl Lineage {
     /// Only what the execution did itself.
     pub fn own(view: &ExecutionView) -> Self {
         let own = Stretch {
-            id: view.execution.id,
-            after: view.execution.base_seq,
+            id: view.execution.head.id,
+            after: view.execution.head.base_seq,
             up_to: u64::MAX,
         };
         Self {
@@ -65,7 +65,7 @@ impl Lineage {
 impl Control {
     pub async fn lineage(&self, view: &ExecutionView) -> Result<Lineage, ControlError> {
         let mut lineage = Lineage::own(view);
-        let (mut up_to, mut origin) = (view.execution.base_seq, view.execution.origin());
+        let (mut up_to, mut origin) = (view.execution.head.base_seq, view.execution.origin());
         let mut generations = 0;
         while let Some(id) = origin.filter(|_| up_to > 0) {
             // A retry of a retry at the same node has no steps of its own; it counts all the same.
@@ -78,7 +78,7 @@ impl Control {
                 lineage.gone = Some(Gone { id, up_to });
                 break;
             };
-            let after = parent.execution.base_seq;
+            let after = parent.execution.head.base_seq;
             if after < up_to {
                 lineage.stretches.push(Stretch { id, after, up_to });
             }
@@ -94,7 +94,7 @@ impl Control {
         view: &ExecutionView,
         seq: u64,
     ) -> Result<ExecutionView, ControlError> {
-        if seq > view.execution.base_seq {
+        if seq > view.execution.head.base_seq {
             return Ok(view.clone());
         }
         let lineage = self.lineage(view).await?;
@@ -111,7 +111,7 @@ impl Control {
         view: &ExecutionView,
         seq: u64,
     ) -> Result<Context, ControlError> {
-        match seq < view.execution.base_seq {
+        match seq < view.execution.head.base_seq {
             true => {
                 self.own_context_at(&self.maker(view, seq).await?, seq)
                     .await
@@ -128,11 +128,15 @@ impl Control {
         let facts = Facts {
             schema_name: view.schema_name.clone(),
         };
-        let history = self.parts.store.history(view.execution.id, seq).await?;
+        let history = self
+            .parts
+            .store
+            .history(view.execution.head.id, seq)
+            .await?;
         let last_step = history.steps.last().map(|step| step.seq);
         let snapshot = history.snapshot.as_ref().map(|snapshot| snapshot.seq);
         if last_step.or(snapshot).unwrap_or(0) != seq {
-            return Err(self.vanished(view.execution.id).await);
+            return Err(self.vanished(view.execution.head.id).await);
         }
         let corrupt =
             |error: CorruptContext| ControlError::Store(StoreError::Corrupt(error.to_string()));

@@ -102,14 +102,14 @@ impl Control {
             false => Rendered::default(),
         };
         let execution = &mut new.execution;
-        if execution.tenant.is_none() {
-            execution.tenant = rendered.tenant;
+        if execution.record.tenant.is_none() {
+            execution.record.tenant = rendered.tenant;
         }
         let definition = graph.definition();
         let limit = definition.settings.concurrency_limit();
         let schema = QuotaName::new(QuotaKind::Schema, &definition.name).map_err(bad_name)?;
-        let version = execution.schema_version;
-        let claims = &mut execution.quotas;
+        let version = execution.head.schema_version;
+        let claims = &mut execution.head.quotas;
         match (limit, rendered.key) {
             (Some(limit), Some(key)) => {
                 let key = QuotaName::of_key(&definition.name, &key).map_err(bad_name)?;
@@ -120,7 +120,7 @@ impl Control {
             (None, _) => claims.push(QuotaClaim::if_set(schema)),
         }
         // A label that cannot be a quota's name is a label that nobody can set a quota for.
-        let tenant = execution.tenant.as_deref();
+        let tenant = execution.record.tenant.as_deref();
         let tenant = tenant.and_then(|tenant| QuotaName::new(QuotaKind::Tenant, tenant).ok());
         claims.extend(tenant.map(QuotaClaim::if_set));
         if self.parts.options.exclusive && !self.parts.lines.may_limit(claims) {
@@ -151,7 +151,7 @@ impl Control {
         if let Some(edit) = &new.edit {
             context.apply_step(edit).map_err(damaged)?;
         }
-        let id = new.execution.id.to_string();
+        let id = new.execution.head.id.to_string();
         let now = new.state.updated_at.as_micros();
         let scope = Scope::new(context.roots(), now, &id, 0);
         let text = |what, rendered: Option<Result<Value, RenderError>>| match rendered {

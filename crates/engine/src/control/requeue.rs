@@ -27,7 +27,7 @@ impl Control {
         user: Option<Value>,
     ) -> Result<Requeued, ControlError> {
         let view = self.view(id).await?;
-        match view.execution.status {
+        match view.execution.head.status {
             Status::Completed => Ok(Requeued::Nothing),
             Status::Failed | Status::FailedStuck => self.retry_once(id, created_by, user).await,
             Status::Stopped => Err(ControlError::Conflict(format!(
@@ -42,7 +42,7 @@ impl Control {
 
     /// Wakes nothing that waits or is held: the row says what may be done.
     async fn look(&self, view: &ExecutionView) {
-        let dispatch = Dispatch::of(&view.execution, &view.state);
+        let dispatch = Dispatch::of(&view.execution.head, &view.state);
         self.parts.publish(dispatch).await;
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pawl_kernel::context::{Context, Facts};
 use pawl_kernel::effect;
 use pawl_kernel::execution::{
-    DebugMode, Edit, Execution, Position, PriorityClass, State, Status, Wait, WaitKind,
+    DebugMode, Edit, Execution, Head, Position, PriorityClass, Record, State, Status, Wait,
+    WaitKind,
 };
 use pawl_kernel::id::{self, ExecutionId, SchemaId};
 use pawl_kernel::ports::store::{
@@ -123,7 +124,7 @@ impl Written {
     fn of(new: NewExecution, slot: Option<Slot>, delayed: Option<Timestamp>) -> Self {
         Self {
             work: slot.map(|slot| (slot, claimed(&new))),
-            dispatch: Dispatch::of(&new.execution, &new.state),
+            dispatch: Dispatch::of(&new.execution.head, &new.state),
             new,
             delayed,
         }
@@ -295,8 +296,8 @@ impl Control {
             wake_at: Some(at),
             name: None,
         });
-        new.execution.status = Status::Pending;
-        new.execution.queued_at = None;
+        new.execution.head.status = Status::Pending;
+        new.execution.head.queued_at = None;
     }
 
     async fn finish(&self, drawn: Drawn) -> Result<Started, ControlError> {
@@ -340,7 +341,7 @@ impl Control {
             dispatch,
             delayed,
         } = written;
-        let (schema_id, origin) = (new.execution.schema_id, new.execution.retry_of);
+        let (schema_id, origin) = (new.execution.head.schema_id, new.execution.record.retry_of);
         let created = self.parts.store.create(new).await?;
         if let (Created::AlreadyRetried(retried_as), Some(id)) = (&created, origin) {
             let retried_as = *retried_as;
@@ -378,7 +379,7 @@ impl Control {
         if let Some(origin) = origin {
             return check_retry_of(&known.execution, origin);
         }
-        if known.execution.schema_id == schema_id {
+        if known.execution.head.schema_id == schema_id {
             return Ok(());
         }
         Err(ControlError::Conflict(format!(
@@ -392,8 +393,8 @@ impl Control {
     /// with quotas too, because it may have to stand in line, and with a snapshot, because the worker will read it.
     fn may_run_ahead(&self, new: &NewExecution) -> bool {
         self.parts.options.exclusive
-            && new.execution.idempotency_key.is_none()
-            && new.execution.quotas.is_empty()
+            && new.execution.record.idempotency_key.is_none()
+            && new.execution.head.quotas.is_empty()
             && new.snapshot.is_none()
     }
 
@@ -421,8 +422,8 @@ impl Control {
         let token = id::random(&*self.parts.entropy);
         new.state.lease = Some(lease(&options.worker_id, token, now.plus(options.lease)));
         new.state.recoveries = 1;
-        new.execution.status = Status::Running;
-        new.execution.started_at = Some(now);
+        new.execution.head.status = Status::Running;
+        new.execution.head.started_at = Some(now);
     }
 }
 
@@ -530,16 +531,23 @@ fn first_execution(
 ) -> Execution {
     let request = draft.request;
     let labels = (!request.labels.is_empty()).then(|| Value::Object(request.labels).to_string());
-    Execution {
+    let head = Head {
         id,
-        tenant: request.tenant,
-        labels,
-        quotas: Vec::new(),
         schema_id: draft.schema_id,
         schema_version: draft.version,
         status: Status::Queued,
         priority: request.priority.unwrap_or(priority),
         debug_mode: request.debug_mode,
+        base_seq,
+        created_at: now,
+        queued_at: Some(now),
+        started_at: None,
+        finished_at: None,
+        quotas: Vec::new(),
+    };
+    let record = Record {
+        tenant: request.tenant,
+        labels,
         created_by: request.created_by,
         correlation_id: request.correlation_id.unwrap_or_else(|| id.to_string()),
         idempotency_key: request.idempotency_key,
@@ -549,15 +557,11 @@ fn first_execution(
         retry_of: draft.retry_of,
         retried_as: None,
         forked_from: draft.forked_from,
-        base_seq,
         initial: draft.initial,
         output: None,
         error: None,
-        created_at: now,
-        queued_at: Some(now),
-        started_at: None,
-        finished_at: None,
-    }
+    };
+    Execution { head, record }
 }
 
 /// `executions.initial`: only what was given; the context fills in the rest.

@@ -53,7 +53,7 @@ pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
             examine_quotas(parts, fix, &mut report).await?;
             return Ok(report);
         };
-        after = Some(last.execution.id);
+        after = Some(last.execution.head.id);
         report.open_executions += page.len() as u64;
         examine_page(parts, &page, fix, &mut report).await?;
         examine_claims(parts, &page, &set, fix, &mut report).await?;
@@ -111,7 +111,7 @@ async fn examine_page(
             view.state
                 .wait
                 .as_ref()
-                .map(|wait| (view.execution.id, wait.id))
+                .map(|wait| (view.execution.head.id, wait.id))
         })
         .collect();
     let shards = parts.store.timer_shards(waits).await?;
@@ -119,14 +119,14 @@ async fn examine_page(
         .iter()
         .zip(shards)
         .filter(|(_, shard)| shard.is_none())
-        .map(|(view, _)| view.execution.id)
+        .map(|(view, _)| view.execution.head.id)
         .collect();
     for view in page {
-        let missing = without_timer.contains(&view.execution.id);
+        let missing = without_timer.contains(&view.execution.head.id);
         if let Some((problem, detail)) = diagnose(parts, view, missing) {
             let fixed = fix && repair(parts, view, problem).await?;
             report.findings.push(Finding {
-                execution_id: view.execution.id.to_string(),
+                execution_id: view.execution.head.id.to_string(),
                 schema: view.schema_name.clone(),
                 quota: None,
                 problem,
@@ -179,10 +179,16 @@ impl SetQuotas {
     /// Those that concern an execution and that it does not count against.
     fn unclaimed(&self, view: &ExecutionView) -> impl Iterator<Item = &QuotaName> {
         let execution = &view.execution;
-        let tenant = execution.tenant.as_deref();
+        let tenant = execution.record.tenant.as_deref();
         let tenant = tenant.and_then(|tenant| self.tenants.get(tenant));
-        let schema = self.schemas.get(&execution.schema_id);
-        let counts = |name: &&QuotaName| execution.quotas.iter().any(|claim| claim.name == **name);
+        let schema = self.schemas.get(&execution.head.schema_id);
+        let counts = |name: &&QuotaName| {
+            execution
+                .head
+                .quotas
+                .iter()
+                .any(|claim| claim.name == **name)
+        };
         schema
             .into_iter()
             .chain(tenant)
@@ -201,9 +207,12 @@ async fn examine_claims(
     let mut unclaimed: BTreeMap<&QuotaName, Vec<ExecutionId>> = BTreeMap::new();
     for view in page {
         for name in set.unclaimed(view) {
-            unclaimed.entry(name).or_default().push(view.execution.id);
+            unclaimed
+                .entry(name)
+                .or_default()
+                .push(view.execution.head.id);
             report.findings.push(Finding {
-                execution_id: view.execution.id.to_string(),
+                execution_id: view.execution.head.id.to_string(),
                 schema: view.schema_name.clone(),
                 quota: Some(name.to_string()),
                 problem: "not_counted",
@@ -227,8 +236,10 @@ async fn examine_counting(
     fix: bool,
     report: &mut Report,
 ) -> StoreResult<()> {
-    let counted = page.iter().filter(|view| !view.execution.quotas.is_empty());
-    let ids: Vec<ExecutionId> = counted.map(|view| view.execution.id).collect();
+    let counted = page
+        .iter()
+        .filter(|view| !view.execution.head.quotas.is_empty());
+    let ids: Vec<ExecutionId> = counted.map(|view| view.execution.head.id).collect();
     if ids.is_empty() {
         return Ok(());
     }
@@ -244,7 +255,7 @@ async fn examine_counting(
                 "it was admitted and one of its quotas does not count it",
             ),
         };
-        let view = page.iter().find(|view| view.execution.id == *id);
+        let view = page.iter().find(|view| view.execution.head.id == *id);
         report.findings.push(Finding {
             execution_id: id.to_string(),
             schema: view
@@ -334,7 +345,7 @@ fn diagnose(
 }
 
 async fn repair(parts: &Parts, view: &ExecutionView, problem: &str) -> StoreResult<bool> {
-    let id = view.execution.id;
+    let id = view.execution.head.id;
     match (problem, &view.state.wait) {
         ("wait_without_timer", Some(wait)) => {
             let Some(at) = wait.wake_at else {
@@ -355,7 +366,7 @@ async fn repair(parts: &Parts, view: &ExecutionView, problem: &str) -> StoreResu
         }
         _ if view.state.hold == Some(Hold::Pause) => return Ok(false),
         _ => {
-            let dispatch = Dispatch::of(&view.execution, &view.state);
+            let dispatch = Dispatch::of(&view.execution.head, &view.state);
             parts.publish(dispatch).await;
         }
     }

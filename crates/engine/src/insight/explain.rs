@@ -46,7 +46,7 @@ pub fn explain(view: &ExecutionView, around: &Surroundings) -> Explanation {
 }
 
 fn why(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
-    let (state, status) = (&view.state, view.execution.status);
+    let (state, status) = (&view.state, view.execution.head.status);
     let node = &state.position.node_id;
     let now = around.now;
     if status.is_terminal() {
@@ -91,11 +91,13 @@ fn why(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
 fn ended(view: &ExecutionView) -> String {
     let at = view
         .execution
+        .head
         .finished_at
         .map(|at| format!(" at {at}"))
         .unwrap_or_default();
     let error = view
         .execution
+        .record
         .error
         .as_deref()
         .and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -108,14 +110,14 @@ fn ended(view: &ExecutionView) -> String {
             )
         })
         .unwrap_or_default();
-    let next = match view.execution.retried_as {
+    let next = match view.execution.record.retried_as {
         Some(retry) => format!("It was retried as {retry}."),
-        None if view.execution.can_be_retried() => {
+        None if view.execution.head.can_be_retried() => {
             "An ended execution never changes; a retry makes a new one.".into()
         }
         None => "An ended execution never changes; a fork makes a new one.".into(),
     };
-    let status = view.execution.status.name();
+    let status = view.execution.head.status.name();
     format!("It ended as {status}{at}{why}. {next}")
 }
 
@@ -240,16 +242,16 @@ fn facts(view: &ExecutionView, around: &Surroundings) -> Map<String, Value> {
     let last_error = state.position.last_error.as_deref();
     let last_error = last_error.and_then(|text| serde_json::from_str::<Value>(text).ok());
     let all = json!({
-        "status": execution.status.name(),
+        "status": execution.head.status.name(),
         "schema": view.schema_name,
-        "version": execution.schema_version,
+        "version": execution.head.schema_version,
         "current_node_id": &*state.position.node_id,
         "entered_at": state.position.entered_at.to_string(),
         "seq": state.seq,
         "attempt": state.position.attempt + 1,
         "last_error": last_error,
-        "retry_of": execution.retry_of.map(|id| id.to_string()),
-        "retried_as": execution.retried_as.map(|id| id.to_string()),
+        "retry_of": execution.record.retry_of.map(|id| id.to_string()),
+        "retried_as": execution.record.retried_as.map(|id| id.to_string()),
         "effect_key": state.position.effect_key,
         "interrupted": state.interrupted,
         "wait_kind": state.wait.as_ref().map(|wait| wait.kind.name()),

@@ -64,7 +64,7 @@ impl Pass {
     fn over(&self, applied: &Applied) -> Turn {
         let dispatch = || Dispatch {
             seq: applied.seq,
-            ..Dispatch::of(&self.execution, &self.state)
+            ..Dispatch::of(&self.execution.head, &self.state)
         };
         let dispatch = applied.dispatch.then(dispatch);
         Turn::Over(PassEnd::Committed(dispatch))
@@ -87,7 +87,7 @@ impl Pass {
         if let Verdict::Committed(applied) = &verdict {
             let answer = self.ledger.answer.take();
             self.parts
-                .announce_commit(self.execution.id, applied, answer);
+                .announce_commit(self.execution.head.id, applied, answer);
             self.state.seq = applied.seq;
             self.state.version = applied.version;
             self.state.commit_id = Some(commit_id);
@@ -104,7 +104,7 @@ impl Pass {
     fn transition(&mut self, next: Next, inbox_seen: Option<u64>) -> Transition {
         let snapshot = self.snapshot(&next);
         Transition {
-            execution_id: self.execution.id,
+            execution_id: self.execution.head.id,
             expected_seq: self.state.seq,
             lease_token: self.token,
             commit_id: id::random(&*self.parts.entropy),
@@ -170,7 +170,7 @@ impl Pass {
                     self.parts.metrics.commits.refused(reason);
                     return match reason {
                         CommitRefusal::Fenced => {
-                            tracing::warn!(execution_id = %self.execution.id, "commit refused: the lease is not ours");
+                            tracing::warn!(execution_id = %self.execution.head.id, "commit refused: the lease is not ours");
                             Verdict::Lost
                         }
                         CommitRefusal::InboxChanged => Verdict::InboxChanged,
@@ -192,7 +192,7 @@ impl Pass {
                 }
                 StoreError::Unavailable(_) => {}
             }
-            tracing::warn!(execution_id = %self.execution.id, %error, "commit not done; trying again");
+            tracing::warn!(execution_id = %self.execution.head.id, %error, "commit not done; trying again");
             if self.parts.now() >= give_up_at {
                 return Verdict::Lost;
             }
@@ -223,7 +223,7 @@ impl Pass {
     /// What is in the store, unless it stays silent for too long.
     pub(super) async fn probe(&self, give_up_at: Timestamp) -> Option<Option<Probe>> {
         loop {
-            match self.parts.store.probe(self.execution.id).await {
+            match self.parts.store.probe(self.execution.head.id).await {
                 Ok(found) => return Some(found),
                 Err(_) if self.parts.now() >= give_up_at => return None,
                 Err(_) => {
@@ -245,7 +245,7 @@ impl Pass {
 
     /// The store can never take this: the execution fails with the reason instead of being tried for ever.
     async fn end_rejected(&mut self, reason: String) -> Turn {
-        tracing::error!(execution_id = %self.execution.id, reason, "the store refused a transition");
+        tracing::error!(execution_id = %self.execution.head.id, reason, "the store refused a transition");
         self.parts.metrics.commits.rejected.increment();
         self.ledger.committed();
         let error = NodeError::new("STORE_REJECTED", reason);

@@ -31,7 +31,7 @@ impl Pass {
     /// The try is counted and the time of the next one is set, on disk, before anything else happens.
     pub(super) async fn retry(&mut self, error: NodeError, delay: Duration) -> Turn {
         let until = self.parts.now().plus(delay);
-        tracing::debug!(execution_id = %self.execution.id, node_id = %self.position.node_id, code = %error.code, "will be retried");
+        tracing::debug!(execution_id = %self.execution.head.id, node_id = %self.position.node_id, code = %error.code, "will be retried");
         self.position.attempt += 1;
         self.note_last_error(&error);
         self.position_committed = false;
@@ -142,11 +142,11 @@ impl Pass {
     /// Reads the inbox; a store that fails is asked again while the lease lasts.
     async fn look_at_signals(&self) -> Option<(u64, Vec<Signal>)> {
         loop {
-            let error = match self.parts.store.open_signals(self.execution.id).await {
+            let error = match self.parts.store.open_signals(self.execution.head.id).await {
                 Ok(found) => return Some(found),
                 Err(error) => error,
             };
-            tracing::warn!(execution_id = %self.execution.id, %error, "cannot read signals");
+            tracing::warn!(execution_id = %self.execution.head.id, %error, "cannot read signals");
             let again = self.parts.now().plus(Duration::from_millis(100));
             if again.plus(self.parts.options.lease_margin) >= self.ticket.lease_until() {
                 return None;

@@ -61,7 +61,7 @@ async fn gather(
     birth: Option<&mut Birth>,
 ) -> Result<Found, LoadError> {
     let Claimed { execution, state } = claimed;
-    let (schema_id, version) = (execution.schema_id, execution.schema_version);
+    let (schema_id, version) = (execution.head.schema_id, execution.head.schema_version);
     let graph = parts.graphs.get(schema_id, version).await?;
     let lease = state.lease.as_ref();
     let lease = lease.ok_or_else(|| LoadError::Broken("claimed without a lease".into()))?;
@@ -114,7 +114,7 @@ fn assemble(
         nodes_run: 0,
         parts: parts.clone(),
         graph,
-        id_text: execution.id.to_string().into(),
+        id_text: execution.head.id.to_string().into(),
         execution,
         state,
         context,
@@ -138,7 +138,7 @@ async fn replay(parts: &Parts, graph: &Graph, claimed: &Claimed) -> Result<Kept,
     };
     let mut kept = Kept::of(Context::start(execution, &facts, &parts.options.env)?);
     if state.seq > 0 {
-        let history = parts.store.history(execution.id, state.seq).await?;
+        let history = parts.store.history(execution.head.id, state.seq).await?;
         if let Some(snapshot) = &history.snapshot {
             kept.context.restore(&snapshot.context)?;
             kept.snapshot_bytes = snapshot.context.len();
@@ -156,7 +156,7 @@ async fn replay(parts: &Parts, graph: &Graph, claimed: &Claimed) -> Result<Kept,
 /// nothing would be felt in every short run.
 fn record_of_retry(execution: &Execution) -> Value {
     match execution.origin() {
-        Some(_) => serde_json::from_str(&execution.initial).unwrap_or_default(),
+        Some(_) => serde_json::from_str(&execution.record.initial).unwrap_or_default(),
         None => Value::Null,
     }
 }
@@ -179,7 +179,7 @@ fn repeated(mut record: Value) -> Option<Map<String, Value>> {
 
 /// The store failed us before anything ran: the claim shall not count.
 async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassEnd {
-    tracing::warn!(execution_id = %claimed.execution.id, %error, "could not be loaded");
+    tracing::warn!(execution_id = %claimed.execution.head.id, %error, "could not be loaded");
     let Some(lease) = &claimed.state.lease else {
         return PassEnd::Abandoned;
     };
@@ -190,7 +190,7 @@ async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassE
     let released = parts
         .store
         .release(
-            vec![(claimed.execution.id, lease.token)],
+            vec![(claimed.execution.head.id, lease.token)],
             Release::Unbegun,
             parts.now(),
         )
@@ -206,11 +206,11 @@ async fn end_broken(parts: &Parts, claimed: Box<Claimed>, reason: String) -> Pas
     let Some(lease) = &claimed.state.lease else {
         return PassEnd::Abandoned;
     };
-    let id = claimed.execution.id;
+    let id = claimed.execution.head.id;
     tracing::error!(execution_id = %id, reason, "what is stored cannot be run; the execution fails");
     let error = NodeError::new("INVALID_SCHEMA", reason);
     let transition = Transition {
-        execution_id: claimed.execution.id,
+        execution_id: claimed.execution.head.id,
         expected_seq: claimed.state.seq,
         lease_token: lease.token,
         commit_id: pawl_kernel::id::random(&*parts.entropy),
@@ -229,7 +229,7 @@ async fn end_broken(parts: &Parts, claimed: Box<Claimed>, reason: String) -> Pas
     };
     match parts.store.commit(transition).await {
         Ok(applied) => {
-            parts.announce(claimed.execution.id, &applied);
+            parts.announce(claimed.execution.head.id, &applied);
             PassEnd::Committed(None)
         }
         Err(_) => PassEnd::Abandoned,

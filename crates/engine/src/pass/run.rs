@@ -75,7 +75,7 @@ impl Pass {
     fn speak_as_before(&mut self) -> Map<String, Value> {
         let mut own = Map::new();
         let key = self.position.effect_key.as_deref();
-        let repeated = |key: &str| !effect::belongs_to(key, self.execution.id);
+        let repeated = |key: &str| !effect::belongs_to(key, self.execution.head.id);
         let Some(roots) = self.repeats.as_ref().filter(|_| key.is_some_and(repeated)) else {
             return own;
         };
@@ -135,7 +135,7 @@ impl Pass {
             node_id: &node.id,
             config,
             execution_id: &id,
-            correlation_id: &self.execution.correlation_id,
+            correlation_id: &self.execution.record.correlation_id,
             seq,
             attempt: self.position.attempt + 1,
             entered_at: self.position.entered_at,

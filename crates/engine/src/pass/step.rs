@@ -86,7 +86,7 @@ impl Pass {
         if !self.has_answered() {
             // The node has checked it; what was taken out since may have been what made it whole.
             let answer = Answer::read(output).unwrap_or_else(|problem| {
-                tracing::error!(execution_id = %self.execution.id, problem, "an answer cannot be sent");
+                tracing::error!(execution_id = %self.execution.head.id, problem, "an answer cannot be sent");
                 Answer::unreadable()
             });
             self.ledger.answer = Some(answer);
@@ -193,9 +193,9 @@ impl Pass {
     /// sake of the request; as a step of this one it begins with this one.
     fn started_at(&self) -> Timestamp {
         let entered = self.position.entered_at;
-        let is_foreign = |key: &str| !effect::belongs_to(key, self.execution.id);
+        let is_foreign = |key: &str| !effect::belongs_to(key, self.execution.head.id);
         match self.position.effect_key.as_deref().is_some_and(is_foreign) {
-            true => entered.max(self.execution.created_at),
+            true => entered.max(self.execution.head.created_at),
             false => entered,
         }
     }

@@ -506,12 +506,12 @@ both! {
         put(&crew.control, "job", body).await;
         let first = until_started(world, 1).await[0].execution.clone();
         let action = until(world, "job", |action| action.status.successful == 1).await;
-        assert_eq!(first.idempotency_key, Some(action.start_key(start)));
-        world.until_status(first.id, Status::Waiting).await;
+        assert_eq!(first.record.idempotency_key, Some(action.start_key(start)));
+        world.until_status(first.head.id, Status::Waiting).await;
         world.advance(60);
         let second = until_started(world, 2).await[1].execution.clone();
-        world.until_status(first.id, Status::Stopped).await;
-        world.until_status(second.id, Status::Waiting).await;
+        world.until_status(first.head.id, Status::Stopped).await;
+        world.until_status(second.head.id, Status::Waiting).await;
         assert_eq!(started(world).await.len(), 2);
     }
 
@@ -663,8 +663,8 @@ both! {
         let planned = action.status.planned_at.unwrap();
         world.clock.advance(planned.since(world.clock.now()));
         let run = until_started(world, 1).await[0].execution.clone();
-        assert_eq!(run.idempotency_key, Some(action.start_key(planned)));
-        world.until_status(run.id, Status::Completed).await;
+        assert_eq!(run.record.idempotency_key, Some(action.start_key(planned)));
+        world.until_status(run.head.id, Status::Completed).await;
         until(world, &name, |action| action.status.successful == 1).await;
 
         store.set_active(id, false, world.clock.now()).await.unwrap();

@@ -48,10 +48,10 @@ both! {
         let id = world.start_with(&crew.control, chain(&[]), request).await;
         // It is written before anybody hears of it, and by then it has ended.
         let view = world.view(id).await;
-        assert_eq!(view.execution.status, Status::Completed);
+        assert_eq!(view.execution.head.status, Status::Completed);
         let record = r#"{"input":{"n":0.1},"user":{"id":0,"name":"system"}}"#;
-        assert_eq!(&*view.execution.initial, record);
-        assert!(view.execution.finished_at.is_some() && view.state.lease.is_none());
+        assert_eq!(&*view.execution.record.initial, record);
+        assert!(view.execution.head.finished_at.is_some() && view.state.lease.is_none());
         assert_eq!((crew.stage.commits_seen(), crew.stage.creates_seen()), (1, 0));
         assert_eq!(world.path(id).await, "start finish");
     }
@@ -124,7 +124,7 @@ both! {
         let crew = alone(world).await;
         let think = json!({"id": "think", "type": "think", "config": {"gate": "thought"}});
         let id = world.start(&crew.control, chain(&[think])).await;
-        assert_eq!(world.view(id).await.execution.status, Status::Running);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Running);
         world.outside.open("thought");
         world.until_status(id, Status::Completed).await;
         assert_eq!(world.path(id).await, "start think finish");
@@ -135,7 +135,7 @@ both! {
         let crew = alone(world).await;
         let think = |id: &str, seconds: f64| json!({"id": id, "type": "think", "config": {"seconds": seconds}});
         let quick = world.start(&crew.control, chain(&[think("a", 0.001)])).await;
-        assert_eq!(world.until_status(quick, Status::Completed).await.status, Status::Completed);
+        assert_eq!(world.until_status(quick, Status::Completed).await.head.status, Status::Completed);
         assert_eq!(crew.stage.creates_seen(), 0, "one write");
         let slow = world.start(&crew.control, chain(&[think("a", 28.0), effect("only", json!({}))])).await;
         world.until_status(slow, Status::Completed).await;

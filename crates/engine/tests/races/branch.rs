@@ -35,14 +35,14 @@ both! {
         let before = world.view(id).await;
         let retried = crew.control.retry(id, RetryRequest::default()).await.unwrap().id;
         let execution = world.until_status(retried, Status::Completed).await;
-        assert_eq!((execution.retry_of, execution.base_seq), (Some(id), 2));
+        assert_eq!((execution.record.retry_of, execution.head.base_seq), (Some(id), 2));
         assert_eq!(world.path(retried).await, "tell finish");
         let calls = world.outside.calls();
         assert_eq!(calls[1].config["value"], "first");
         assert_eq!(calls[1].key, Some(format!("{id}:3")));
         assert_eq!(calls[1].key, calls[0].key);
         let mut after = world.view(id).await;
-        assert_eq!(after.execution.retried_as.take(), Some(retried));
+        assert_eq!(after.execution.record.retried_as.take(), Some(retried));
         assert_eq!(after, before, "the old execution never changes, but for the name of its retry");
     }
 
@@ -79,7 +79,7 @@ both! {
         let ours = format!("{third} key:cy cy");
         assert!(after.ends_with(&ours), "what follows is this run's own: {after}");
         let steps = world.steps(third).await;
-        let created = world.view(third).await.execution.created_at;
+        let created = world.view(third).await.execution.head.created_at;
         assert!(steps.iter().all(|step| step.started_at >= created));
         let context = crew.control.context_at(&world.view(third).await, 3).await.unwrap();
         assert_eq!(context.roots()["user"]["id"], "cy");
@@ -117,7 +117,7 @@ both! {
         }
         let again = RetryRequest { again: true, ..RetryRequest::default() };
         let second = crew.control.retry(id, again).await.unwrap().id;
-        assert_eq!(world.view(id).await.execution.retried_as, Some(second));
+        assert_eq!(world.view(id).await.execution.record.retried_as, Some(second));
         world.until_status(second, Status::Completed).await;
         let keys: Vec<_> = world.outside.calls().into_iter().map(|call| call.key).collect();
         assert_eq!(keys, vec![Some(format!("{id}:3")); 3]);
@@ -168,8 +168,8 @@ both! {
         let retried = crew.control.retry(forked, RetryRequest::default()).await.unwrap().id;
         for id in [forked, retried] {
             let execution = world.view(id).await.execution;
-            assert_eq!(execution.tenant.as_deref(), Some("bob"));
-            let claims = format!("{:?}", execution.quotas);
+            assert_eq!(execution.record.tenant.as_deref(), Some("bob"));
+            let claims = format!("{:?}", execution.head.quotas);
             assert!(claims.contains("bob") && !claims.contains("ann"), "{claims}");
         }
     }
@@ -215,7 +215,7 @@ both! {
         let flow = chain(&[effect("tell", json!({"value": "{{variables.note}}"}))]);
         let id = world.start(&crew.control, flow).await;
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "UNDEFINED_PATH");
+        assert_eq!(code(&execution.record.error), "UNDEFINED_PATH");
         let request = RetryRequest { variables: variables(json!({"note": "now"})), ..RetryRequest::default() };
         let retried = crew.control.retry(id, request).await.unwrap().id;
         world.until_status(retried, Status::Completed).await;
@@ -274,7 +274,7 @@ both! {
         world.until_status(forked, Status::Completed).await;
         let earlier = crew.control.fork(forked, from(1)).await.unwrap().id;
         let execution = world.until_status(earlier, Status::Completed).await;
-        assert_eq!((execution.forked_from, execution.base_seq), (Some(forked), 1));
+        assert_eq!((execution.record.forked_from, execution.head.base_seq), (Some(forked), 1));
         assert_eq!(world.path(earlier).await, "note tell finish");
         let lineage = crew.control.lineage(&world.view(earlier).await).await.unwrap();
         let parts: Vec<_> = lineage.stretches.iter().map(|part| (part.id, part.after)).collect();
@@ -296,7 +296,7 @@ both! {
             let request = ForkRequest { from_seq, ..ForkRequest::default() };
             let forked = crew.control.fork(retried, request).await.unwrap().id;
             let execution = world.until_status(forked, Status::Completed).await;
-            assert_eq!((execution.schema_version, execution.forked_from), (2, Some(retried)), "from {from_seq}");
+            assert_eq!((execution.head.schema_version, execution.record.forked_from), (2, Some(retried)), "from {from_seq}");
         }
     }
 
@@ -308,7 +308,7 @@ both! {
         crew.control.stop(id).await.unwrap();
         let stopped = world.until_status(id, Status::Stopped).await;
         let last = world.view(id).await.state.seq;
-        assert_eq!((stopped.base_seq, last), (0, 1));
+        assert_eq!((stopped.head.base_seq, last), (0, 1));
         let request = ForkRequest { from_seq: last, ..ForkRequest::default() };
         let forked = crew.control.fork(id, request).await.unwrap().id;
         world.until_status(forked, Status::Waiting).await;
@@ -336,7 +336,7 @@ both! {
         assert!(matches!(unknown, Err(ControlError::NotFound(_))));
         let retried = crew.control.retry(id, with(WantedVersion::Number(2))).await.unwrap().id;
         let execution = world.until_status(retried, Status::Completed).await;
-        assert_eq!(execution.schema_version, 2);
+        assert_eq!(execution.head.schema_version, 2);
         assert_eq!(world.outside.calls()[1].config["value"], "right");
         let fork = ForkRequest { from_seq: 0, version: WantedVersion::Latest, ..ForkRequest::default() };
         let forked = crew.control.fork(id, fork).await.unwrap();
@@ -403,7 +403,7 @@ both! {
         );
         let id = world.start(&crew.control, flow).await;
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "MAX_STEPS_EXCEEDED");
+        assert_eq!(code(&execution.record.error), "MAX_STEPS_EXCEEDED");
         assert_eq!(world.path(id).await, "start a b");
         let request = RetryRequest { max_steps: Some(100), ..RetryRequest::default() };
         let retried = crew.control.retry(id, request).await.unwrap().id;
@@ -450,7 +450,7 @@ both! {
         };
         let forked = crew.control.fork(id, request).await.unwrap().id;
         let execution = world.until_status(forked, Status::Completed).await;
-        assert_eq!((execution.forked_from, execution.base_seq), (Some(id), 2));
+        assert_eq!((execution.record.forked_from, execution.head.base_seq), (Some(id), 2));
         assert_eq!(world.path(forked).await, "$edit tell finish");
         let call = &world.outside.calls()[1];
         assert_eq!(call.config["value"], "forked");

@@ -140,7 +140,7 @@ both! {
         }
         let after = world.start(&client, chain(&[])).await;
         world.until_status(after, Status::Completed).await;
-        assert_eq!(world.view(id).await.execution.status, Status::Waiting);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Waiting);
         assert_eq!(world.path(id).await, "start only");
         assert_eq!(world.outside.called(), ["only"]);
         crew.shut_down().await;

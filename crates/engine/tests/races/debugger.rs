@@ -22,7 +22,7 @@ async fn step(
 async fn until_at(world: &World, id: ExecutionId, seq: u64) {
     world
         .until(id, |view| {
-            view.execution.status == Status::WaitingDebug && view.state.seq == seq
+            view.execution.head.status == Status::WaitingDebug && view.state.seq == seq
         })
         .await;
 }

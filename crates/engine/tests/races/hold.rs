@@ -17,7 +17,7 @@ both! {
         assert_eq!(crew.control.pause(id).await.unwrap(), Status::Paused);
         world.advance(10);
         let view = world.until(id, |view| view.state.wait.is_none()).await;
-        assert_eq!(view.execution.status, Status::Paused);
+        assert_eq!(view.execution.head.status, Status::Paused);
         assert_eq!(world.path(id).await, "start");
         crew.control.resume(id).await.unwrap();
         world.until_status(id, Status::Completed).await;

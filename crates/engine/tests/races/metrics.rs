@@ -114,8 +114,8 @@ both! {
     async fn a_late_timer_and_a_message_too_many(world: &World) {
         let crew = world.worker().await;
         let id = world.start(&crew.control, chain(&[nap(10)])).await;
-        let asleep = world.until(id, |view| view.execution.status == Status::Sleeping).await;
-        let early = Dispatch::of(&asleep.execution, &asleep.state);
+        let asleep = world.until(id, |view| view.execution.head.status == Status::Sleeping).await;
+        let early = Dispatch::of(&asleep.execution.head, &asleep.state);
         let message = Message::new(early, world.clock.now());
         world.queue.publish(message.clone()).await.unwrap();
         world.advance(13);

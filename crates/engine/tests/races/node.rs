@@ -51,8 +51,8 @@ both! {
         world.outside.until_called(1).await;
         world.advance(5);
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "NODE_TIMEOUT");
-        assert_eq!(parsed(&execution.error)["node_id"], "slow");
+        assert_eq!(code(&execution.record.error), "NODE_TIMEOUT");
+        assert_eq!(parsed(&execution.record.error)["node_id"], "slow");
         assert_eq!(world.path(id).await, "start slow!");
     }
 
@@ -70,7 +70,7 @@ both! {
             world.advance(seconds);
         }
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "SHAKY");
+        assert_eq!(code(&execution.record.error), "SHAKY");
         assert_eq!(tries(world, id, 2).await, ["SHAKY", "SHAKY", "SHAKY"]);
     }
 
@@ -131,7 +131,7 @@ both! {
         let flow = chain(&[effect("bad", json!({"panics": true}))]);
         let id = world.start(&crew.control, flow).await;
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "INTERNAL_ERROR");
+        assert_eq!(code(&execution.record.error), "INTERNAL_ERROR");
         assert_eq!(world.path(id).await, "start bad!");
         world.assert_alive(&crew.control).await;
     }
@@ -140,7 +140,7 @@ both! {
         let crew = world.worker().await;
         let id = world.start(&crew.control, chain(&[broken()])).await;
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "BROKEN");
+        assert_eq!(code(&execution.record.error), "BROKEN");
         assert_eq!(world.path(id).await, "start broken!");
         assert_eq!(world.steps(id).await[1].output, None);
     }
@@ -203,7 +203,7 @@ both! {
         });
         let id = world.start(&crew.control, circle).await;
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "MAX_STEPS_EXCEEDED");
+        assert_eq!(code(&execution.record.error), "MAX_STEPS_EXCEEDED");
         assert_eq!(world.steps(id).await.len(), 7);
     }
 
@@ -213,7 +213,7 @@ both! {
         let flow = settings(chain(&calls), json!({"max_calls": 2}));
         let id = world.start(&crew.control, flow).await;
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "LIMIT_EXCEEDED");
+        assert_eq!(code(&execution.record.error), "LIMIT_EXCEEDED");
         assert_eq!(world.outside.called(), ["a", "b"]);
         assert_eq!(world.path(id).await, "start a b");
     }
@@ -229,7 +229,7 @@ both! {
         world.outside.open("b");
         world.advance(30);
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "LIMIT_EXCEEDED");
+        assert_eq!(code(&execution.record.error), "LIMIT_EXCEEDED");
         assert_eq!(world.path(id).await, "start a b");
     }
 
@@ -239,7 +239,7 @@ both! {
         let request = StartRequest { input: Some(json!({"text": "x".repeat(2_000)})), ..StartRequest::default() };
         let id = world.start_with(&crew.control, chain(&[effect("only", json!({"value": 1}))]), request).await;
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "LIMIT_EXCEEDED");
+        assert_eq!(code(&execution.record.error), "LIMIT_EXCEEDED");
         world.assert_alive(&crew.control).await;
     }
 }

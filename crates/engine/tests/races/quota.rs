@@ -75,7 +75,7 @@ impl World {
     }
 
     async fn status(&self, id: ExecutionId) -> Status {
-        self.view(id).await.execution.status
+        self.view(id).await.execution.head.status
     }
 
     async fn explained(&self, id: ExecutionId) -> explain::Explanation {
@@ -104,7 +104,7 @@ both! {
         world.outside.until_called(1).await;
         for id in [second, third] {
             let view = world.view(id).await;
-            assert_eq!(view.execution.status, Status::Pending);
+            assert_eq!(view.execution.head.status, Status::Pending);
             assert_eq!(view.state.wait.unwrap().kind, WaitKind::Admission);
         }
         for (n, (gate, id)) in [("a", first), ("b", second), ("c", third)].into_iter().enumerate() {
@@ -181,7 +181,7 @@ both! {
         let explicit = StartRequest { tenant: Some("acme".into()), ..request("other", "b") };
         let second = world.begin_with(&crew.control, schema, explicit).await;
         let other = world.begin_with(&crew.control, schema, request("other", "c")).await;
-        assert_eq!(world.view(other).await.execution.tenant.as_deref(), Some("other"));
+        assert_eq!(world.view(other).await.execution.record.tenant.as_deref(), Some("other"));
         world.outside.until_called(2).await;
         assert_eq!(world.status(second).await, Status::Pending);
         for gate in ["a", "b", "c"] {
@@ -355,7 +355,7 @@ both! {
         for _ in 0..3 {
             ids.push(world.begin_with(&crew.control, schema, with_input(json!({}))).await);
         }
-        let began = world.view(ids[0]).await.execution.created_at;
+        let began = world.view(ids[0]).await.execution.head.created_at;
         world.until_status(ids[0], Status::Completed).await;
         let explained = world.explained(ids[1]).await;
         assert!(explained.sentence.contains("which admits 1/m, the next at"), "{}", explained.sentence);
@@ -382,7 +382,7 @@ both! {
         let quota = format!("key:{}/ACME", world.schema_name(schema).await);
         let explained = world.explained(ids[3]).await;
         assert_eq!(explained.reason, "waiting_for_quota");
-        let since = world.view(ids[0]).await.execution.created_at;
+        let since = world.view(ids[0]).await.execution.head.created_at;
         let sentence = format!("It waits for the quota {quota} (limit 1), held by {} since {since}; 2 others wait before it.", ids[0]);
         assert_eq!(explained.sentence, sentence);
         assert_eq!(explained.facts["quota"], quota.as_str());

@@ -42,7 +42,7 @@ both! {
         let _other = world.worker().await;
         world.advance(30);
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "INTERRUPTED");
+        assert_eq!(code(&execution.record.error), "INTERRUPTED");
         assert_eq!(world.path(id).await, "start once!");
         assert_eq!(world.outside.calls().len(), 1);
     }
@@ -58,7 +58,7 @@ both! {
         let other = world.worker().await;
         pawl_engine::worker::queue_everything(other.control.parts()).await.unwrap();
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "INTERRUPTED");
+        assert_eq!(code(&execution.record.error), "INTERRUPTED");
         assert_eq!(world.outside.calls().len(), 1);
     }
 
@@ -85,7 +85,7 @@ both! {
         let _other = world.worker().await;
         world.advance(30);
         let execution = world.until_status(id, Status::FailedStuck).await;
-        assert_eq!(code(&execution.error), "STUCK");
+        assert_eq!(code(&execution.record.error), "STUCK");
         let letters = world.store.dead_letters(false, 0, 10).await.unwrap();
         assert_eq!(letters[0].execution_id, Some(id));
     }
@@ -101,7 +101,7 @@ both! {
             world.advance(30);
         }
         let execution = world.until_status(id, Status::FailedStuck).await;
-        assert_eq!(code(&execution.error), "STUCK");
+        assert_eq!(code(&execution.record.error), "STUCK");
         assert_eq!(world.outside.calls().len(), 3);
         assert_eq!(world.store.dead_letters(true, 0, 10).await.unwrap().len(), 1);
         world.assert_alive(&crew.control).await;
@@ -197,7 +197,7 @@ both! {
         let id = world.start(&ignorant.control, chain(&[effect("only", json!({}))])).await;
         // Born, committed up to the node, claimed once more, given back.
         let parked = world.until(id, |view| view.state.version == 4).await;
-        assert_eq!(parked.execution.status, Status::Running);
+        assert_eq!(parked.execution.head.status, Status::Running);
         assert_eq!((parked.state.seq, parked.state.recoveries), (1, 0));
         assert!(parked.state.lease.is_none());
         ignorant.shut_down().await;

@@ -89,7 +89,7 @@ both! {
         let variables = serde_json::Map::new();
         crew.control.continue_debug(retried, mode, variables, None).await.unwrap();
         let execution = world.until_status(retried, Status::Completed).await;
-        assert_eq!(execution.retry_of, Some(id));
+        assert_eq!(execution.record.retry_of, Some(id));
         assert_eq!(world.outside.calls()[1].config["value"], "first");
     }
 

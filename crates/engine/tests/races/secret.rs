@@ -80,7 +80,7 @@ both! {
         let id = world.start(&crew.control, flow).await;
         let execution = world.until_status(id, Status::Failed).await;
         assert_kept(world, id).await;
-        assert!(execution.error.unwrap().contains("401 for ***"));
+        assert!(execution.record.error.unwrap().contains("401 for ***"));
     }
 
     async fn in_the_output_that_ends_it(world: &World) {
@@ -92,7 +92,7 @@ both! {
         let id = world.start(&crew.control, flow).await;
         let execution = world.until_status(id, Status::Completed).await;
         assert_kept(world, id).await;
-        assert!(execution.output.unwrap().contains("Bearer ***"));
+        assert!(execution.record.output.unwrap().contains("Bearer ***"));
     }
 
     async fn in_the_tries_between_retries(world: &World) {
@@ -129,7 +129,7 @@ both! {
         let execution = world.until_status(id, Status::Completed).await;
         assert_kept(world, id).await;
         assert!(!told(world, id).await.contains(coded));
-        assert_eq!((execution.tenant.as_deref(), execution.correlation_id.as_str()), (Some("***"), "***"));
+        assert_eq!((execution.record.tenant.as_deref(), execution.record.correlation_id.as_str()), (Some("***"), "***"));
     }
 
     async fn as_a_key_it_is_refused(world: &World) {
@@ -180,11 +180,11 @@ both! {
         let run = async |text: &str| {
             let flow = chain(&[effect("tell", json!({"value": text}))]);
             let id = world.start(&crew.control, flow).await;
-            let ended = world.until(id, |view| view.execution.status.is_terminal()).await;
+            let ended = world.until(id, |view| view.execution.head.status.is_terminal()).await;
             assert_kept(world, id).await;
-            match ended.execution.status {
+            match ended.execution.head.status {
                 Status::Completed => "sent".to_owned(),
-                _ => code(&ended.execution.error),
+                _ => code(&ended.execution.record.error),
             }
         };
         for (text, expected) in [

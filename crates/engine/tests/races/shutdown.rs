@@ -71,7 +71,7 @@ both! {
         world.outside.open("shaky");
         crew.shut_down().await;
         let view = world.view(id).await;
-        assert_eq!(view.execution.status, Status::Sleeping);
+        assert_eq!(view.execution.head.status, Status::Sleeping);
         assert!(view.state.lease.is_none());
         world.advance(11);
         let _other = world.worker().await;
@@ -89,7 +89,7 @@ both! {
         let _other = world.worker().await;
         world.advance(11);
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "INTERRUPTED");
+        assert_eq!(code(&execution.record.error), "INTERRUPTED");
         assert_eq!(world.outside.calls().len(), 1);
     }
 }

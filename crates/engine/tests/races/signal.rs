@@ -39,7 +39,7 @@ both! {
         let id = world.start(&crew.control, flow).await;
         world.until_status(id, Status::Sleeping).await;
         send(&crew.control, id, "go", "early").await;
-        assert_eq!(world.view(id).await.execution.status, Status::Sleeping);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Sleeping);
         world.advance(10);
         world.until_status(id, Status::Completed).await;
         assert_eq!(taken(world, id, &["wait"]).await, ["early"]);
@@ -127,8 +127,8 @@ both! {
             world.until_status(id, Status::Waiting).await;
             world.advance(10);
             let execution = world.until_status(id, Status::Failed).await;
-            assert_eq!(code(&execution.error), "EVENT_TIMEOUT");
-            assert_eq!(parsed(&execution.error)["node_id"], "wait");
+            assert_eq!(code(&execution.record.error), "EVENT_TIMEOUT");
+            assert_eq!(parsed(&execution.record.error)["node_id"], "wait");
             assert_eq!(world.path(id).await, "start wait!");
         }
         assert!(world.outside.calls().is_empty());
@@ -165,11 +165,11 @@ both! {
             send(&crew.control, id, "go", "one")
         );
         let waits = |view: &pawl_kernel::ports::store::ExecutionView| {
-            view.execution.status == Status::Waiting && view.state.seq == 2
+            view.execution.head.status == Status::Waiting && view.state.seq == 2
         };
         world.until(id, waits).await;
         send(&crew.control, id, "go", "one").await;
-        assert_eq!(world.view(id).await.execution.status, Status::Waiting);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Waiting);
         send(&crew.control, id, "go", "two").await;
         world.until_status(id, Status::Completed).await;
         assert_eq!(taken(world, id, &["first", "second"]).await, ["one", "two"]);
@@ -182,7 +182,7 @@ both! {
         world.until_status(id, Status::Waiting).await;
         send(&crew.control, id, "b", "for-second").await;
         let view = world.view(id).await;
-        assert_eq!((view.execution.status, view.state.seq), (Status::Waiting, 1));
+        assert_eq!((view.execution.head.status, view.state.seq), (Status::Waiting, 1));
         send(&crew.control, id, "a", "for-first").await;
         world.until_status(id, Status::Completed).await;
         assert_eq!(
@@ -211,7 +211,7 @@ both! {
         world.until_status(id, Status::Waiting).await;
         crew.control.pause(id).await.unwrap();
         send(&crew.control, id, "go", "kept").await;
-        assert_eq!(world.view(id).await.execution.status, Status::Paused);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Paused);
         crew.control.resume(id).await.unwrap();
         world.until_status(id, Status::Completed).await;
         assert_eq!(taken(world, id, &["wait"]).await, ["kept"]);

@@ -62,7 +62,7 @@ both! {
                 .into_iter()
                 .map(|step| masked(step, id))
                 .collect();
-            seen.push((steps, execution.output, state.calls_spent, state.bytes_spent));
+            seen.push((steps, execution.record.output, state.calls_spent, state.bytes_spent));
         }
         assert_eq!(seen[0], seen[1]);
     }
@@ -77,7 +77,7 @@ both! {
         let worker = pawl_engine::worker::Worker::new(parts.clone());
         let orphan = pawl_engine::control::Control::new(parts, Some(worker.handle()));
         let id = world.start(&orphan, chain(&[effect("only", json!({}))])).await;
-        assert_eq!(world.view(id).await.execution.status, Status::Running);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Running);
         drop(worker);
         world.advance(30);
         world.until_status(id, Status::Completed).await;
@@ -114,11 +114,11 @@ both! {
         let stopped = world.start_with(&crew.control, chain(&[]), request).await;
         world.advance(59);
         world.until_timers_fired(&crew.control).await;
-        assert_eq!(world.view(id).await.execution.status, Status::Pending);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Pending);
         assert_eq!(crew.control.stop(stopped).await.unwrap(), Status::Stopped);
         world.advance(1);
         let execution = world.until_status(id, Status::Completed).await;
-        assert!(execution.started_at.unwrap() >= at);
+        assert!(execution.head.started_at.unwrap() >= at);
         assert_eq!(world.path(stopped).await, "");
     }
 

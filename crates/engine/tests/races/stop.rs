@@ -14,11 +14,11 @@ use crate::world::{World, chain, code, effect, event, gated, nap, parsed, with};
 async fn assert_stopped(world: &World, id: ExecutionId) -> Execution {
     let execution = world.until_status(id, Status::Stopped).await;
     let state = world.state(id).await;
-    assert_eq!(code(&execution.error), "CANCELLED");
-    assert_eq!(execution.output, None);
+    assert_eq!(code(&execution.record.error), "CANCELLED");
+    assert_eq!(execution.record.output, None);
     assert!(state.wait.is_none() && state.hold.is_none());
     assert!(state.lease.is_none() && state.control.is_none());
-    assert!(execution.finished_at.is_some());
+    assert!(execution.head.finished_at.is_some());
     execution
 }
 
@@ -231,6 +231,6 @@ both! {
         world.advance(30);
         let stopped = assert_stopped(world, id).await;
         assert_eq!(world.path(id).await, "start");
-        assert_eq!(parsed(&stopped.error)["retryable"], false);
+        assert_eq!(parsed(&stopped.record.error)["retryable"], false);
     }
 }

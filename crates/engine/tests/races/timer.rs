@@ -72,7 +72,7 @@ both! {
         add_timer(world, id, wait.id, 1).await;
         world.advance(5);
         until_timer_gone(world, id, wait.id).await;
-        assert_eq!(world.view(id).await.execution.status, Status::Waiting);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Waiting);
         assert_eq!(world.path(id).await, "start nap");
     }
 
@@ -82,7 +82,7 @@ both! {
         world.until_status(id, Status::Sleeping).await;
         world.clock.advance(Duration::from_micros(9_998_999));
         world.until_timers_fired(&crew.control).await;
-        assert_eq!(world.view(id).await.execution.status, Status::Sleeping);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Sleeping);
         world.clock.advance(Duration::from_micros(1));
         world.until_status(id, Status::Completed).await;
         let step = &world.steps(id).await[1];
@@ -99,7 +99,7 @@ both! {
         world.advance(5);
         world.until_timers_fired(&crew.control).await;
         assert_eq!(world.path(id).await, "start");
-        assert_eq!(world.view(id).await.execution.status, Status::Sleeping);
+        assert_eq!(world.view(id).await.execution.head.status, Status::Sleeping);
     }
 
     async fn a_deadline_ends_a_sleep(world: &World) {
@@ -111,8 +111,8 @@ both! {
         assert_eq!(state.wait.unwrap().wake_at, Some(state.deadline_at));
         world.advance(10);
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "EXECUTION_TIMEOUT");
-        assert_eq!(execution.finished_at, Some(state.deadline_at));
+        assert_eq!(code(&execution.record.error), "EXECUTION_TIMEOUT");
+        assert_eq!(execution.head.finished_at, Some(state.deadline_at));
         assert_eq!(world.path(id).await, "start");
     }
 
@@ -123,7 +123,7 @@ both! {
         world.until_status(id, Status::Waiting).await;
         world.advance(10);
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "EXECUTION_TIMEOUT");
+        assert_eq!(code(&execution.record.error), "EXECUTION_TIMEOUT");
     }
 
     async fn a_deadline_that_passed_during_a_pause(world: &World) {
@@ -137,7 +137,7 @@ both! {
         world.advance(20);
         crew.control.resume(id).await.unwrap();
         let execution = world.until_status(id, Status::Failed).await;
-        assert_eq!(code(&execution.error), "EXECUTION_TIMEOUT");
+        assert_eq!(code(&execution.record.error), "EXECUTION_TIMEOUT");
         assert_eq!(world.outside.called(), ["first"]);
     }
 

@@ -247,7 +247,7 @@ impl World {
     /// The steps as one line: `start nap! effect`, where `!` is failed and `-` skipped.
     pub(crate) async fn path(&self, id: ExecutionId) -> String {
         let steps = self.steps(id).await;
-        let first = self.view(id).await.execution.base_seq + 1;
+        let first = self.view(id).await.execution.head.base_seq + 1;
         for (place, step) in steps.iter().enumerate() {
             assert_eq!(step.seq, first + place as u64, "seq has a gap or a double");
         }
@@ -276,12 +276,12 @@ impl World {
     pub(crate) async fn until_status(&self, id: ExecutionId, status: Status) -> Execution {
         let view = self
             .until(id, |view| {
-                let now = view.execution.status;
+                let now = view.execution.head.status;
                 assert!(
                     now == status || !now.is_terminal(),
                     "ended as {}: {:?}",
                     now.name(),
-                    view.execution.error
+                    view.execution.record.error
                 );
                 now == status
             })

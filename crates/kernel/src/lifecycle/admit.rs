@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{derive_status, touched};
-use crate::execution::{Execution, State, Status, Wait, WaitKind};
+use crate::execution::{Head, State, Status, Wait, WaitKind};
 use crate::ports::store::NewExecution;
 use crate::quota::{Standing, standing};
 use crate::time::Timestamp;
@@ -22,17 +22,17 @@ pub(super) fn in_line(id: Uuid) -> Wait {
 /// An execution to be created finds its quotas full: whatever it was meant to be born as, it is born waiting.
 pub fn stand_in_line(new: &mut NewExecution) {
     // Only timers compare the id of a wait, and this one has none.
-    new.state.wait = Some(in_line(new.execution.id.0));
+    new.state.wait = Some(in_line(new.execution.head.id.0));
     new.state.lease = None;
     new.state.recoveries = 0;
-    new.execution.status = Status::Pending;
-    new.execution.queued_at = None;
-    new.execution.started_at = None;
+    new.execution.head.status = Status::Pending;
+    new.execution.head.queued_at = None;
+    new.execution.head.started_at = None;
 }
 
 /// `None`: it does not stand in line (any more).
-pub fn admit(execution: &Execution, state: &State, now: Timestamp) -> Option<Change> {
-    if standing(execution, state) != Standing::InLine {
+pub fn admit(head: &Head, state: &State, now: Timestamp) -> Option<Change> {
+    if standing(head, state) != Standing::InLine {
         return None;
     }
     let mut change = Change::of(touched(state, now));
@@ -42,7 +42,7 @@ pub fn admit(execution: &Execution, state: &State, now: Timestamp) -> Option<Cha
         change.state.position.entered_at = now;
     }
     change.queued_at = Some(now);
-    change.status = Some(derive_status(execution, &change.state, now));
+    change.status = Some(derive_status(head, &change.state, now));
     change.dispatch = change.state.is_runnable();
     Some(change)
 }

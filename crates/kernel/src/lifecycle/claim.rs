@@ -1,7 +1,7 @@
 //! Taking the lease.
 
 use super::{end, stopped, stuck, touched};
-use crate::execution::{Execution, Lease, State, Status};
+use crate::execution::{Head, Lease, State, Status};
 use crate::planted::{self, Bug};
 use crate::time::Timestamp;
 use crate::transition::Change;
@@ -47,13 +47,8 @@ pub enum Skip {
 /// From this many unfinished claims on, an execution may be what kills workers.
 const SUSPECT_FROM: u32 = 2;
 
-pub fn claim(
-    execution: &Execution,
-    state: &State,
-    request: &ClaimRequest,
-    now: Timestamp,
-) -> ClaimDecision {
-    if let Some(skip) = reason_to_skip(execution, state, request, now) {
+pub fn claim(head: &Head, state: &State, request: &ClaimRequest, now: Timestamp) -> ClaimDecision {
+    if let Some(skip) = reason_to_skip(head, state, request, now) {
         return ClaimDecision::Skip(skip);
     }
     let mut change = Change::of(touched(state, now));
@@ -73,11 +68,11 @@ pub fn claim(
     if state.recoveries >= SUSPECT_FROM && !request.allow_suspect {
         return ClaimDecision::Skip(Skip::Suspect);
     }
-    take(execution, &mut change, request, now);
+    take(head, &mut change, request, now);
     ClaimDecision::Take(Box::new(change))
 }
 
-fn take(execution: &Execution, change: &mut Change, request: &ClaimRequest, now: Timestamp) {
+fn take(head: &Head, change: &mut Change, request: &ClaimRequest, now: Timestamp) {
     let state = &mut change.state;
     // Whoever held the lease until now did not finish: an effect may have been under way.
     state.interrupted |= state.lease.is_some() && state.effect_may_have_begun(now);
@@ -85,21 +80,21 @@ fn take(execution: &Execution, change: &mut Change, request: &ClaimRequest, now:
         state.recoveries += 1;
     }
     state.lease = Some(request.lease.clone());
-    if execution.status != Status::Running {
+    if head.status != Status::Running {
         change.status = Some(Status::Running);
     }
-    if execution.started_at.is_none() {
+    if head.started_at.is_none() {
         change.started_at = Some(now);
     }
 }
 
 fn reason_to_skip(
-    execution: &Execution,
+    head: &Head,
     state: &State,
     request: &ClaimRequest,
     now: Timestamp,
 ) -> Option<Skip> {
-    if execution.status.is_terminal() {
+    if head.status.is_terminal() {
         return Some(Skip::Ended);
     }
     if state.has_live_lease(now) {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{derive_status, end, stopped, touched};
-use crate::execution::{
-    Control, DebugMode, Edit, Execution, Hold, Signal, State, Status, WaitKind,
-};
+use crate::execution::{Control, DebugMode, Edit, Head, Hold, Signal, State, Status, WaitKind};
 use crate::time::Timestamp;
 use crate::transition::Change;
 
@@ -49,29 +47,29 @@ pub enum Refusal {
 
 /// `Ok(None)`: it is so already, nothing to write. `signal_known`: a signal with this id is stored.
 pub fn command(
-    execution: &Execution,
+    head: &Head,
     state: &State,
     command: &Command,
     signal_known: bool,
     now: Timestamp,
 ) -> Result<Option<Change>, Refusal> {
     if let Command::Stop = command {
-        return stop(execution, state, now);
+        return stop(head, state, now);
     }
-    if execution.status.is_terminal() {
-        return Err(Refusal::Ended(execution.status));
+    if head.status.is_terminal() {
+        return Err(Refusal::Ended(head.status));
     }
     let mut change = Change::of(touched(state, now));
     let changed = match command {
         Command::Pause => pause(&mut change.state),
-        Command::Resume => resume(execution, &mut change.state, now)?,
+        Command::Resume => resume(head, &mut change.state, now)?,
         Command::Signal(signal) => !signal_known && deliver(&mut change, signal),
         Command::Continue {
             mode,
             variables,
             expect_seq,
         } => {
-            check_debugger(execution, state, *expect_seq, now)?;
+            check_debugger(head, state, *expect_seq, now)?;
             enter_now(&mut change.state, now);
             edit(&mut change, variables, now);
             go_on(&mut change.state, mode)
@@ -81,12 +79,12 @@ pub fn command(
     if !changed {
         return Ok(None);
     }
-    settle(execution, state, &mut change, now);
+    settle(head, state, &mut change, now);
     Ok(Some(change))
 }
 
-fn stop(execution: &Execution, state: &State, now: Timestamp) -> Result<Option<Change>, Refusal> {
-    match execution.status {
+fn stop(head: &Head, state: &State, now: Timestamp) -> Result<Option<Change>, Refusal> {
+    match head.status {
         Status::Stopped => return Ok(None),
         status if status.is_terminal() => return Err(Refusal::Ended(status)),
         _ => {}
@@ -106,15 +104,15 @@ fn pause(state: &mut State) -> bool {
 }
 
 /// Back from a pause, a debugged execution is in the debugger's hands again, unless it still waits.
-fn resume(execution: &Execution, state: &mut State, now: Timestamp) -> Result<bool, Refusal> {
+fn resume(head: &Head, state: &mut State, now: Timestamp) -> Result<bool, Refusal> {
     match state.hold {
         Some(Hold::Pause) => {}
         Some(Hold::Debug) => return Err(Refusal::InDebugger),
         None => {
-            return Err(Refusal::NotPaused(derive_status(execution, state, now)));
+            return Err(Refusal::NotPaused(derive_status(head, state, now)));
         }
     }
-    let stepping = state.debug == DebugMode::Step && execution.has_begun(state);
+    let stepping = state.debug == DebugMode::Step && head.has_begun(state);
     state.hold = (stepping && state.wait.is_none()).then_some(Hold::Debug);
     Ok(true)
 }
@@ -132,7 +130,7 @@ fn deliver(change: &mut Change, signal: &Signal) -> bool {
 }
 
 fn check_debugger(
-    execution: &Execution,
+    head: &Head,
     state: &State,
     expect_seq: Option<u64>,
     now: Timestamp,
@@ -144,7 +142,7 @@ fn check_debugger(
         });
     }
     if state.hold != Some(Hold::Debug) || state.wait.is_some() || state.has_live_lease(now) {
-        return Err(Refusal::NotInDebugger(derive_status(execution, state, now)));
+        return Err(Refusal::NotInDebugger(derive_status(head, state, now)));
     }
     Ok(())
 }
@@ -192,12 +190,12 @@ fn go_on(state: &mut State, mode: &ContinueMode) -> bool {
 
 /// Stores the status that follows, unless there is a lease: then its holder's commit will, or the reaper. A message is due
 /// only if this very write made the execution runnable; otherwise one is under way already.
-fn settle(execution: &Execution, before: &State, change: &mut Change, now: Timestamp) {
+fn settle(head: &Head, before: &State, change: &mut Change, now: Timestamp) {
     if change.state.lease.is_some() {
         return;
     }
-    let status = derive_status(execution, &change.state, now);
-    if status != execution.status {
+    let status = derive_status(head, &change.state, now);
+    if status != head.status {
         change.status = Some(status);
     }
     change.dispatch = change.state.is_runnable() && !before.is_runnable();

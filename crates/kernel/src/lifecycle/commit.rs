@@ -1,7 +1,7 @@
 //! The holder's commit.
 
 use super::{derive_status, end, stopped, touched};
-use crate::execution::{Control, DebugMode, Execution, Hold, State};
+use crate::execution::{Control, DebugMode, Head, Hold, State};
 use crate::planted::{self, Bug};
 use crate::quota::{self, Movement};
 use crate::time::Timestamp;
@@ -15,12 +15,8 @@ pub enum CommitRefusal {
     InboxChanged,
 }
 
-pub fn commit(
-    execution: &Execution,
-    state: &State,
-    transition: Transition,
-) -> Result<Change, CommitRefusal> {
-    check_fence(execution, state, &transition)?;
+pub fn commit(head: &Head, state: &State, transition: Transition) -> Result<Change, CommitRefusal> {
+    check_fence(head, state, &transition)?;
     let now = transition.now;
     let mut next = touched(state, now);
     next.seq += transition.steps.len() as u64;
@@ -36,22 +32,18 @@ pub fn commit(
     change.consumed = transition.consumed;
     change.snapshot = transition.snapshot;
     move_on(&mut change, transition.next, stepped, now);
-    store_status(execution, &mut change, now);
-    change.frees_places = quota::movement(execution, state, &change) == Movement::Release;
+    store_status(head, &mut change, now);
+    change.frees_places = quota::movement(head, state, &change) == Movement::Release;
     Ok(change)
 }
 
-fn check_fence(
-    execution: &Execution,
-    state: &State,
-    transition: &Transition,
-) -> Result<(), CommitRefusal> {
+fn check_fence(head: &Head, state: &State, transition: &Transition) -> Result<(), CommitRefusal> {
     let token_fits = state
         .lease
         .as_ref()
         .is_some_and(|lease| lease.token == transition.lease_token);
     let mine = token_fits || planted::has(Bug::NoTokenGuard);
-    if execution.status.is_terminal() || !mine || state.seq != transition.expected_seq {
+    if head.status.is_terminal() || !mine || state.seq != transition.expected_seq {
         return Err(CommitRefusal::Fenced);
     }
     if transition
@@ -121,17 +113,17 @@ fn stop_for_debugger(state: &mut State) {
 }
 
 /// `executions.status` changes only when the execution blocks or unblocks; ending set it already.
-fn store_status(execution: &Execution, change: &mut Change, now: Timestamp) {
+fn store_status(head: &Head, change: &mut Change, now: Timestamp) {
     if change.ending.is_some() {
         return;
     }
-    let status = derive_status(execution, &change.state, now);
+    let status = derive_status(head, &change.state, now);
     let status = if status == crate::execution::Status::Queued {
-        execution.status
+        head.status
     } else {
         status
     };
-    if status != execution.status {
+    if status != head.status {
         change.status = Some(status);
     }
 }

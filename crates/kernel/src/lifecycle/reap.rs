@@ -5,20 +5,15 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::{derive_status, end, stopped, stuck, touched};
-use crate::execution::{Execution, State};
+use crate::execution::{Head, State};
 use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
 use crate::transition::Change;
 
 /// Takes an expired lease from its holder. `None`: the lease is alive or gone.
-pub fn reap(
-    execution: &Execution,
-    state: &State,
-    on_stuck: OnStuck,
-    now: Timestamp,
-) -> Option<Change> {
+pub fn reap(head: &Head, state: &State, on_stuck: OnStuck, now: Timestamp) -> Option<Change> {
     let lease = state.lease.as_ref().filter(|lease| lease.until <= now)?;
-    if execution.status.is_terminal() {
+    if head.status.is_terminal() {
         return None;
     }
     if on_stuck == OnStuck::Fail && state.control.is_none() {
@@ -31,13 +26,13 @@ pub fn reap(
         end(&mut change, stuck(message), now);
         return Some(change);
     }
-    recover(execution, state, now)
+    recover(head, state, now)
 }
 
 /// Clears a lease whose holder is known to be gone (an embedded store at its start: every lease).
-pub fn recover(execution: &Execution, state: &State, now: Timestamp) -> Option<Change> {
+pub fn recover(head: &Head, state: &State, now: Timestamp) -> Option<Change> {
     state.lease.as_ref()?;
-    if execution.status.is_terminal() {
+    if head.status.is_terminal() {
         return None;
     }
     let mut change = Change::of(touched(state, now));
@@ -47,7 +42,7 @@ pub fn recover(execution: &Execution, state: &State, now: Timestamp) -> Option<C
         end(&mut change, stopped(), now);
         return Some(change);
     }
-    set_free(execution, &mut change, now);
+    set_free(head, &mut change, now);
     Some(change)
 }
 
@@ -67,7 +62,7 @@ pub enum Release {
 const NOT_HERE_PAUSE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
 
 pub fn release(
-    execution: &Execution,
+    head: &Head,
     state: &State,
     token: Uuid,
     how: Release,
@@ -82,7 +77,7 @@ pub fn release(
         end(&mut change, stopped(), now);
         return Some(change);
     }
-    set_free(execution, &mut change, now);
+    set_free(head, &mut change, now);
     if how == Release::NotHere {
         let (least, most) = NOT_HERE_PAUSE;
         let stood = now.since(state.position.entered_at);
@@ -92,9 +87,9 @@ pub fn release(
     Some(change)
 }
 
-fn set_free(execution: &Execution, change: &mut Change, now: Timestamp) {
-    let status = derive_status(execution, &change.state, now);
-    if status != execution.status {
+fn set_free(head: &Head, change: &mut Change, now: Timestamp) {
+    let status = derive_status(head, &change.state, now);
+    if status != head.status {
         change.status = Some(status);
     }
     change.dispatch = change.state.is_runnable();

@@ -134,17 +134,17 @@ where
     let Some(filter) = concerned(store, name).await? else {
         return Ok(0);
     };
-    let counts = |view: &ExecutionView| view.execution.quotas.iter().any(|c| c.name == *name);
+    let counts = |view: &ExecutionView| view.execution.head.quotas.iter().any(|c| c.name == *name);
     let (mut counted, mut before) = (0, None);
     loop {
         let page = store.executions(filter.clone(), before, PAGE).await?;
         let Some(last) = page.last() else {
             return Ok(counted);
         };
-        before = Some(last.execution.id);
+        before = Some(last.execution.head.id);
         // Those that count already need not be locked.
         let left = page.iter().filter(|view| !counts(view));
-        let ids: Vec<ExecutionId> = left.map(|view| view.execution.id).collect();
+        let ids: Vec<ExecutionId> = left.map(|view| view.execution.head.id).collect();
         if !ids.is_empty() {
             counted += store.count_in(name.clone(), ids, now).await?;
         }

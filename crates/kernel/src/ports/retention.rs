@@ -43,14 +43,15 @@ impl Cutoff {
 
     /// What the cutoff says about an execution itself; that its parent must not be open comes on top.
     pub fn is_past(&self, execution: &Execution) -> bool {
-        let before = match execution.idempotency_key {
+        let before = match execution.record.idempotency_key {
             Some(_) => self.keyed_ended_before,
             None => self.ended_before,
         };
         let ended = execution
+            .head
             .finished_at
-            .filter(|_| execution.status.is_terminal());
-        execution.id < self.first_id_kept() && ended.is_some_and(|at| at < before)
+            .filter(|_| execution.head.status.is_terminal());
+        execution.head.id < self.first_id_kept() && ended.is_some_and(|at| at < before)
     }
 }
 

@@ -8,7 +8,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::execution::{
-    DebugMode, Execution, Lease, LogRecord, PriorityClass, Signal, State, Status, Step,
+    DebugMode, Execution, Head, Lease, LogRecord, PriorityClass, Record, Signal, State, Status,
+    Step, Subject,
 };
 use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip};
@@ -22,13 +23,13 @@ use crate::ports::webhooks::WebhookStore;
 use crate::ports::workers::WorkerStore;
 use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
-use crate::transition::{Applied, Snapshot, Transition};
+use crate::transition::{Applied, Decision, Snapshot, Transition};
 use crate::user::{self, Writer};
 
 mod creation;
 
 pub use super::timers::{
-    DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, TimerStore,
+    DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, TimerStore, shard_of,
 };
 pub use creation::{Created, NewExecution};
 
@@ -65,6 +66,15 @@ pub struct Claimed {
     pub state: State,
 }
 
+impl Claimed {
+    /// Both rows as the claim leaves them; `record` is that of the execution decided on.
+    pub fn of(decision: Decision, record: Record) -> Self {
+        let Subject { head, state } = decision.after();
+        let execution = Execution { head, record };
+        Self { execution, state }
+    }
+}
+
 /// What decides a commit whose result is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
@@ -72,6 +82,17 @@ pub struct Probe {
     pub commit_id: Option<Uuid>,
     pub lease_token: Option<Uuid>,
     pub applied: Applied,
+}
+
+impl Probe {
+    pub fn of(head: &Head, state: &State) -> Self {
+        Self {
+            seq: state.seq,
+            commit_id: state.commit_id,
+            lease_token: state.lease.as_ref().map(|lease| lease.token),
+            applied: Applied::standing(head, state),
+        }
+    }
 }
 
 #[derive(Debug, Clone, thiserror::Error)]
@@ -174,14 +195,14 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    pub fn of(execution: &Execution, state: &State) -> Self {
+    pub fn of(head: &Head, state: &State) -> Self {
         Self {
-            execution_id: execution.id,
-            schema_id: execution.schema_id,
+            execution_id: head.id,
+            schema_id: head.schema_id,
             node_id: state.position.node_id.clone(),
             seq: state.seq,
             debug_mode: state.debug != DebugMode::Off,
-            priority: execution.priority,
+            priority: head.priority,
         }
     }
 }
@@ -194,6 +215,28 @@ pub struct CommandApplied {
     pub status: Status,
     /// A worker holds the lease and has yet to notice.
     pub leased: bool,
+}
+
+impl CommandApplied {
+    /// The command changes nothing.
+    pub fn unchanged(subject: &Subject, now: Timestamp) -> Self {
+        Self {
+            applied: None,
+            dispatch: None,
+            status: subject.head.status,
+            leased: subject.state.has_live_lease(now),
+        }
+    }
+
+    pub fn of(decision: &Decision, now: Timestamp) -> Self {
+        let Decision { before, change } = decision;
+        Self {
+            applied: Some(change.outcome()),
+            dispatch: decision.dispatch(),
+            status: change.status.unwrap_or(before.head.status),
+            leased: change.state.has_live_lease(now),
+        }
+    }
 }
 
 /// Bringing back what was lost.
@@ -229,14 +272,14 @@ pub struct SweepRequest {
 
 impl SweepRequest {
     /// It could run, has had no lease for long enough, and its next sweep is due.
-    pub fn is_due(&self, execution: &Execution, state: &State) -> bool {
+    pub fn is_due(&self, head: &Head, state: &State) -> bool {
         let classes = PriorityClass::ALL.iter().zip(&self.idle_since);
-        let mut of_class = classes.filter(|(class, _)| **class == execution.priority);
+        let mut of_class = classes.filter(|(class, _)| **class == head.priority);
         let Some((_, idle_since)) = of_class.next() else {
             return false;
         };
         let lease = state.lease.as_ref();
-        !execution.status.is_terminal()
+        !head.status.is_terminal()
             && state.is_runnable()
             && state.updated_at <= *idle_since
             && lease.is_none_or(|lease| lease.until <= *idle_since)

@@ -143,3 +143,9 @@ pub struct DueTimer {
     pub action_id: String,
     pub guid: Uuid,
 }
+
+/// The shard of a queue row. Wait ids and guids of actions are random, so their bits spread evenly.
+pub fn shard_of(guid: Uuid, shards: u32) -> u32 {
+    let (high, low) = guid.as_u64_pair();
+    ((high ^ low) % u64::from(shards.max(1))) as u32
+}

@@ -44,12 +44,12 @@ impl Book {
     /// Decides about an execution to be created, and makes it what it will be: its list of quotas without those that
     /// nobody set, and `pending` if it has to stand in line.
     pub fn enter(&mut self, new: &mut NewExecution) -> Place {
-        let mut claims = std::mem::take(&mut new.execution.quotas);
+        let mut claims = std::mem::take(&mut new.execution.head.quotas);
         claims.retain(|claim| claim.settings.is_some() || self.limits(&claim.name));
         claims.sort_by(|one, other| one.name.cmp(&other.name));
         claims.dedup_by(|one, other| one.name == other.name);
         let place = self.place(new, &claims);
-        new.execution.quotas = claims;
+        new.execution.head.quotas = claims;
         if place == Place::InLine {
             lifecycle::stand_in_line(new);
         }
@@ -73,7 +73,7 @@ impl Book {
                 .is_some_and(|row| row.waiting == 0 && row.has_room(now))
         });
         if at_once {
-            self.admit(claims, new.execution.priority);
+            self.admit(claims, new.execution.head.priority);
             return Place::Holds;
         }
         self.line_up(claims);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::name::QuotaName;
-use crate::execution::{Execution, Hold, State, WaitKind};
+use crate::execution::{Head, Hold, State, WaitKind};
 use crate::planted::{self, Bug};
 use crate::transition::Change;
 
@@ -93,8 +93,8 @@ pub enum Standing {
     Holding,
 }
 
-pub fn standing(execution: &Execution, state: &State) -> Standing {
-    if execution.quotas.is_empty() || execution.status.is_terminal() {
+pub fn standing(head: &Head, state: &State) -> Standing {
+    if head.quotas.is_empty() || head.status.is_terminal() {
         return Standing::Free;
     }
     by_state(state)
@@ -124,8 +124,8 @@ pub enum Movement {
 
 /// Follows from where the execution stood and where the change puts it. Admission is no movement of its own: whoever
 /// admits has decided about the quotas already.
-pub fn movement(execution: &Execution, before: &State, change: &Change) -> Movement {
-    let was = standing(execution, before);
+pub fn movement(head: &Head, before: &State, change: &Change) -> Movement {
+    let was = standing(head, before);
     if was == Standing::Free {
         return Movement::None;
     }

@@ -115,9 +115,9 @@ impl Answer {
 
     /// How an execution that has ended answers by itself.
     pub fn of_end(execution: &Execution) -> Self {
-        let id = execution.id.to_string();
-        if execution.status == Status::Completed {
-            let body = execution.output.as_deref().unwrap_or("null");
+        let id = execution.head.id.to_string();
+        if execution.head.status == Status::Completed {
+            let body = execution.record.output.as_deref().unwrap_or("null");
             return Self {
                 status: 200,
                 headers: Vec::new(),
@@ -125,12 +125,12 @@ impl Answer {
                 content_type: Some("application/json".into()),
             };
         }
-        if execution.status == Status::Stopped {
+        if execution.head.status == Status::Stopped {
             let message = "the execution was stopped";
             let body = json!({"error": "STOPPED", "message": message, "execution_id": id});
             return Self::json(409, &body);
         }
-        let error = execution.error.as_deref();
+        let error = execution.record.error.as_deref();
         let error = error.and_then(|text| serde_json::from_str::<Value>(text).ok());
         of_error(&error.unwrap_or_default(), id)
     }

@@ -2,12 +2,12 @@
 //! compare with: one table that is polled, and an action is made in the transaction that marks it as done.
 
 use futures_util::future::join;
+use pawl_kernel::ports::store::shard_of;
 use pawl_kernel::schedule::ScheduledAction;
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 
 use super::Measure;
-use crate::changes::shard_of;
 use crate::connect::{Connector, LOOKUPS};
 use crate::error::{Fault, Outcome};
 use crate::options::Options;

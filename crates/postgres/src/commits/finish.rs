@@ -2,29 +2,30 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use pawl_kernel::execution::Record;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{self, CommitRefusal};
 use pawl_kernel::ports::store::CommitError;
-use pawl_kernel::transition::{Applied, Transition};
+use pawl_kernel::transition::{Applied, Decision, Transition};
 use uuid::Uuid;
 
 use super::{Committed, share_fault};
-use crate::changes::{self, Decided};
+use crate::changes;
 use crate::error::{Fault, Outcome};
 use crate::heads::lock_heads;
-use crate::hot::Hot;
+use crate::hot::{CacheRow, Hot};
 use crate::locked::Locked;
 use crate::session::Session;
 
 pub(super) async fn write_guessed(
     session: &Session,
-    guessed: &BTreeMap<ExecutionId, Decided>,
+    guessed: &BTreeMap<ExecutionId, Guess>,
     shards: u32,
 ) -> Outcome<HashSet<ExecutionId>> {
     if guessed.is_empty() {
         return Ok(HashSet::new());
     }
-    let decided: Vec<&Decided> = guessed.values().collect();
+    let decided: Vec<&Decision> = guessed.values().map(|guess| &guess.decision).collect();
     changes::write(session, &decided, shards, true).await
 }
 
@@ -42,13 +43,13 @@ impl Rest<'_> {
     /// Notes what was written by guess. The fault, if there was one, is for [`Rest::finish`].
     pub(super) fn take_guessed(
         &self,
-        guessed: BTreeMap<ExecutionId, Decided>,
+        guessed: BTreeMap<ExecutionId, Guess>,
         done: Outcome<HashSet<ExecutionId>>,
         answers: &mut Answers,
     ) -> Outcome<()> {
         let done = done?;
         let written = guessed.into_iter().filter(|(id, _)| done.contains(id));
-        answers.extend(written.map(|(id, decided)| (id, Ok(settle(decided, self.hot)))));
+        answers.extend(written.map(|(id, guess)| (id, Ok(guess.settle(self.hot)))));
         Ok(())
     }
 
@@ -130,22 +131,36 @@ fn share_answers(transitions: &[&Transition], fault: Fault) -> Outcome<Answers> 
     Ok(transitions.iter().map(failed).collect())
 }
 
-/// Sorted by id: the order in which rows are locked.
-pub(super) fn guess(transitions: &[&Transition], hot: &Hot) -> BTreeMap<ExecutionId, Decided> {
-    let decide = |transition: &&Transition| {
-        let before = hot.take(transition.execution_id)?;
-        let transition = Transition::clone(transition);
-        let change = lifecycle::commit(&before.execution, &before.state, transition).ok()?;
-        let decided = Decided { before, change };
-        decided.is_plain().then(|| (decided.id(), decided))
-    };
-    transitions.iter().filter_map(decide).collect()
+/// A commit decided on a row of the cache.
+pub(super) struct Guess {
+    decision: Decision,
+    record: Option<Record>,
 }
 
-fn settle(decided: Decided, hot: &Hot) -> Applied {
-    let outcome = decided.change.outcome();
-    hot.remember(decided.after());
-    outcome
+impl Guess {
+    /// It was right: the cache keeps the row as it is now.
+    fn settle(self, hot: &Hot) -> Applied {
+        let outcome = self.decision.change.outcome();
+        hot.remember(CacheRow {
+            subject: self.decision.after(),
+            record: self.record,
+        });
+        outcome
+    }
+}
+
+/// Sorted by id: the order in which rows are locked.
+pub(super) fn guess(transitions: &[&Transition], hot: &Hot) -> BTreeMap<ExecutionId, Guess> {
+    let decide = |transition: &&Transition| {
+        let CacheRow { subject, record } = hot.take(transition.execution_id)?;
+        let transition = Transition::clone(transition);
+        let change = lifecycle::commit(&subject.head, &subject.state, transition).ok()?;
+        let before = subject;
+        let decision = Decision { before, change };
+        let plain = changes::is_plain(&decision);
+        plain.then(|| (decision.id(), Guess { decision, record }))
+    };
+    transitions.iter().filter_map(decide).collect()
 }
 
 /// Locks and reads the rows, decides, writes: two trips to the server.
@@ -165,18 +180,21 @@ pub(super) async fn commit_slowly(
             continue;
         };
         let transition = (*transition).clone();
-        match lifecycle::commit(&before.execution, &before.state, transition) {
+        match lifecycle::commit(&before.head, &before.state, transition) {
             Err(refusal) => answers.push(Err(CommitError::Refused(refusal))),
             Ok(change) => {
                 answers.push(Ok(change.outcome()));
-                decided.push(Decided { before, change });
+                decided.push(Decision { before, change });
             }
         }
     }
-    decided.sort_unstable_by_key(Decided::id);
+    decided.sort_unstable_by_key(Decision::id);
     changes::write_all(session, &decided, shards).await?;
-    for one in decided {
-        settle(one, hot);
+    for decision in decided {
+        hot.remember(CacheRow {
+            subject: decision.after(),
+            record: None,
+        });
     }
     Ok(answers)
 }

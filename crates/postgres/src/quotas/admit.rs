@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::quotas::Admitted;
@@ -11,13 +12,14 @@ use pawl_kernel::ports::store::Dispatch;
 use pawl_kernel::quota::board::{Outcome as BoardOutcome, next_by_rate};
 use pawl_kernel::quota::{Board, Group, Lane, Quota, QuotaName};
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::Decision;
 
 use super::line::{self, LaneKey};
 use super::rows;
-use crate::changes::{self, Decided};
+use crate::changes;
 use crate::error::{Fault, Outcome};
 use crate::heads::lock_free_heads;
-use crate::rows::{Loaded, Reader};
+use crate::rows::Reader;
 use crate::session::Session;
 use crate::sql::{self, Sql};
 use crate::value::{Columns, Time};
@@ -201,7 +203,7 @@ async fn carry_out(
         }
     }
     write(session, scene, board.close(), &decided, &gone, now, shards).await?;
-    Ok(decided.iter().filter_map(Decided::dispatch).collect())
+    Ok(decided.iter().filter_map(Decision::dispatch).collect())
 }
 
 /// Of those whom the plan names, who has not been stopped or paused since.
@@ -256,21 +258,21 @@ async fn first_in_line(
     Ok(lines)
 }
 
-fn admitted(before: Loaded, now: Timestamp) -> Option<Decided> {
-    let change = lifecycle::admit(&before.execution, &before.state, now)?;
-    Some(Decided { before, change })
+fn admitted(before: Subject, now: Timestamp) -> Option<Decision> {
+    let change = lifecycle::admit(&before.head, &before.state, now)?;
+    Some(Decision { before, change })
 }
 
 async fn write(
     session: &Session,
     scene: &Scene,
     outcome: BoardOutcome,
-    decided: &[Decided],
+    decided: &[Decision],
     gone: &[(LaneKey, ExecutionId)],
     now: Timestamp,
     shards: u32,
 ) -> Outcome<()> {
-    let mut by_id: Vec<&Decided> = decided.iter().collect();
+    let mut by_id: Vec<&Decision> = decided.iter().collect();
     by_id.sort_unstable_by_key(|one| one.id());
     if !by_id.is_empty() {
         changes::write_locked(session, &by_id, shards).await?;
@@ -278,7 +280,7 @@ async fn write(
     }
     let holding = decided
         .iter()
-        .map(|one| (one.id(), one.before.execution.quotas.as_slice()));
+        .map(|one| (one.id(), one.before.head.quotas.as_slice()));
     line::hold(session, &holding.collect::<Vec<_>>(), now).await?;
     let places = gone.iter().map(|(place, id)| (place, *id));
     if let Some(columns) = line_columns(&sql::ADMISSION_LINE_DELETE, places) {

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pawl_kernel::execution::{Execution, PriorityClass};
+use pawl_kernel::execution::{Head, PriorityClass};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{Created, NewExecution};
-use pawl_kernel::quota::{self, Book, Group, Lane, Movement, Place, QuotaClaim, QuotaName};
+use pawl_kernel::quota::{Book, Group, Lane, Movement, Place, QuotaClaim, QuotaName};
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::Decision;
 
 use super::rows;
-use crate::changes::Decided;
 use crate::creates;
 use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
@@ -62,7 +62,7 @@ pub(crate) async fn create(
             return Ok(Some(vec![answer]));
         }
     }
-    let known = |new: &NewExecution| existing.get(new.execution.idempotency_key.as_ref()?);
+    let known = |new: &NewExecution| existing.get(new.execution.record.idempotency_key.as_ref()?);
     let mut fresh: Vec<NewExecution> = news
         .iter()
         .filter(|new| known(new).is_none())
@@ -76,12 +76,12 @@ pub(crate) async fn create(
         session.roll_back().await?;
         return Ok(None);
     };
-    let is_new = |new: &NewExecution| created.contains(&new.execution.id);
+    let is_new = |new: &NewExecution| created.contains(&new.execution.head.id);
     let placed = fresh.iter().zip(places);
     let (placed, late): (Vec<_>, Vec<_>) = placed.partition(|(new, _)| is_new(new));
     for (new, place) in &late {
         // Somebody was faster with the same idempotency key.
-        take_back(&mut book, &new.execution.quotas, *place);
+        take_back(&mut book, &new.execution.head.quotas, *place);
     }
     let late: Vec<&NewExecution> = late.into_iter().map(|(new, _)| new).collect();
     existing.extend(find_existing(session, &late).await?);
@@ -97,7 +97,7 @@ type Existing = HashMap<String, ExecutionId>;
 async fn find_existing(session: &Session, news: &[&NewExecution]) -> Outcome<Existing> {
     let keys = news
         .iter()
-        .filter_map(|new| new.execution.idempotency_key.as_deref());
+        .filter_map(|new| new.execution.record.idempotency_key.as_deref());
     let keys: Vec<Text<'_>> = keys.map(Text::new).collect();
     if keys.is_empty() {
         return Ok(Existing::new());
@@ -117,7 +117,7 @@ async fn enter(
     now: Timestamp,
 ) -> Outcome<(Book, Vec<Place>)> {
     let locked = {
-        let claims = || fresh.iter().flat_map(|new| &new.execution.quotas);
+        let claims = || fresh.iter().flat_map(|new| &new.execution.head.quotas);
         let names = rows::names_of(claims());
         let needed = rows::names_of(claims().filter(|claim| claim.settings.is_some()));
         rows::lock_with(session, &names, &needed, now).await?
@@ -147,12 +147,12 @@ async fn settle_in(
     let mut holding = Vec::new();
     let mut waiting = Vec::new();
     for (new, place) in placed {
-        let id = new.execution.id;
+        let id = new.execution.head.id;
         claims.uuid(id.0);
-        claims.owned_text(QuotaClaim::to_column(&new.execution.quotas));
+        claims.owned_text(QuotaClaim::to_column(&new.execution.head.quotas));
         match place {
-            Place::Holds => holding.push((id, new.execution.quotas.as_slice())),
-            Place::InLine => waiting.push(&new.execution),
+            Place::Holds => holding.push((id, new.execution.head.quotas.as_slice())),
+            Place::InLine => waiting.push(&new.execution.head),
             Place::Free | Place::Later => {}
         }
     }
@@ -175,9 +175,9 @@ fn answers(
     let answer = |new: &&NewExecution| {
         let found = placed
             .iter()
-            .find(|(written, _)| written.execution.id == new.execution.id);
+            .find(|(written, _)| written.execution.head.id == new.execution.head.id);
         let Some((written, place)) = found else {
-            let key = new.execution.idempotency_key.as_ref();
+            let key = new.execution.record.idempotency_key.as_ref();
             if let Some(id) = key.and_then(|key| existing.get(key)) {
                 return Ok((Created::Existing(*id), NewExecution::clone(new)));
             }
@@ -197,8 +197,8 @@ fn answers(
 }
 
 /// What changes of executions, whose rows are locked, do to their quotas.
-pub(crate) async fn follow(session: &Session, decided: &[Decided]) -> Outcome<()> {
-    let moved: Vec<(&Decided, Movement)> = decided
+pub(crate) async fn follow(session: &Session, decided: &[Decision]) -> Outcome<()> {
+    let moved: Vec<(&Decision, Movement)> = decided
         .iter()
         .map(|one| (one, one.movement()))
         .filter(|(_, movement)| *movement != Movement::None)
@@ -208,7 +208,7 @@ pub(crate) async fn follow(session: &Session, decided: &[Decided]) -> Outcome<()
     session.ready(rows::STATEMENTS).await?;
     session.ready(STATEMENTS).await?;
     let locked = {
-        let claims = |(one, _): &'_ (&'_ Decided, Movement)| one.before.execution.quotas.clone();
+        let claims = |(one, _): &'_ (&'_ Decision, Movement)| one.before.head.quotas.clone();
         let all: Vec<QuotaClaim> = moved.iter().flat_map(claims).collect();
         let coming = moved
             .iter()
@@ -219,9 +219,9 @@ pub(crate) async fn follow(session: &Session, decided: &[Decided]) -> Outcome<()
         rows::lock_with(session, &rows::names_of(all.iter()), &needed, now).await?
     };
     let mut book = Book::open(locked, now);
-    let of = |wanted: Movement| -> Vec<&Execution> {
+    let of = |wanted: Movement| -> Vec<&Head> {
         let wanted = moved.iter().filter(|(_, movement)| *movement == wanted);
-        wanted.map(|(one, _)| &one.before.execution).collect()
+        wanted.map(|(one, _)| &one.before.head).collect()
     };
     release(session, &of(Movement::Release), &mut book).await?;
     let leaving = of(Movement::Leave);
@@ -258,7 +258,7 @@ pub(super) async fn hold(
 }
 
 /// The counters follow the rows: what is not there is not given back twice.
-async fn release(session: &Session, ended: &[&Execution], book: &mut Book) -> Outcome<()> {
+async fn release(session: &Session, ended: &[&Head], book: &mut Book) -> Outcome<()> {
     let mut columns = Columns::new(sql::QUOTA_HOLDERS_DELETE.kinds());
     for execution in ended {
         for claim in &execution.quotas {
@@ -279,7 +279,7 @@ async fn release(session: &Session, ended: &[&Execution], book: &mut Book) -> Ou
 
 pub(super) async fn put_in_line(
     session: &Session,
-    executions: &[&Execution],
+    executions: &[&Head],
     book: &Book,
     now: Timestamp,
 ) -> Outcome<()> {
@@ -314,7 +314,7 @@ pub(super) async fn put_in_line(
     Ok(())
 }
 
-pub(super) async fn take_out_of_line(session: &Session, executions: &[&Execution]) -> Outcome<()> {
+pub(super) async fn take_out_of_line(session: &Session, executions: &[&Head]) -> Outcome<()> {
     if executions.is_empty() {
         return Ok(());
     }
@@ -358,7 +358,7 @@ pub(super) async fn leave_lanes(
     Ok(())
 }
 
-async fn add_groups(session: &Session, executions: &[&Execution]) -> Outcome<()> {
+async fn add_groups(session: &Session, executions: &[&Head]) -> Outcome<()> {
     let columns = group_columns(&sql::ADMISSION_GROUPS_ADD, executions);
     session
         .rows(&sql::ADMISSION_GROUPS_ADD, &columns.params())
@@ -366,9 +366,9 @@ async fn add_groups(session: &Session, executions: &[&Execution]) -> Outcome<()>
     Ok(())
 }
 
-fn group_columns(sql: &'static Sql, executions: &[&Execution]) -> Columns<'static> {
+fn group_columns(sql: &'static Sql, executions: &[&Head]) -> Columns<'static> {
     let mut columns = Columns::new(sql.kinds());
-    let group = |execution: &&Execution| Lane::of(execution.priority, &execution.quotas).0;
+    let group = |execution: &&Head| Lane::of(execution.priority, &execution.quotas).0;
     let groups: BTreeSet<Group> = executions.iter().map(group).collect();
     for group in groups {
         columns.code(group.priority.code());
@@ -380,14 +380,14 @@ fn group_columns(sql: &'static Sql, executions: &[&Execution]) -> Columns<'stati
 /// The lanes that executions belong in, of those whose group is there.
 pub(super) async fn find_places(
     session: &Session,
-    executions: &[&Execution],
+    executions: &[&Head],
 ) -> Outcome<HashMap<ExecutionId, LaneKey>> {
     session.ready(&[&sql::ADMISSION_GROUPS_FIND]).await?;
     let columns = group_columns(&sql::ADMISSION_GROUPS_FIND, executions);
     let params = columns.params();
     let rows = session.rows(&sql::ADMISSION_GROUPS_FIND, &params).await?;
     let groups: BTreeMap<Group, i64> = rows.iter().map(group).collect::<Outcome<_>>()?;
-    let place = |execution: &&Execution| {
+    let place = |execution: &&Head| {
         let (group, key) = Lane::of(execution.priority, &execution.quotas);
         let key = key.map_or_else(String::new, |key| key.to_string());
         Some((execution.id, (*groups.get(&group)?, key)))
@@ -407,7 +407,7 @@ pub(super) fn group(row: &tokio_postgres::Row) -> Outcome<(Group, i64)> {
 pub(super) async fn rows_of_line(
     session: &Session,
     sql: &'static Sql,
-    executions: &[&Execution],
+    executions: &[&Head],
     places: &HashMap<ExecutionId, LaneKey>,
 ) -> Outcome<BTreeSet<ExecutionId>> {
     let mut columns = Columns::new(sql.kinds());
@@ -424,11 +424,4 @@ pub(super) async fn rows_of_line(
     let rows = session.rows(sql, &columns.params()).await?;
     let id = |row: &tokio_postgres::Row| Ok(ExecutionId(row.try_get(2)?));
     rows.iter().map(id).collect()
-}
-
-impl Decided {
-    /// What the change does to the quotas of the execution.
-    pub(crate) fn movement(&self) -> Movement {
-        quota::movement(&self.before.execution, &self.before.state, &self.change)
-    }
 }

@@ -201,7 +201,7 @@ impl Names {
     pub(crate) fn concern(&self, new: &NewExecution) -> bool {
         let concerns =
             |claim: &QuotaClaim| claim.settings.is_some() || self.names.contains(&claim.name);
-        new.execution.quotas.iter().any(concerns)
+        new.execution.head.quotas.iter().any(concerns)
     }
 }
 

@@ -6,13 +6,12 @@ use futures_util::future::join5;
 use pawl_kernel::ports::schedule::{
     ATTEMPTS_KEPT, QueueRow, ShardHolder, SyncMark, is_time_to_forget,
 };
-use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::ports::store::{DueTimer, shard_of};
 use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::changes::shard_of;
 use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
 use crate::session::Session;

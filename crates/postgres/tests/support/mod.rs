@@ -117,9 +117,9 @@ pub(crate) fn id_at(time: Timestamp) -> ExecutionId {
 pub(crate) fn new_at(time: Timestamp) -> NewExecution {
     let mut new = fixture::new_execution(0);
     let id = id_at(time);
-    new.execution.id = id;
-    new.execution.created_at = time;
-    new.execution.queued_at = Some(time);
+    new.execution.head.id = id;
+    new.execution.head.created_at = time;
+    new.execution.head.queued_at = Some(time);
     new.state.execution_id = id;
     new.state.updated_at = time;
     new.state.position.entered_at = time;
@@ -137,7 +137,7 @@ impl Held {
     /// Creates and claims.
     pub(crate) async fn new(store: &PostgresStore, now: Timestamp) -> Self {
         let new = new_at(now);
-        let id = new.execution.id;
+        let id = new.execution.head.id;
         assert_eq!(store.create(new).await.unwrap(), Created::New);
         Self::claim(store, id, now).await.unwrap()
     }

@@ -55,8 +55,8 @@ async fn a_locked_quota_spoils_no_answer_of_others() {
 async fn counted(store: &PostgresStore, quota: &str) -> Held {
     let mut new = new_at(now());
     let claim = QuotaClaim::with_limit(quota.parse().unwrap(), 5, 1);
-    new.execution.quotas = vec![claim];
-    let id = new.execution.id;
+    new.execution.head.quotas = vec![claim];
+    let id = new.execution.head.id;
     assert_eq!(store.create(new).await.unwrap(), Created::Admitted);
     Held::claim(store, id, now()).await.unwrap()
 }
@@ -68,16 +68,16 @@ async fn counted_creations_with_the_same_key_in_one_batch() {
     let store = database.store().await;
     let make = |key: Option<&str>| {
         let mut new = new_at(now());
-        new.execution.quotas = vec![QuotaClaim::with_limit(
+        new.execution.head.quotas = vec![QuotaClaim::with_limit(
             "key:flow-1/a".parse().unwrap(),
             9,
             1,
         )];
-        new.execution.idempotency_key = key.map(Into::into);
+        new.execution.record.idempotency_key = key.map(Into::into);
         new
     };
     let (first, second, third) = (make(Some("k")), make(Some("k")), make(None));
-    let id = first.execution.id;
+    let id = first.execution.head.id;
     let answers = tokio::join!(
         store.create(first),
         store.create(second),
@@ -98,7 +98,7 @@ async fn whoever_lines_up_again_overwrites_nobodys_count() {
     let store = open(options.clone()).await;
     let limited = || {
         let mut new = new_at(now());
-        new.execution.quotas = vec![QuotaClaim::with_limit(
+        new.execution.head.quotas = vec![QuotaClaim::with_limit(
             "key:flow-1/a".parse().unwrap(),
             1,
             1,
@@ -106,7 +106,7 @@ async fn whoever_lines_up_again_overwrites_nobodys_count() {
         new
     };
     let (holder, waiter) = (limited(), limited());
-    let (holder_id, waiter_id) = (holder.execution.id, waiter.execution.id);
+    let (holder_id, waiter_id) = (holder.execution.head.id, waiter.execution.head.id);
     assert_eq!(store.create(holder).await.unwrap(), Created::Admitted);
     assert_eq!(store.create(waiter).await.unwrap(), Created::InLine);
     let held = Held::claim(&store, holder_id, now()).await.unwrap();

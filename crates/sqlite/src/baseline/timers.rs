@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
+use pawl_kernel::ports::store::shard_of;
 use pawl_kernel::schedule::ScheduledAction;
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, params};
 
-use crate::changes::shard_of;
 use crate::{Options, SqliteStore, connection, sql};
 
 const PROCESSING_FILL: &str = include_str!("../../sql/baseline/processing_fill.sql");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pawl_kernel::execution::{Execution, PriorityClass};
+use pawl_kernel::execution::{Head, PriorityClass};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::quotas::Admitted;
@@ -13,12 +13,12 @@ use pawl_kernel::quota::{
     self, Board, Book, Group, Lane, Movement, Place, Quota, QuotaClaim, QuotaName,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::Change;
+use pawl_kernel::transition::Decision;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows as quota_rows;
 use crate::fault::{Fault, JobResult};
-use crate::rows::{self, Loaded};
+use crate::rows;
 use crate::{changes, sql};
 
 /// A new execution as it is to be written, if quotas concern it.
@@ -30,16 +30,16 @@ pub(crate) struct Entry {
 
 /// `None`: no quota concerns it.
 pub(crate) fn enter(connection: &Connection, new: &NewExecution) -> JobResult<Option<Entry>> {
-    if new.execution.quotas.is_empty() {
+    if new.execution.head.quotas.is_empty() {
         return Ok(None);
     }
     let set = quota_rows::set_names(connection)?;
     let concerns = |claim: &QuotaClaim| claim.settings.is_some() || set.contains(&claim.name);
-    if !new.execution.quotas.iter().any(concerns) {
+    if !new.execution.head.quotas.iter().any(concerns) {
         return Ok(None);
     }
     let mut new = Box::new(new.clone());
-    let mut book = open_book(connection, &new.execution.quotas, new.state.updated_at)?;
+    let mut book = open_book(connection, &new.execution.head.quotas, new.state.updated_at)?;
     let place = book.enter(&mut new);
     Ok(Some(Entry { new, place, book }))
 }
@@ -58,33 +58,33 @@ impl Entry {
         let (execution, now) = (&self.new.execution, self.new.state.updated_at);
         match self.place {
             Place::Free | Place::Later => return Ok(()),
-            Place::Holds => hold(connection, execution.id, &execution.quotas, now)?,
-            Place::InLine => put_in_line(connection, execution, &self.book, now)?,
+            Place::Holds => hold(connection, execution.head.id, &execution.head.quotas, now)?,
+            Place::InLine => put_in_line(connection, &execution.head, &self.book, now)?,
         }
         close_book(connection, self.book, now)
     }
 }
 
 /// What the change of an execution does to its quotas.
-pub(crate) fn follow(connection: &Connection, loaded: &Loaded, change: &Change) -> JobResult<()> {
-    let execution = &loaded.execution;
-    let movement = quota::movement(execution, &loaded.state, change);
+pub(crate) fn follow(connection: &Connection, decision: &Decision) -> JobResult<()> {
+    let head = &decision.before.head;
+    let movement = decision.movement();
     if movement == Movement::None {
         return Ok(());
     }
-    let now = change.state.updated_at;
-    let mut book = open_book(connection, &execution.quotas, now)?;
+    let now = decision.change.state.updated_at;
+    let mut book = open_book(connection, &head.quotas, now)?;
     match movement {
         Movement::None => {}
         Movement::LineUp => {
-            book.line_up(&execution.quotas);
-            put_in_line(connection, execution, &book, now)?;
+            book.line_up(&head.quotas);
+            put_in_line(connection, head, &book, now)?;
         }
         Movement::Leave => {
-            book.leave(&execution.quotas);
-            take_out_of_line(connection, execution)?;
+            book.leave(&head.quotas);
+            take_out_of_line(connection, head)?;
         }
-        Movement::Release => release(connection, execution, &mut book)?,
+        Movement::Release => release(connection, head, &mut book)?,
     }
     close_book(connection, book, now)
 }
@@ -130,10 +130,10 @@ pub(super) fn add_holder(
 }
 
 /// The counters follow the rows: what is not there is not given back twice.
-fn release(connection: &Connection, execution: &Execution, book: &mut Book) -> JobResult<()> {
+fn release(connection: &Connection, head: &Head, book: &mut Book) -> JobResult<()> {
     let mut statement = connection.prepare_cached(sql::QUOTA_HOLDER_DELETE)?;
-    for claim in &execution.quotas {
-        let key = params![claim.name.as_str(), execution.id.0.as_bytes()];
+    for claim in &head.quotas {
+        let key = params![claim.name.as_str(), head.id.0.as_bytes()];
         if statement.execute(key)? > 0 {
             book.release(&claim.name);
         }
@@ -143,11 +143,11 @@ fn release(connection: &Connection, execution: &Execution, book: &mut Book) -> J
 
 pub(super) fn put_in_line(
     connection: &Connection,
-    execution: &Execution,
+    head: &Head,
     book: &Book,
     now: Timestamp,
 ) -> JobResult<()> {
-    let (group, key) = Lane::of(execution.priority, &execution.quotas);
+    let (group, key) = Lane::of(head.priority, &head.quotas);
     let group_id = match find_group(connection, &group)? {
         Some(id) => id,
         None => add_group(connection, &group)?,
@@ -155,7 +155,7 @@ pub(super) fn put_in_line(
     let key_text = key_text(key.as_ref());
     let added = connection
         .prepare_cached(sql::ADMISSION_LINE_INSERT)?
-        .execute(params![group_id, key_text, execution.id.0.as_bytes()])?;
+        .execute(params![group_id, key_text, head.id.0.as_bytes()])?;
     if added == 0 {
         return Ok(());
     }
@@ -169,11 +169,11 @@ pub(super) fn put_in_line(
     Ok(())
 }
 
-pub(super) fn take_out_of_line(connection: &Connection, execution: &Execution) -> JobResult<()> {
-    let Some(place) = find_place(connection, execution)? else {
+pub(super) fn take_out_of_line(connection: &Connection, head: &Head) -> JobResult<()> {
+    let Some(place) = find_place(connection, head)? else {
         return Ok(());
     };
-    if delete_from_line(connection, &place, execution.id)? == 0 {
+    if delete_from_line(connection, &place, head.id)? == 0 {
         return Ok(());
     }
     let left: Option<i64> = connection
@@ -214,11 +214,8 @@ pub(super) struct LanePlace {
 }
 
 /// The lane an execution belongs in, if there is one.
-pub(super) fn find_place(
-    connection: &Connection,
-    execution: &Execution,
-) -> JobResult<Option<LanePlace>> {
-    let (group, key) = Lane::of(execution.priority, &execution.quotas);
+pub(super) fn find_place(connection: &Connection, head: &Head) -> JobResult<Option<LanePlace>> {
+    let (group, key) = Lane::of(head.priority, &head.quotas);
     let found = find_group(connection, &group)?;
     Ok(found.map(|group_id| LanePlace {
         group_id,
@@ -383,15 +380,16 @@ fn admit_first(
         return Ok(None);
     };
     delete_from_line(connection, place, id)?;
-    let Some(loaded) = rows::load_head(connection, id)? else {
+    let Some(before) = rows::load_subject(connection, id)? else {
         return Ok(None);
     };
-    let Some(change) = lifecycle::admit(&loaded.execution, &loaded.state, now) else {
+    let Some(change) = lifecycle::admit(&before.head, &before.state, now) else {
         return Ok(None);
     };
-    changes::write(connection, &loaded, &change, shards)?;
-    hold(connection, id, &loaded.execution.quotas, now)?;
-    Ok(changes::dispatch(&loaded, &change))
+    let decision = Decision { before, change };
+    changes::write(connection, &decision, shards)?;
+    hold(connection, id, &decision.before.head.quotas, now)?;
+    Ok(decision.dispatch())
 }
 
 fn write_outcome(

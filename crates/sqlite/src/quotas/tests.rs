@@ -32,9 +32,9 @@ fn set(connection: &Connection, quota: &str, limit: u32) {
 
 fn create(connection: &Connection, n: u64, claims: Vec<QuotaClaim>) {
     let mut new = new_execution(n);
-    new.execution.quotas = claims;
+    new.execution.head.quotas = claims;
     let entry = enter(connection, &new).unwrap().unwrap();
-    let claims = &entry.new.execution.quotas;
+    let claims = &entry.new.execution.head.quotas;
     assert!(changes::create(connection, &entry.new, claims, 1).unwrap());
     entry.write(connection).unwrap();
 }
@@ -241,10 +241,10 @@ fn a_stray_row_in_line_does_no_harm() {
         .unwrap();
     assert_eq!(admitted(&connection), [execution_id(2)]);
     assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
-    let Loaded { execution, state } = execution_rows::load_head(&connection, execution_id(2))
+    let Subject { head, state } = execution_rows::load_subject(&connection, execution_id(2))
         .unwrap()
         .unwrap();
-    assert_eq!(quota::standing(&execution, &state), Standing::Holding);
+    assert_eq!(quota::standing(&head, &state), Standing::Holding);
 }
 
 /// Whoever has ended holds nothing, whatever the rows say.

@@ -33,8 +33,8 @@ async fn takes_the_lease_and_starts_the_execution(scene: Scene) {
     let id = scene.create(1).await;
     let before = scene.state(id).await;
     let claimed = scene.claim(id, 10, at(2)).await;
-    assert_eq!(claimed.execution.status, Status::Running);
-    assert_eq!(claimed.execution.started_at, Some(at(2)));
+    assert_eq!(claimed.execution.head.status, Status::Running);
+    assert_eq!(claimed.execution.head.started_at, Some(at(2)));
     assert_eq!(claimed.state.recoveries, 1);
     assert_eq!(claimed.state.version, before.version + 1);
     let lease = claimed.state.lease.clone().unwrap();
@@ -49,7 +49,7 @@ async fn keeps_the_first_start_time(scene: Scene) {
     let id = scene.create(1).await;
     scene.advance(id, 1, at(2)).await;
     let claimed = scene.claim(id, 11, at(9)).await;
-    assert_eq!(claimed.execution.started_at, Some(at(2)));
+    assert_eq!(claimed.execution.head.started_at, Some(at(2)));
 }
 
 async fn a_live_lease_is_refused(scene: Scene) {
@@ -166,9 +166,9 @@ async fn too_many_recoveries_end_as_stuck(scene: Scene) {
     let claim = scene.ask(claim_request(id, 20, at(900)), at(900)).await;
     assert_eq!(ended(claim).ended, Some(Status::FailedStuck));
     let execution = scene.execution(id).await;
-    assert_eq!(execution.status, Status::FailedStuck);
-    assert_eq!(execution.finished_at, Some(at(900)));
-    assert!(execution.error.unwrap().contains("STUCK"));
+    assert_eq!(execution.head.status, Status::FailedStuck);
+    assert_eq!(execution.head.finished_at, Some(at(900)));
+    assert!(execution.record.error.unwrap().contains("STUCK"));
     let letters = scene.store.dead_letters(true, 0, 10).await.unwrap();
     assert_eq!(letters.len(), 1);
     assert_eq!(letters[0].execution_id, Some(id));
@@ -188,7 +188,7 @@ async fn a_batch_is_answered_in_order(scene: Scene) {
     let mut claims = scene.store.claim(requests, at(2)).await.unwrap();
     assert_eq!(claims.len(), 4);
     assert_eq!(skipped(claims.pop().unwrap()), Skip::Leased);
-    assert_eq!(taken(claims.pop().unwrap()).execution.id, free);
+    assert_eq!(taken(claims.pop().unwrap()).execution.head.id, free);
     assert_eq!(skipped(claims.pop().unwrap()), Skip::Unknown);
     assert_eq!(skipped(claims.pop().unwrap()), Skip::Ended);
 }

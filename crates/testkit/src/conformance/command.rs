@@ -100,8 +100,8 @@ async fn stop_of_an_idle_execution_ends_it(scene: Scene) {
     assert_eq!((stopped.status, stopped.leased), (Status::Stopped, false));
     assert_eq!(stopped.applied.unwrap().ended, Some(Status::Stopped));
     let execution = scene.execution(id).await;
-    assert_eq!(execution.finished_at, Some(at(3)));
-    assert!(execution.error.unwrap().contains("CANCELLED"));
+    assert_eq!(execution.head.finished_at, Some(at(3)));
+    assert!(execution.record.error.unwrap().contains("CANCELLED"));
 }
 
 async fn stop_twice_is_so_already(scene: Scene) {
@@ -212,7 +212,7 @@ async fn resume_in_debug_mode_returns_to_the_debugger(scene: Scene) {
 /// An execution in debug mode that has done its first step.
 pub(super) async fn in_debugger(scene: &Scene) -> ExecutionId {
     let mut new = new_execution(1);
-    new.execution.debug_mode = true;
+    new.execution.head.debug_mode = true;
     new.state.debug = DebugMode::Step;
     let id = scene.create_as(new).await;
     let claimed = scene.claim(id, 10, at(1)).await;

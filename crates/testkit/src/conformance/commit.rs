@@ -120,7 +120,10 @@ async fn last_error(scene: &Scene, id: ExecutionId) -> Option<String> {
     let listed = store.executions(all, None, 10).await.unwrap();
     let open = store.open_executions(None, 10).await.unwrap();
     for list in [listed, open] {
-        let found = list.iter().find(|view| view.execution.id == id).unwrap();
+        let found = list
+            .iter()
+            .find(|view| view.execution.head.id == id)
+            .unwrap();
         assert_eq!(found.state, shown.state);
     }
     shown.state.position.last_error
@@ -245,9 +248,9 @@ async fn ends_with_output(scene: Scene) {
     assert_eq!(applied.ended, Some(Status::Completed));
     assert!(!applied.dispatch && !applied.lease_kept);
     let execution = scene.execution(id).await;
-    assert_eq!(execution.output.as_deref(), Some(r#"{"done":true}"#));
+    assert_eq!(execution.record.output.as_deref(), Some(r#"{"done":true}"#));
     assert_eq!(
-        (execution.error, execution.finished_at),
+        (execution.record.error, execution.head.finished_at),
         (None, Some(at(4)))
     );
     assert!(scene.state(id).await.lease.is_none());
@@ -257,8 +260,11 @@ async fn ends_with_error(scene: Scene) {
     let id = scene.create(1).await;
     scene.finish(id, Status::Failed, at(4)).await;
     let execution = scene.execution(id).await;
-    assert_eq!((execution.status, execution.output), (Status::Failed, None));
-    assert!(execution.error.unwrap().contains("BROKEN"));
+    assert_eq!(
+        (execution.head.status, execution.record.output),
+        (Status::Failed, None)
+    );
+    assert!(execution.record.error.unwrap().contains("BROKEN"));
 }
 
 async fn an_unseen_signal_refuses_a_wait(scene: Scene) {
@@ -303,8 +309,8 @@ async fn a_stop_during_the_run_is_applied(scene: Scene) {
     assert_eq!(applied.ended, Some(Status::Stopped));
     assert_eq!(scene.steps(id).await.len(), 1, "what was done is recorded");
     let execution = scene.execution(id).await;
-    assert_eq!(execution.finished_at, Some(at(3)));
-    assert!(execution.error.unwrap().contains("CANCELLED"));
+    assert_eq!(execution.head.finished_at, Some(at(3)));
+    assert!(execution.record.error.unwrap().contains("CANCELLED"));
 }
 
 async fn a_stop_turns_a_wait_into_the_end(scene: Scene) {
@@ -444,7 +450,7 @@ async fn release_undoes_the_claim(scene: Scene) {
     assert_eq!(dispatches.len(), 1);
     assert_eq!((dispatches[0].execution_id, dispatches[0].seq), (id, 0));
     let view = scene.view(id).await;
-    assert_eq!(view.execution.status, Status::Queued);
+    assert_eq!(view.execution.head.status, Status::Queued);
     assert_eq!((view.state.lease, view.state.recoveries), (None, 0));
 }
 

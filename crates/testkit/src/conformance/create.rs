@@ -36,16 +36,16 @@ pub(super) const CASES: &[StoreCase] = cases!["create":
 async fn comes_back_as_it_went_in(scene: Scene) {
     let mut new = new_execution(1);
     let execution = &mut new.execution;
-    execution.tenant = Some("acme".into());
-    execution.labels = Some(r#"{"team":"a"}"#.into());
-    execution.priority = PriorityClass::High;
-    execution.debug_mode = true;
-    execution.idempotency_key = Some("key-1".into());
-    execution.parent_id = Some(execution_id(50));
-    execution.parent_seq = Some(3);
-    execution.child_index = Some(7);
-    execution.retry_of = Some(execution_id(51));
-    execution.forked_from = Some(execution_id(52));
+    execution.record.tenant = Some("acme".into());
+    execution.record.labels = Some(r#"{"team":"a"}"#.into());
+    execution.head.priority = PriorityClass::High;
+    execution.head.debug_mode = true;
+    execution.record.idempotency_key = Some("key-1".into());
+    execution.record.parent_id = Some(execution_id(50));
+    execution.record.parent_seq = Some(3);
+    execution.record.child_index = Some(7);
+    execution.record.retry_of = Some(execution_id(51));
+    execution.record.forked_from = Some(execution_id(52));
     new.state.debug = DebugMode::Until("node_3".into());
     new.state.calls_spent = 4;
     new.state.bytes_spent = 5;
@@ -64,8 +64,8 @@ async fn comes_back_as_it_went_in(scene: Scene) {
 /// As the pass of a worker that was given it at once begins.
 fn born(n: u64) -> NewExecution {
     let mut new = new_execution(n);
-    new.execution.status = Status::Running;
-    new.execution.started_at = Some(at(1));
+    new.execution.head.status = Status::Running;
+    new.execution.head.started_at = Some(at(1));
     new.state.lease = Some(lease("w1", uuid(77), at(30)));
     new.state.recoveries = 1;
     new
@@ -73,7 +73,7 @@ fn born(n: u64) -> NewExecution {
 
 async fn a_birth_is_the_creation_and_the_first_commit(scene: Scene) {
     let (one, mut other) = (born(1), born(1));
-    other.execution.id = execution_id(2);
+    other.execution.head.id = execution_id(2);
     other.state.execution_id = execution_id(2);
     let first = |new: &NewExecution| commit(&new.state, at(2)).steps(2).log("hello").build();
     let at_once = scene.bear(&one, first(&one)).await;
@@ -81,18 +81,18 @@ async fn a_birth_is_the_creation_and_the_first_commit(scene: Scene) {
     let apart = scene.commit(first(&other)).await;
     assert_eq!(at_once, apart);
     let (born, made) = (
-        scene.view(one.execution.id).await,
-        scene.view(other.execution.id).await,
+        scene.view(one.execution.head.id).await,
+        scene.view(other.execution.head.id).await,
     );
     let like = |mut view: ExecutionView| {
-        view.execution.id = one.execution.id;
-        view.state.execution_id = one.execution.id;
+        view.execution.head.id = one.execution.head.id;
+        view.state.execution_id = one.execution.head.id;
         view.state.commit_id = None;
         view
     };
     assert_eq!(like(born.clone()).execution, like(made.clone()).execution);
     assert_eq!(like(born).state, like(made).state);
-    for id in [one.execution.id, other.execution.id] {
+    for id in [one.execution.head.id, other.execution.head.id] {
         assert_eq!(scene.store.steps(id, 0, 9).await.unwrap().len(), 2);
         assert_eq!(scene.store.logs(id, 0, 9).await.unwrap().len(), 1);
     }
@@ -104,10 +104,10 @@ async fn a_birth_that_waits_has_its_timer(scene: Scene) {
     let applied = scene.bear(&new, first.build()).await;
     assert_eq!((applied.wake_at, applied.lease_kept), (Some(at(60)), false));
     assert_eq!(
-        scene.execution(new.execution.id).await.status,
+        scene.execution(new.execution.head.id).await.head.status,
         Status::Sleeping
     );
-    assert!(scene.has_timer(new.execution.id, 5).await);
+    assert!(scene.has_timer(new.execution.head.id, 5).await);
 }
 
 async fn a_birth_may_end_it(scene: Scene) {
@@ -115,10 +115,10 @@ async fn a_birth_may_end_it(scene: Scene) {
     let first = commit(&new.state, at(2)).steps(3).end(Status::Completed);
     let applied = scene.bear(&new, first.build()).await;
     assert_eq!((applied.ended, applied.seq), (Some(Status::Completed), 3));
-    let view = scene.view(new.execution.id).await;
-    assert_eq!(view.execution.status, Status::Completed);
-    assert_eq!(view.execution.finished_at, Some(at(2)));
-    assert_eq!(view.execution.started_at, Some(at(1)));
+    let view = scene.view(new.execution.head.id).await;
+    assert_eq!(view.execution.head.status, Status::Completed);
+    assert_eq!(view.execution.head.finished_at, Some(at(2)));
+    assert_eq!(view.execution.head.started_at, Some(at(1)));
     assert!(view.state.lease.is_none());
 }
 
@@ -126,7 +126,7 @@ async fn a_birth_keeps_its_lease_for_the_next_commit(scene: Scene) {
     let new = born(1);
     let first = commit(&new.state, at(2)).steps(1).keep(at(40)).build();
     assert!(scene.bear(&new, first).await.lease_kept);
-    let state = scene.view(new.execution.id).await.state;
+    let state = scene.view(new.execution.head.id).await.state;
     let last = commit(&state, at(3)).steps(1).end(Status::Failed).build();
     assert_eq!(scene.commit(last).await.seq, 2);
     let again = scene
@@ -141,10 +141,10 @@ async fn a_birth_keeps_its_lease_for_the_next_commit(scene: Scene) {
 
 async fn same_key_gives_the_first_execution(scene: Scene) {
     let mut first = new_execution(1);
-    first.execution.idempotency_key = Some("order-1".into());
+    first.execution.record.idempotency_key = Some("order-1".into());
     let id = scene.create_as(first).await;
     let mut second = new_execution(2);
-    second.execution.idempotency_key = Some("order-1".into());
+    second.execution.record.idempotency_key = Some("order-1".into());
     let answer = scene.store.create(second).await.unwrap();
     assert_eq!(answer, Created::Existing(id));
     let second = scene.store.execution(execution_id(2)).await.unwrap();
@@ -154,7 +154,7 @@ async fn same_key_gives_the_first_execution(scene: Scene) {
 async fn different_keys_give_different_executions(scene: Scene) {
     for n in 1..=3 {
         let mut new = new_execution(n);
-        new.execution.idempotency_key = Some(format!("order-{n}"));
+        new.execution.record.idempotency_key = Some(format!("order-{n}"));
         scene.create_as(new).await;
     }
     let count = scene.store.count_executions(Default::default()).await;
@@ -168,11 +168,11 @@ async fn executions_without_key_never_collide(scene: Scene) {
 
 async fn same_key_is_found_after_the_end(scene: Scene) {
     let mut first = new_execution(1);
-    first.execution.idempotency_key = Some("order-1".into());
+    first.execution.record.idempotency_key = Some("order-1".into());
     let id = scene.create_as(first).await;
     scene.finish(id, Status::Completed, at(2)).await;
     let mut second = new_execution(2);
-    second.execution.idempotency_key = Some("order-1".into());
+    second.execution.record.idempotency_key = Some("order-1".into());
     let answer = scene.store.create(second).await.unwrap();
     assert_eq!(answer, Created::Existing(id));
 }
@@ -190,7 +190,7 @@ async fn an_unknown_execution_is_none(scene: Scene) {
 
 async fn a_fork_starts_from_its_snapshot(scene: Scene) {
     let mut new = new_execution(1);
-    new.execution.base_seq = 5;
+    new.execution.head.base_seq = 5;
     new.state.seq = 5;
     let snapshot = Snapshot {
         seq: 5,
@@ -207,7 +207,7 @@ async fn a_fork_starts_from_its_snapshot(scene: Scene) {
 
 async fn an_edit_is_a_step_from_the_beginning(scene: Scene) {
     let mut new = new_execution(1);
-    new.execution.base_seq = 5;
+    new.execution.head.base_seq = 5;
     new.state.seq = 6;
     new.snapshot = Some(Snapshot {
         seq: 5,
@@ -233,7 +233,7 @@ async fn an_edit_is_a_step_from_the_beginning(scene: Scene) {
 
 fn retry_of(origin: u64, n: u64) -> NewExecution {
     let mut new = new_execution(n);
-    new.execution.retry_of = Some(execution_id(origin));
+    new.execution.record.retry_of = Some(execution_id(origin));
     new
 }
 
@@ -247,11 +247,14 @@ async fn a_retry_is_named_in_its_origin(scene: Scene) {
     let before = failed(&scene, 1).await;
     let retry = scene.create_as(retry_of(1, 2)).await;
     let after = scene.view(execution_id(1)).await;
-    assert_eq!(after.execution.retried_as, Some(retry));
+    assert_eq!(after.execution.record.retried_as, Some(retry));
     let mut but_for_that = after;
-    but_for_that.execution.retried_as = None;
+    but_for_that.execution.record.retried_as = None;
     assert_eq!(but_for_that, before);
-    assert_eq!(scene.execution(retry).await.retry_of, Some(execution_id(1)));
+    assert_eq!(
+        scene.execution(retry).await.record.retry_of,
+        Some(execution_id(1))
+    );
 }
 
 async fn a_second_retry_is_refused_unless_asked_for(scene: Scene) {
@@ -262,19 +265,19 @@ async fn a_second_retry_is_refused_unless_asked_for(scene: Scene) {
     let nothing = scene.store.execution(execution_id(3)).await.unwrap();
     assert!(nothing.is_none());
     assert_eq!(
-        scene.execution(execution_id(1)).await.retried_as,
+        scene.execution(execution_id(1)).await.record.retried_as,
         Some(first)
     );
     let mut again = retry_of(1, 3);
     again.again = true;
     let second = scene.create_as(again).await;
     assert_eq!(
-        scene.execution(execution_id(1)).await.retried_as,
+        scene.execution(execution_id(1)).await.record.retried_as,
         Some(second)
     );
     let of_nothing = scene.create_as(retry_of(404, 4)).await;
     assert_eq!(
-        scene.execution(of_nothing).await.retry_of,
+        scene.execution(of_nothing).await.record.retry_of,
         Some(execution_id(404))
     );
 }
@@ -283,7 +286,7 @@ async fn a_retry_under_its_key_is_the_same_one(scene: Scene) {
     failed(&scene, 1).await;
     let keyed = |n, key: &str| {
         let mut new = retry_of(1, n);
-        new.execution.idempotency_key = Some(key.into());
+        new.execution.record.idempotency_key = Some(key.into());
         new
     };
     let first = scene.create_as(keyed(2, "once")).await;
@@ -300,18 +303,26 @@ async fn of_retries_at_the_same_moment_one_is_made(scene: Scene) {
     let answers: Vec<Created> = answers.into_iter().map(Result::unwrap).collect();
     let made = answers.iter().filter(|answer| **answer == Created::New);
     assert_eq!(made.count(), 1, "{answers:?}");
-    let named = scene.execution(execution_id(1)).await.retried_as.unwrap();
+    let named = scene
+        .execution(execution_id(1))
+        .await
+        .record
+        .retried_as
+        .unwrap();
     let refused = Created::AlreadyRetried(named);
     assert_eq!(
         answers.iter().filter(|answer| **answer == refused).count(),
         7
     );
-    assert_eq!(scene.execution(named).await.retry_of, Some(execution_id(1)));
+    assert_eq!(
+        scene.execution(named).await.record.retry_of,
+        Some(execution_id(1))
+    );
 }
 
 async fn a_start_in_the_future_has_its_timer(scene: Scene) {
     let mut new = new_execution(1);
-    new.execution.status = Status::Pending;
+    new.execution.head.status = Status::Pending;
     new.state.wait = Some(Wait {
         kind: WaitKind::Start,
         id: uuid(1),

@@ -46,7 +46,7 @@ async fn a_megabyte_comes_back_whole(scene: Scene) {
 /// Puts the text everywhere a payload can be.
 async fn check(scene: &Scene, n: u64, text: &str) {
     let mut new = new_execution(n);
-    new.execution.initial = Arc::from(text);
+    new.execution.record.initial = Arc::from(text);
     let id = scene.create_as(new).await;
     let mut given = signal("s", "paid", at(1));
     given.payload = text.to_owned();
@@ -54,7 +54,7 @@ async fn check(scene: &Scene, n: u64, text: &str) {
         .command(id, Command::Signal(given.clone()), at(1))
         .await;
     let claimed = scene.claim(id, 10, at(2)).await;
-    assert_eq!(&*claimed.execution.initial, text, "the start record");
+    assert_eq!(&*claimed.execution.record.initial, text, "the start record");
     let some = || Some(text.to_owned());
     let transition = commit(&claimed.state, at(3)).steps(1).snapshot(text);
     let transition = transition.log(text).with(|t| {
@@ -75,7 +75,11 @@ async fn check(scene: &Scene, n: u64, text: &str) {
         "the signal"
     );
     let ended = end_with(scene, id, text).await;
-    assert_eq!((ended.output, ended.error), (some(), some()), "the ending");
+    assert_eq!(
+        (ended.record.output, ended.record.error),
+        (some(), some()),
+        "the ending"
+    );
 }
 
 async fn end_with(scene: &Scene, id: pawl_kernel::id::ExecutionId, text: &str) -> Execution {
@@ -117,10 +121,10 @@ async fn every_field_of_a_step_is_kept(scene: Scene) {
 async fn big_numbers_are_kept(scene: Scene) {
     let big = i64::MAX as u64 - 10;
     let mut new = new_execution(1);
-    (new.execution.base_seq, new.state.seq) = (big, big);
+    (new.execution.head.base_seq, new.state.seq) = (big, big);
     (new.state.inbox, new.state.version) = (big, big);
-    new.execution.parent_seq = Some(big);
-    new.execution.child_index = Some(u32::MAX);
+    new.execution.record.parent_seq = Some(big);
+    new.execution.record.child_index = Some(u32::MAX);
     let id = scene.create_as(new).await;
     let claimed = scene.claim(id, 10, at(2)).await;
     let transition = commit(&claimed.state, at(3)).steps(1).with(|t| {
@@ -131,7 +135,7 @@ async fn big_numbers_are_kept(scene: Scene) {
     assert_eq!((applied.seq, applied.inbox), (big + 1, big));
     let view = scene.view(id).await;
     assert_eq!((view.state.calls_spent, view.state.bytes_spent), (big, big));
-    assert_eq!(view.execution.child_index, Some(u32::MAX));
+    assert_eq!(view.execution.record.child_index, Some(u32::MAX));
     let page = scene.store.steps(id, big, 10).await.unwrap();
     assert_eq!((page[0].0.seq, page[0].1), (big + 1, big + 2));
 }
@@ -139,7 +143,7 @@ async fn big_numbers_are_kept(scene: Scene) {
 async fn times_keep_their_microseconds(scene: Scene) {
     let odd = at(3).plus(std::time::Duration::from_micros(123_457));
     let mut new = new_execution(1);
-    (new.execution.created_at, new.execution.queued_at) = (odd, Some(odd));
+    (new.execution.head.created_at, new.execution.head.queued_at) = (odd, Some(odd));
     (new.state.deadline_at, new.state.updated_at) = (odd, odd);
     new.state.position.entered_at = odd;
     new.state.position.not_before = Some(odd);
@@ -151,10 +155,10 @@ async fn times_keep_their_microseconds(scene: Scene) {
 async fn hostile_names_are_just_text(scene: Scene) {
     let hostile = "'; DROP TABLE executions; --\0\u{202e}%_";
     let mut new = new_execution(1);
-    new.execution.correlation_id = hostile.into();
-    new.execution.created_by = hostile.into();
-    new.execution.tenant = Some(hostile.into());
-    new.execution.idempotency_key = Some(hostile.into());
+    new.execution.record.correlation_id = hostile.into();
+    new.execution.record.created_by = hostile.into();
+    new.execution.record.tenant = Some(hostile.into());
+    new.execution.record.idempotency_key = Some(hostile.into());
     new.state.position.node_id = hostile.into();
     new.state.position.prev_node_id = Some(hostile.into());
     let id = scene.create_as(new.clone()).await;

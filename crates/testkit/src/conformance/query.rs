@@ -32,10 +32,10 @@ async fn newest_first_page_by_page(scene: Scene) {
     }
     let list = |before, limit| scene.store.executions(Default::default(), before, limit);
     let first = list(None, 2).await.unwrap();
-    let ids: Vec<ExecutionId> = first.iter().map(|view| view.execution.id).collect();
+    let ids: Vec<ExecutionId> = first.iter().map(|view| view.execution.head.id).collect();
     assert_eq!(ids, [5, 4].map(execution_id));
     let second = list(Some(execution_id(4)), 2).await.unwrap();
-    let ids: Vec<ExecutionId> = second.iter().map(|view| view.execution.id).collect();
+    let ids: Vec<ExecutionId> = second.iter().map(|view| view.execution.head.id).collect();
     assert_eq!(ids, [3, 2].map(execution_id));
     assert_eq!(list(Some(execution_id(1)), 2).await.unwrap(), []);
     assert_eq!(first[0], scene.view(execution_id(5)).await);
@@ -68,7 +68,7 @@ async fn by_schema(scene: Scene) {
     scene.store.save_schema(schema(2)).await.unwrap();
     scene.create(1).await;
     let mut new = new_execution(2);
-    new.execution.schema_id = schema_id(2);
+    new.execution.head.schema_id = schema_id(2);
     let id = scene.create_as(new).await;
     assert_eq!(scene.view(id).await.schema_name, "flow-2");
     for (n, expected) in [(1, vec![1]), (2, vec![2]), (404, vec![])] {
@@ -97,7 +97,7 @@ async fn by_time(scene: Scene) {
 async fn by_tenant(scene: Scene) {
     for (n, tenant) in [(1, None), (2, Some("acme")), (3, Some("other"))] {
         let mut new = new_execution(n);
-        new.execution.tenant = tenant.map(str::to_owned);
+        new.execution.record.tenant = tenant.map(str::to_owned);
         scene.create_as(new).await;
     }
     let filter = ExecutionFilter {
@@ -113,7 +113,7 @@ async fn without_those_that_were_retried(scene: Scene) {
         scene.finish(id, Status::Failed, at(5)).await;
     }
     let mut retry = new_execution(4);
-    retry.execution.retry_of = Some(execution_id(2));
+    retry.execution.record.retry_of = Some(execution_id(2));
     scene.create_as(retry).await;
     for (statuses, expected) in [
         (vec![Status::Failed, Status::FailedStuck], &[3, 1][..]),
@@ -134,10 +134,10 @@ async fn without_those_that_were_retried(scene: Scene) {
 
 async fn by_text(scene: Scene) {
     let mut new = new_execution(1);
-    new.execution.correlation_id = "trace-alpha".into();
-    new.execution.idempotency_key = Some("order-17".into());
-    new.execution.created_by = "cron:nightly".into();
-    new.execution.labels = Some(r#"{"team":"payments"}"#.into());
+    new.execution.record.correlation_id = "trace-alpha".into();
+    new.execution.record.idempotency_key = Some("order-17".into());
+    new.execution.record.created_by = "cron:nightly".into();
+    new.execution.record.labels = Some(r#"{"team":"payments"}"#.into());
     scene.create_as(new).await;
     scene.finish(execution_id(1), Status::Failed, at(2)).await;
     scene.create(2).await;
@@ -158,7 +158,7 @@ async fn text_is_no_pattern(scene: Scene) {
         (5, "o'hara"),
     ] {
         let mut new = new_execution(n);
-        new.execution.idempotency_key = Some(key.into());
+        new.execution.record.idempotency_key = Some(key.into());
         scene.create_as(new).await;
     }
     for (text, expected) in [
@@ -175,7 +175,7 @@ async fn text_is_no_pattern(scene: Scene) {
 async fn filters_work_together(scene: Scene) {
     for n in 1..=4 {
         let mut new = new_execution(n);
-        new.execution.tenant = (n % 2 == 0).then(|| "acme".to_owned());
+        new.execution.record.tenant = (n % 2 == 0).then(|| "acme".to_owned());
         scene.create_as(new).await;
     }
     scene
@@ -244,11 +244,15 @@ async fn open_executions_in_order(scene: Scene) {
         .await;
     scene.sleep(execution_id(3), 1, at(100), at(9)).await;
     let first = scene.store.open_executions(None, 2).await.unwrap();
-    let ids: Vec<ExecutionId> = first.iter().map(|view| view.execution.id).collect();
+    let ids: Vec<ExecutionId> = first.iter().map(|view| view.execution.head.id).collect();
     assert_eq!(ids, [1, 3].map(execution_id));
     assert_eq!(first[1], scene.view(execution_id(3)).await);
     let rest = scene.store.open_executions(Some(execution_id(3)), 9).await;
-    let ids: Vec<ExecutionId> = rest.unwrap().iter().map(|view| view.execution.id).collect();
+    let ids: Vec<ExecutionId> = rest
+        .unwrap()
+        .iter()
+        .map(|view| view.execution.head.id)
+        .collect();
     assert_eq!(ids, [4, 5].map(execution_id));
 }
 
@@ -278,7 +282,7 @@ async fn check(scene: &Scene, filter: ExecutionFilter, expected: &[u64]) {
     let ids: Vec<ExecutionId> = views
         .unwrap()
         .iter()
-        .map(|view| view.execution.id)
+        .map(|view| view.execution.head.id)
         .collect();
     let expected: Vec<ExecutionId> = expected.iter().copied().map(execution_id).collect();
     assert_eq!(ids, expected, "{filter:?}");

@@ -63,19 +63,19 @@ fn name(text: &str) -> QuotaName {
 fn counted(n: u64, quotas: &[&str]) -> NewExecution {
     let mut new = new_execution(n);
     let claims = quotas.iter().map(|text| QuotaClaim::if_set(name(text)));
-    new.execution.quotas = claims.collect();
+    new.execution.head.quotas = claims.collect();
     new
 }
 
 /// An execution whose schema says so many of this key.
 fn keyed(n: u64, key: &str, limit: u32, version: u32) -> NewExecution {
     let mut new = new_execution(n);
-    new.execution.quotas = vec![QuotaClaim::with_limit(name(key), limit, version)];
+    new.execution.head.quotas = vec![QuotaClaim::with_limit(name(key), limit, version)];
     new
 }
 
 fn of_class(mut new: NewExecution, class: PriorityClass) -> NewExecution {
-    new.execution.priority = class;
+    new.execution.head.priority = class;
     new
 }
 
@@ -140,7 +140,7 @@ async fn a_quota_that_nobody_set_is_no_quota(scene: Scene) {
     assert_eq!(answer, Created::New);
     let execution = scene.execution(execution_id(1)).await;
     assert_eq!(
-        (execution.status, execution.quotas),
+        (execution.head.status, execution.head.quotas),
         (Status::Queued, vec![])
     );
     assert_eq!(scene.store.quotas(false, None, 10).await.unwrap(), []);
@@ -160,7 +160,7 @@ async fn there_is_room_or_there_is_a_line(scene: Scene) {
         assert_eq!(answer, expected);
         let execution = scene.execution(execution_id(n)).await;
         let claims = vec![QuotaClaim::if_set(name("schema:flow-1"))];
-        assert_eq!(execution.quotas, claims, "only what is set");
+        assert_eq!(execution.head.quotas, claims, "only what is set");
     }
     assert_eq!(scene.use_of("schema:flow-1").await, (2, 1));
     assert!(scene.admit(at(10)).await.is_empty());
@@ -170,15 +170,18 @@ async fn there_is_room_or_there_is_a_line(scene: Scene) {
 async fn whoever_stands_in_line_is_pending(scene: Scene) {
     scene.set("tenant:acme", 0).await;
     let mut new = counted(1, &["tenant:acme"]);
-    new.execution.status = Status::Running;
-    new.execution.started_at = Some(at(1));
+    new.execution.head.status = Status::Running;
+    new.execution.head.started_at = Some(at(1));
     new.state.recoveries = 1;
     new.state.lease = Some(fixture::claim_request(execution_id(1), 5, at(1)).lease);
     assert_eq!(scene.enter(new).await, Created::InLine);
     let view = scene.view(execution_id(1)).await;
     let (execution, state) = (view.execution, view.state);
-    assert_eq!(execution.status, Status::Pending);
-    assert_eq!((execution.queued_at, execution.started_at), (None, None));
+    assert_eq!(execution.head.status, Status::Pending);
+    assert_eq!(
+        (execution.head.queued_at, execution.head.started_at),
+        (None, None)
+    );
     assert_eq!((state.lease, state.recoveries), (None, 0));
     let wait = state.wait.unwrap();
     assert_eq!((wait.kind, wait.wake_at), (WaitKind::Admission, None));
@@ -207,8 +210,8 @@ async fn an_end_lets_the_next_one_in(scene: Scene) {
         (vec![execution_id(2)], true)
     );
     let view = scene.view(execution_id(2)).await;
-    assert_eq!(view.execution.status, Status::Queued);
-    assert_eq!(view.execution.queued_at, Some(at(12)));
+    assert_eq!(view.execution.head.status, Status::Queued);
+    assert_eq!(view.execution.head.queued_at, Some(at(12)));
     assert_eq!((&view.state.wait, view.state.version), (&None, 2));
     let entered_at = view.state.position.entered_at;
     assert_eq!(entered_at, at(12), "the line is no part of the first node");
@@ -315,7 +318,7 @@ async fn classes_take_turns(scene: Scene) {
     let order = scene.turn_over(32).await;
     let mut counts = [0; 3];
     for id in &order[..31] {
-        counts[scene.execution(*id).await.priority.code() as usize - 1] += 1;
+        counts[scene.execution(*id).await.head.priority.code() as usize - 1] += 1;
     }
     // Thirty of each wait; 16 to 4 to 1 while there are enough.
     assert!((22..=24).contains(&counts[0]), "{counts:?}");
@@ -334,6 +337,7 @@ async fn keys_take_turns(scene: Scene) {
         };
         let mut new = keyed(n, key, 5, 1);
         new.execution
+            .head
             .quotas
             .push(QuotaClaim::if_set(name("schema:flow-1")));
         scene.enter(new).await;
@@ -420,8 +424,8 @@ async fn a_signal_in_line_changes_nothing(scene: Scene) {
 /// Starts at second 50.
 fn delayed(n: u64, quotas: &[&str]) -> NewExecution {
     let mut new = counted(n, quotas);
-    new.execution.status = Status::Pending;
-    new.execution.queued_at = None;
+    new.execution.head.status = Status::Pending;
+    new.execution.head.queued_at = None;
     new.state.wait = Some(Wait {
         kind: WaitKind::Start,
         id: uuid(n),
@@ -463,7 +467,7 @@ async fn a_delayed_start_stands_in_line_later(scene: Scene) {
     scene.end(2, at(61)).await;
     assert_eq!(scene.admit(at(62)).await, [execution_id(1)]);
     assert_eq!(
-        scene.execution(execution_id(1)).await.queued_at,
+        scene.execution(execution_id(1)).await.head.queued_at,
         Some(at(62))
     );
 }
@@ -494,7 +498,7 @@ async fn a_key_seen_before_takes_no_place(scene: Scene) {
     scene.set("tenant:acme", 2).await;
     let with_key = |n| {
         let mut new = counted(n, &["tenant:acme"]);
-        new.execution.idempotency_key = Some("order-1".into());
+        new.execution.record.idempotency_key = Some("order-1".into());
         new
     };
     assert_eq!(scene.enter(with_key(1)).await, Created::Admitted);
@@ -610,7 +614,7 @@ async fn a_quota_set_again_knows_who_was_there(scene: Scene) {
         scene.enter(counted(3, &["tenant:acme"])).await,
         Created::New
     );
-    assert_eq!(scene.execution(execution_id(3)).await.quotas, []);
+    assert_eq!(scene.execution(execution_id(3)).await.head.quotas, []);
     let quota = scene.set("tenant:acme", 2).await;
     assert_eq!(quota.used, 2);
     assert_eq!(
@@ -754,7 +758,7 @@ async fn counts_in_who_was_there_before(scene: Scene) {
 
 fn of_tenant(n: u64, tenant: &str) -> NewExecution {
     let mut new = new_execution(n);
-    new.execution.tenant = Some(tenant.into());
+    new.execution.record.tenant = Some(tenant.into());
     new
 }
 
@@ -815,9 +819,9 @@ async fn counts_in_nobody_else(scene: Scene) {
         let claims = quotas.iter().map(|quota| QuotaClaim::if_set(name(quota)));
         claims.collect()
     };
-    let first = scene.execution(execution_id(1)).await.quotas;
+    let first = scene.execution(execution_id(1)).await.head.quotas;
     assert_eq!(first, claims(&["schema:flow-1", "tenant:acme"]));
-    let second = scene.execution(execution_id(2)).await.quotas;
+    let second = scene.execution(execution_id(2)).await.head.quotas;
     assert_eq!(second, claims(&["schema:flow-1"]));
 }
 

@@ -82,7 +82,7 @@ async fn reap_requeues(scene: Scene) {
     let reaped = reap(&scene, id, OnStuck::Requeue, at(40)).await.unwrap();
     assert_eq!(reaped.unwrap().execution_id, id);
     let view = scene.view(id).await;
-    assert_eq!(view.execution.status, Status::Queued);
+    assert_eq!(view.execution.head.status, Status::Queued);
     assert_eq!((view.state.lease, view.state.recoveries), (None, 1));
     assert!(!view.state.interrupted);
 }
@@ -105,8 +105,8 @@ async fn reap_fails_when_the_schema_says_so(scene: Scene) {
     let reaped = reap(&scene, id, OnStuck::Fail, at(40)).await.unwrap();
     assert!(reaped.is_none(), "nothing to run");
     let execution = scene.execution(id).await;
-    assert_eq!(execution.status, Status::FailedStuck);
-    assert_eq!(execution.finished_at, Some(at(40)));
+    assert_eq!(execution.head.status, Status::FailedStuck);
+    assert_eq!(execution.head.finished_at, Some(at(40)));
     let letters = scene.store.dead_letters(true, 0, 10).await.unwrap();
     assert_eq!((letters.len(), letters[0].execution_id), (1, Some(id)));
 }
@@ -167,7 +167,7 @@ async fn clear_leases_frees_all(scene: Scene) {
     assert_eq!(scene.status(execution_id(3)).await, Status::Stopped);
     for n in [1, 2] {
         let view = scene.view(execution_id(n)).await;
-        assert_eq!(view.execution.status, Status::Queued);
+        assert_eq!(view.execution.head.status, Status::Queued);
         assert!(view.state.lease.is_none());
     }
 }
@@ -235,7 +235,7 @@ async fn sweep_starts_afresh_after_a_commit(scene: Scene) {
 async fn sweep_has_patience_by_class(scene: Scene) {
     for (n, class) in (1..).zip(PriorityClass::ALL) {
         let mut new = new_execution(n);
-        new.execution.priority = *class;
+        new.execution.head.priority = *class;
         scene.store.create(new).await.unwrap();
     }
     let mut request = sweep_request(at(100));
@@ -302,8 +302,8 @@ async fn sweep_pages(scene: &Scene, mut request: SweepRequest) -> Vec<ExecutionI
 
 async fn sweep_says_seq_and_priority(scene: Scene) {
     let mut new = new_execution(1);
-    new.execution.priority = PriorityClass::Low;
-    let schema_id = new.execution.schema_id;
+    new.execution.head.priority = PriorityClass::Low;
+    let schema_id = new.execution.head.schema_id;
     let id = scene.create_as(new).await;
     scene.advance(id, 3, at(2)).await;
     let sweep = scene.store.sweep(sweep_request(at(100))).await.unwrap();

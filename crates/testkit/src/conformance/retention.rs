@@ -153,7 +153,7 @@ async fn what_ended_lately_stays(scene: Scene) {
 async fn a_key_is_answered_for_a_day_and_then_free(scene: Scene) {
     let keyed = |n: u64| {
         let mut new = fixture::new_execution(n);
-        new.execution.idempotency_key = Some("order-7".into());
+        new.execution.record.idempotency_key = Some("order-7".into());
         new
     };
     let id = scene.create_as(keyed(1)).await;
@@ -174,12 +174,12 @@ async fn a_key_is_answered_for_a_day_and_then_free(scene: Scene) {
 async fn children_stay_as_long_as_their_parent_is_open(scene: Scene) {
     let parent = scene.create(1).await;
     let mut new = fixture::new_execution(2);
-    new.execution.parent_id = Some(parent);
-    new.execution.parent_seq = Some(1);
-    new.execution.child_index = Some(0);
+    new.execution.record.parent_id = Some(parent);
+    new.execution.record.parent_seq = Some(1);
+    new.execution.record.child_index = Some(0);
     let child = scene.create_as(new).await;
     let mut orphan = fixture::new_execution(3);
-    orphan.execution.parent_id = Some(execution_id(900));
+    orphan.execution.record.parent_id = Some(execution_id(900));
     let orphan = scene.create_as(orphan).await;
     scene.finish(child, Status::Completed, at(10)).await;
     scene.finish(orphan, Status::Completed, at(10)).await;
@@ -198,7 +198,7 @@ async fn pages_are_in_order_and_of_one_schema(scene: Scene) {
     for n in 1..=20 {
         let mut new = fixture::new_execution(n);
         if n % 5 == 0 {
-            new.execution.schema_id = schema_id(2);
+            new.execution.head.schema_id = schema_id(2);
         }
         let id = scene.create_as(new).await;
         // Every third is open.

@@ -32,7 +32,7 @@ impl Scene {
     }
 
     pub async fn create_as(&self, new: NewExecution) -> ExecutionId {
-        let id = new.execution.id;
+        let id = new.execution.head.id;
         assert_eq!(self.store.create(new).await.unwrap(), Created::New);
         id
     }
@@ -129,7 +129,7 @@ impl Scene {
     }
 
     pub async fn status(&self, id: ExecutionId) -> Status {
-        self.execution(id).await.status
+        self.execution(id).await.head.status
     }
 
     pub async fn steps(&self, id: ExecutionId) -> Vec<(Step, u64)> {

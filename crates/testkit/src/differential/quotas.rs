@@ -37,8 +37,8 @@ impl Story {
 
     /// What the settings of its schema and its tenant could come to.
     pub(super) fn claims(&mut self, new: &mut NewExecution) {
-        new.execution.priority = *self.rng.pick(PriorityClass::ALL);
-        let claims = &mut new.execution.quotas;
+        new.execution.head.priority = *self.rng.pick(PriorityClass::ALL);
+        let claims = &mut new.execution.head.quotas;
         if self.rng.chance(700) {
             claims.push(QuotaClaim::if_set(name("schema:flow-1")));
         }

@@ -80,7 +80,7 @@ impl Story {
 async fn pages_of_executions(store: Arc<dyn Store>) -> Vec<ExecutionView> {
     let mut all: Vec<ExecutionView> = Vec::new();
     loop {
-        let before = all.last().map(|view| view.execution.id);
+        let before = all.last().map(|view| view.execution.head.id);
         let filter = ExecutionFilter::default();
         let page = store.executions(filter, before, 2).await.unwrap();
         if page.is_empty() {
@@ -108,7 +108,7 @@ async fn timers_of_waits(store: Arc<dyn Store>) -> Vec<bool> {
     let open = store.open_executions(None, 1000).await.unwrap();
     let waits = open.iter().filter_map(|view| {
         let wait = view.state.wait.as_ref()?;
-        Some((view.execution.id, wait.id))
+        Some((view.execution.head.id, wait.id))
     });
     let shards = store.timer_shards(waits.collect()).await.unwrap();
     shards.iter().map(Option::is_some).collect()

@@ -351,15 +351,16 @@ impl Desk {
         let n = self.story.created + 1;
         if starts && n <= self.story.executions {
             let mut new = fixture::new_execution(n);
-            new.execution.created_at = self.story.now;
+            new.execution.head.created_at = self.story.now;
             let planned_at = flight.run.attempt.planned_at;
-            new.execution.idempotency_key = Some(flight.run.row.start_key(planned_at));
+            new.execution.record.idempotency_key = Some(flight.run.row.start_key(planned_at));
             new.state.updated_at = self.story.now;
-            self.story.note("start", &new.execution.idempotency_key);
+            self.story
+                .note("start", &new.execution.record.idempotency_key);
             self.story
                 .same(async |store| told(store.create(new.clone()).await))
                 .await;
-            let made = self.story.stores[0].execution(new.execution.id).await;
+            let made = self.story.stores[0].execution(new.execution.head.id).await;
             self.story.created += u64::from(made.unwrap().is_some());
         }
         Outcome::Success

@@ -47,7 +47,7 @@ impl Story {
 
     pub(super) async fn create(&mut self) {
         let new = self.new_execution().await;
-        self.note("create", &(new.execution.id, &new.state.wait));
+        self.note("create", &(new.execution.head.id, &new.state.wait));
         let answer = self
             .both(async |store| told(store.create(new.clone()).await))
             .await;
@@ -63,16 +63,19 @@ impl Story {
     async fn bear(&mut self) {
         let mut new = self.new_execution().await;
         let token = self.rng.uuid();
-        new.execution.idempotency_key = None;
-        new.execution.retry_of = None;
-        new.execution.quotas.clear();
-        new.execution.status = Status::Running;
-        new.execution.started_at = Some(self.now);
+        new.execution.record.idempotency_key = None;
+        new.execution.record.retry_of = None;
+        new.execution.head.quotas.clear();
+        new.execution.head.status = Status::Running;
+        new.execution.head.started_at = Some(self.now);
         new.state.wait = None;
         new.state.lease = Some(lease("worker", token, self.later(40)));
         new.state.recoveries = 1;
         let first = self.transition(&new.state).await;
-        self.note("bear", &(new.execution.id, first.steps.len(), &first.next));
+        self.note(
+            "bear",
+            &(new.execution.head.id, first.steps.len(), &first.next),
+        );
         let (number, new) = (self.number(&new), Arc::new(new));
         let answer = self
             .both(async |store| told(store.create_and_commit(new.clone(), first.clone()).await))
@@ -83,7 +86,7 @@ impl Story {
     }
 
     fn number(&self, new: &NewExecution) -> u64 {
-        let id = new.execution.id;
+        let id = new.execution.head.id;
         let mut numbers = 1..=self.executions;
         numbers.find(|n| fixture::execution_id(*n) == id).unwrap()
     }
@@ -92,7 +95,7 @@ impl Story {
     async fn ended_execution(&mut self) -> Option<ExecutionId> {
         let id = fixture::execution_id(1 + self.rng.below(self.created));
         let view = self.stores[0].execution(id).await.unwrap();
-        view.filter(|view| view.execution.status.is_terminal())
+        view.filter(|view| view.execution.head.status.is_terminal())
             .map(|_| id)
     }
 
@@ -100,22 +103,22 @@ impl Story {
         // Once all are made, the last one's number comes again: refused, or found by its key.
         let n = (self.created + 1).min(self.executions);
         let mut new = fixture::new_execution(n);
-        new.execution.created_at = self.now;
-        new.execution.idempotency_key = match self.rng.below(3) {
+        new.execution.head.created_at = self.now;
+        new.execution.record.idempotency_key = match self.rng.below(3) {
             0 => Some(format!("key-{}", self.rng.below(4))),
             _ => None,
         };
         new.state.updated_at = self.now;
         if self.rng.chance(200) {
-            new.execution.debug_mode = true;
+            new.execution.head.debug_mode = true;
             new.state.debug = DebugMode::Step;
         }
         if self.rng.chance(150) {
-            new.execution.status = Status::Pending;
+            new.execution.head.status = Status::Pending;
             new.state.wait = Some(self.wait(WaitKind::Start));
         }
         if self.created > 0 && self.rng.chance(200) {
-            new.execution.retry_of = self.ended_execution().await;
+            new.execution.record.retry_of = self.ended_execution().await;
             new.again = self.rng.chance(300);
         }
         if self.quotas {

@@ -44,7 +44,7 @@ impl ExecutionStore for ModelStore {
         new: Arc<NewExecution>,
         first: Transition,
     ) -> Result<Applied, CommitError> {
-        lifecycle::commit(&new.execution, &new.state, first.clone())
+        lifecycle::commit(&new.execution.head, &new.state, first.clone())
             .map_err(CommitError::Refused)?;
         let mut tables = self.lock();
         tables.create(Arc::unwrap_or_clone(new))?;
@@ -52,7 +52,10 @@ impl ExecutionStore for ModelStore {
     }
 
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {
-        Ok(self.lock().row(id).map(probe))
+        Ok(self
+            .lock()
+            .row(id)
+            .map(|row| Probe::of(&row.execution.head, &row.state)))
     }
 
     async fn release(
@@ -109,14 +112,14 @@ impl ExecutionStore for ModelStore {
 
 impl Tables {
     fn create(&mut self, mut new: NewExecution) -> StoreResult<Created> {
-        let id = new.execution.id;
-        let key = new.execution.idempotency_key.clone();
+        let id = new.execution.head.id;
+        let key = new.execution.record.idempotency_key.clone();
         if let Some(known) = key.as_ref().and_then(|key| self.keys.get(key)) {
             return Ok(Created::Existing(*known));
         }
-        let origin = new.execution.retry_of;
+        let origin = new.execution.record.retry_of;
         if let Some(before) = origin
-            .and_then(|origin| self.row(origin)?.execution.retried_as)
+            .and_then(|origin| self.row(origin)?.execution.record.retried_as)
             .filter(|_| !new.again)
         {
             return Ok(Created::AlreadyRetried(before));
@@ -126,12 +129,12 @@ impl Tables {
         }
         self.keys.extend(key.map(|key| (key, id)));
         let place = self.enter(&mut new);
-        self.add_start_timer(&new.state, new.execution.created_at);
+        self.add_start_timer(&new.state, new.execution.head.created_at);
         if !was_kept_out(&new.state) {
             self.presence.push((id, Presence::Came));
         }
         if let Some(origin) = origin.and_then(|origin| self.rows.get_mut(&origin)) {
-            origin.execution.retried_as = Some(id);
+            origin.execution.record.retried_as = Some(id);
         }
         let version = new.state.version;
         let mut row = Row::new(new.execution, new.state);
@@ -153,7 +156,7 @@ impl Tables {
         let Some(row) = self.row(id) else {
             return Claim::Skipped(Skip::Unknown);
         };
-        match lifecycle::claim(&row.execution, &row.state, request, now) {
+        match lifecycle::claim(&row.execution.head, &row.state, request, now) {
             ClaimDecision::Skip(skip) => Claim::Skipped(skip),
             ClaimDecision::End(change) => Claim::Ended(self.apply(*change)),
             ClaimDecision::Take(change) => {
@@ -171,7 +174,7 @@ impl Tables {
             return Err(CommitError::Refused(CommitRefusal::Fenced));
         };
         let mut entry = journal_entry(row, &transition);
-        match lifecycle::commit(&row.execution, &row.state, transition) {
+        match lifecycle::commit(&row.execution.head, &row.state, transition) {
             Ok(change) => {
                 let applied = self.apply(change);
                 entry.new_seq = self.rows[&id].state.seq;
@@ -193,7 +196,7 @@ impl Tables {
         now: Timestamp,
     ) -> Option<Dispatch> {
         let row = self.row(id)?;
-        let change = lifecycle::release(&row.execution, &row.state, token, how, now)?;
+        let change = lifecycle::release(&row.execution.head, &row.state, token, how, now)?;
         let applied = self.apply(change);
         self.dispatch_of(id, &applied)
     }
@@ -220,14 +223,14 @@ impl Tables {
         let row = self.row(id).ok_or(Refusal::NotFound)?;
         let known = matches!(command, Command::Signal(signal)
             if row.signals.iter().any(|stored| stored.id == signal.id));
-        let change = lifecycle::command(&row.execution, &row.state, command, known, now)?;
+        let change = lifecycle::command(&row.execution.head, &row.state, command, known, now)?;
         let applied = change.map(|change| self.apply(change));
         let row = &self.rows[&id];
         let dispatch = applied.as_ref().and_then(|a| self.dispatch_of(id, a));
         Ok(CommandApplied {
             applied,
             dispatch,
-            status: row.execution.status,
+            status: row.execution.head.status,
             leased: row.state.has_live_lease(now),
         })
     }
@@ -243,16 +246,7 @@ fn journal_entry(row: &Row, transition: &Transition) -> JournalEntry {
         at: transition.now,
         row_token: row.state.lease.as_ref().map(|lease| lease.token),
         row_seq: row.state.seq,
-        row_ended: row.execution.status.is_terminal(),
-    }
-}
-
-fn probe(row: &Row) -> Probe {
-    Probe {
-        seq: row.state.seq,
-        commit_id: row.state.commit_id,
-        lease_token: row.state.lease.as_ref().map(|lease| lease.token),
-        applied: Applied::standing(&row.execution, &row.state),
+        row_ended: row.execution.head.status.is_terminal(),
     }
 }
 

@@ -112,36 +112,38 @@ impl Tables {
         ExecutionView {
             execution: row.execution.clone(),
             state: row.state.clone(),
-            schema_name: self.catalog.name(row.execution.schema_id),
+            schema_name: self.catalog.name(row.execution.head.schema_id),
         }
     }
 }
 
 fn matches(filter: &ExecutionFilter, execution: &Execution) -> bool {
-    let status = filter.statuses.is_empty() || filter.statuses.contains(&execution.status);
-    let schema = filter.schema_id.is_none_or(|id| id == execution.schema_id);
-    let tenant = filter.tenant.is_none() || filter.tenant == execution.tenant;
+    let status = filter.statuses.is_empty() || filter.statuses.contains(&execution.head.status);
+    let schema = filter
+        .schema_id
+        .is_none_or(|id| id == execution.head.schema_id);
+    let tenant = filter.tenant.is_none() || filter.tenant == execution.record.tenant;
     let after = filter
         .created_after
-        .is_none_or(|time| execution.created_at > time);
+        .is_none_or(|time| execution.head.created_at > time);
     let before = filter
         .created_before
-        .is_none_or(|time| execution.created_at < time);
+        .is_none_or(|time| execution.head.created_at < time);
     let text = filter.text.as_deref();
-    let open = !filter.not_retried || execution.retried_as.is_none();
+    let open = !filter.not_retried || execution.record.retried_as.is_none();
     let text = text.is_none_or(|text| mentions(execution, text));
     status && schema && tenant && after && before && open && text
 }
 
 fn mentions(execution: &Execution, text: &str) -> bool {
     let optional = [
-        &execution.idempotency_key,
-        &execution.labels,
-        &execution.error,
+        &execution.record.idempotency_key,
+        &execution.record.labels,
+        &execution.record.error,
     ];
-    found(&execution.id.to_string(), text)
-        || found(&execution.correlation_id, text)
-        || found(&execution.created_by, text)
+    found(&execution.head.id.to_string(), text)
+        || found(&execution.record.correlation_id, text)
+        || found(&execution.record.created_by, text)
         || optional
             .iter()
             .any(|field| field.as_deref().is_some_and(|field| found(field, text)))

@@ -71,33 +71,33 @@ impl Quotas {
     }
 
     fn put_in_line(&mut self, execution: &Execution) {
-        let lane = Lane::of(execution.priority, &execution.quotas);
+        let lane = Lane::of(execution.head.priority, &execution.head.quotas);
         let turn = self.turn;
         let line = self.lanes.entry(lane).or_insert_with(|| Line {
             turn,
             ids: BTreeSet::new(),
         });
-        line.ids.insert(execution.id);
+        line.ids.insert(execution.head.id);
     }
 
     fn take_out_of_line(&mut self, execution: &Execution) {
-        let lane = Lane::of(execution.priority, &execution.quotas);
+        let lane = Lane::of(execution.head.priority, &execution.head.quotas);
         if let Some(line) = self.lanes.get_mut(&lane) {
-            line.ids.remove(&execution.id);
+            line.ids.remove(&execution.head.id);
         }
         self.lanes.retain(|_, line| !line.ids.is_empty());
     }
 
     fn is_in_line(&self, execution: &Execution) -> bool {
-        let lane = Lane::of(execution.priority, &execution.quotas);
+        let lane = Lane::of(execution.head.priority, &execution.head.quotas);
         let line = self.lanes.get(&lane);
-        line.is_some_and(|line| line.ids.contains(&execution.id))
+        line.is_some_and(|line| line.ids.contains(&execution.head.id))
     }
 
     /// Gives back what it held; the counter follows the rows.
     fn release(&mut self, execution: &Execution, now: Timestamp) {
-        for claim in &execution.quotas {
-            let key = (claim.name.clone(), execution.id);
+        for claim in &execution.head.quotas {
+            let key = (claim.name.clone(), execution.head.id);
             if self.holders.remove(&key).is_some() {
                 self.with_book(now, |book| book.release(&claim.name));
             }
@@ -164,9 +164,10 @@ impl Tables {
         let now = new.state.updated_at;
         let place = self.quotas.with_book(now, |book| book.enter(new));
         match place {
-            Place::Holds => self
-                .quotas
-                .hold(new.execution.id, &new.execution.quotas, now),
+            Place::Holds => {
+                self.quotas
+                    .hold(new.execution.head.id, &new.execution.head.quotas, now)
+            }
             Place::InLine => self.quotas.put_in_line(&new.execution),
             Place::Free | Place::Later => {}
         }
@@ -175,7 +176,7 @@ impl Tables {
 
     pub(super) fn move_quotas(&mut self, id: ExecutionId, movement: Movement, now: Timestamp) {
         let execution = &self.rows[&id].execution;
-        let (quotas, claims) = (&mut self.quotas, &execution.quotas);
+        let (quotas, claims) = (&mut self.quotas, &execution.head.quotas);
         match movement {
             Movement::None => {}
             Movement::LineUp => {
@@ -225,8 +226,8 @@ impl Tables {
         let key = (lane.group.clone(), lane.key.clone());
         let id = self.quotas.lanes.get_mut(&key)?.ids.pop_first()?;
         let row = &self.rows[&id];
-        let change = lifecycle::admit(&row.execution, &row.state, now)?;
-        let claims = row.execution.quotas.clone();
+        let change = lifecycle::admit(&row.execution.head, &row.state, now)?;
+        let claims = row.execution.head.quotas.clone();
         self.apply(change);
         self.quotas.hold(id, &claims, now);
         Some(self.rows[&id].dispatch())
@@ -236,19 +237,28 @@ impl Tables {
         let Some(row) = self.rows.get_mut(&id) else {
             return false;
         };
-        let known = row.execution.quotas.iter().any(|claim| claim.name == *name);
-        if known || row.execution.status.is_terminal() {
+        let known = row
+            .execution
+            .head
+            .quotas
+            .iter()
+            .any(|claim| claim.name == *name);
+        if known || row.execution.head.status.is_terminal() {
             return false;
         }
         let before = row.execution.clone();
         // Whoever has the old row in mind must read it again.
         row.state.version += 1;
-        row.execution.quotas.push(QuotaClaim::if_set(name.clone()));
         row.execution
+            .head
+            .quotas
+            .push(QuotaClaim::if_set(name.clone()));
+        row.execution
+            .head
             .quotas
             .sort_by(|one, other| one.name.cmp(&other.name));
         let (after, quotas) = (&row.execution, &mut self.quotas);
-        match quota::standing(after, &row.state) {
+        match quota::standing(&after.head, &row.state) {
             Standing::Holding => {
                 quotas.with_book(now, |book| book.count(name));
                 quotas.holders.insert((name.clone(), id), now);
@@ -256,8 +266,8 @@ impl Tables {
             Standing::InLine => {
                 quotas.take_out_of_line(&before);
                 quotas.with_book(now, |book| {
-                    book.leave(&before.quotas);
-                    book.line_up(&after.quotas);
+                    book.leave(&before.head.quotas);
+                    book.line_up(&after.head.quotas);
                 });
                 quotas.put_in_line(after);
             }
@@ -277,8 +287,8 @@ impl Tables {
             let execution = &self.rows[*id].execution;
             match name.kind() {
                 QuotaKind::Key => false,
-                QuotaKind::Tenant => execution.tenant.as_deref() == Some(name.name()),
-                QuotaKind::Schema => Some(execution.schema_id) == schema,
+                QuotaKind::Tenant => execution.record.tenant.as_deref() == Some(name.name()),
+                QuotaKind::Schema => Some(execution.head.schema_id) == schema,
             }
         };
         self.open.iter().filter(concerns).copied().collect()
@@ -287,16 +297,16 @@ impl Tables {
     fn check_counted(&mut self, id: ExecutionId, fix: bool, now: Timestamp) -> Option<Miscount> {
         let row = self.rows.get(&id)?;
         let (execution, quotas) = (&row.execution, &mut self.quotas);
-        match quota::standing(execution, &row.state) {
+        match quota::standing(&execution.head, &row.state) {
             Standing::InLine if !quotas.is_in_line(execution) => {
                 if fix {
-                    quotas.with_book(now, |book| book.line_up(&execution.quotas));
+                    quotas.with_book(now, |book| book.line_up(&execution.head.quotas));
                     quotas.put_in_line(execution);
                 }
                 Some(Miscount::NotInLine)
             }
             Standing::Holding => {
-                let names = execution.quotas.iter().map(|claim| claim.name.clone());
+                let names = execution.head.quotas.iter().map(|claim| claim.name.clone());
                 let missing: Vec<QuotaName> = names
                     .filter(|name| !quotas.holders.contains_key(&(name.clone(), id)))
                     .collect();
@@ -413,12 +423,13 @@ impl QuotaStore for ModelStore {
             return Ok(None);
         };
         let (execution, quotas) = (&row.execution, &tables.quotas);
-        let lane = Lane::of(execution.priority, &execution.quotas);
+        let lane = Lane::of(execution.head.priority, &execution.head.quotas);
         let line = quotas.lanes.get(&lane);
         let line = line.filter(|line| line.ids.contains(&id));
         Ok(line.map(|line| PlaceInLine {
-            priority: execution.priority,
+            priority: execution.head.priority,
             quotas: execution
+                .head
                 .quotas
                 .iter()
                 .filter_map(|claim| quotas.rows.get(&claim.name).cloned())

@@ -55,13 +55,13 @@ impl RecoveryStore for ModelStore {
 impl Tables {
     fn recover(&mut self, id: ExecutionId, now: Timestamp) -> bool {
         let row = &self.rows[&id];
-        let change = lifecycle::recover(&row.execution, &row.state, now);
+        let change = lifecycle::recover(&row.execution.head, &row.state, now);
         change.map(|change| self.apply(change)).is_some()
     }
 
     fn reap(&mut self, id: ExecutionId, on_stuck: OnStuck, now: Timestamp) -> Option<Reaped> {
         let row = self.row(id)?;
-        let change = lifecycle::reap(&row.execution, &row.state, on_stuck, now)?;
+        let change = lifecycle::reap(&row.execution.head, &row.state, on_stuck, now)?;
         let applied = self.apply(change);
         let dispatch = self.dispatch_of(id, &applied);
         Some(Reaped { applied, dispatch })
@@ -74,7 +74,7 @@ impl Tables {
         let full = page.len() == request.limit as usize;
         let next = page.last().copied().filter(|_| full);
         let can_run = |id: &&ExecutionId| {
-            let status = self.rows.get(id).map(|row| row.execution.status);
+            let status = self.rows.get(id).map(|row| row.execution.head.status);
             matches!(status, Some(Status::Running | Status::Queued))
         };
         let looked_at = page.iter().filter(can_run).count() as u32;
@@ -90,7 +90,7 @@ impl Tables {
 
     fn sweep_one(&mut self, id: ExecutionId, request: &SweepRequest) -> Option<Dispatch> {
         let row = self.rows.get_mut(&id)?;
-        if !request.is_due(&row.execution, &row.state) {
+        if !request.is_due(&row.execution.head, &row.state) {
             return None;
         }
         let wait = request.back_off * (1 << row.sweeps.min(DOUBLINGS_MAX));
@@ -102,8 +102,8 @@ impl Tables {
 
 fn expired(row: &Row) -> Expired {
     Expired {
-        execution_id: row.execution.id,
-        schema_id: row.execution.schema_id,
-        schema_version: row.execution.schema_version,
+        execution_id: row.execution.head.id,
+        schema_id: row.execution.head.schema_id,
+        schema_version: row.execution.head.schema_version,
     }
 }

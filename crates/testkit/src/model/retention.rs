@@ -122,7 +122,7 @@ impl Tables {
         }
         let rows = self.rows.range((from, to));
         let page: Vec<ExecutionId> = rows
-            .filter(|(_, row)| row.execution.schema_id == request.schema_id)
+            .filter(|(_, row)| row.execution.head.schema_id == request.schema_id)
             .map(|(id, _)| *id)
             .take(request.limit as usize)
             .collect();
@@ -140,8 +140,12 @@ impl Tables {
         let Some(row) = self.row(id) else {
             return false;
         };
-        let parent = row.execution.parent_id.and_then(|parent| self.row(parent));
-        let parent_open = parent.is_some_and(|parent| parent.execution.finished_at.is_none());
+        let parent = row
+            .execution
+            .record
+            .parent_id
+            .and_then(|parent| self.row(parent));
+        let parent_open = parent.is_some_and(|parent| parent.execution.head.finished_at.is_none());
         cutoff.is_past(&row.execution) && !parent_open
     }
 
@@ -152,7 +156,7 @@ impl Tables {
         let Some(row) = self.rows.remove(&id) else {
             return Removed::default();
         };
-        if let Some(key) = &row.execution.idempotency_key {
+        if let Some(key) = &row.execution.record.idempotency_key {
             self.keys.remove(key);
         }
         Removed {

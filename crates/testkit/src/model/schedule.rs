@@ -66,7 +66,7 @@ impl Tables {
     fn previous(&self, row: &ScheduledAction) -> Previous {
         let is_running = |key: &String| {
             let started = self.keys.get(key).and_then(|id| self.row(*id));
-            started.is_some_and(|row| row.execution.finished_at.is_none())
+            started.is_some_and(|row| row.execution.head.finished_at.is_none())
         };
         if row.previous_keys().iter().any(is_running) {
             Previous::Running

@@ -67,7 +67,7 @@ impl Row {
     }
 
     pub(super) fn dispatch(&self) -> Dispatch {
-        Dispatch::of(&self.execution, &self.state)
+        Dispatch::of(&self.execution.head, &self.state)
     }
 
     /// Everything of the change that concerns this execution alone.
@@ -85,18 +85,18 @@ impl Row {
             taken.expect("a signal that is there").consumed_seq = Some(seq);
         }
         if let Some(status) = change.status {
-            self.execution.status = status;
+            self.execution.head.status = status;
         }
         if change.queued_at.is_some() {
-            self.execution.queued_at = change.queued_at;
+            self.execution.head.queued_at = change.queued_at;
         }
         if change.started_at.is_some() {
-            self.execution.started_at = change.started_at;
+            self.execution.head.started_at = change.started_at;
         }
         if let Some((ending, at)) = change.ending {
-            self.execution.output = ending.output;
-            self.execution.error = ending.error;
-            self.execution.finished_at = Some(at);
+            self.execution.record.output = ending.output;
+            self.execution.record.error = ending.error;
+            self.execution.head.finished_at = Some(at);
         }
     }
 
@@ -105,7 +105,7 @@ impl Row {
             let expected = self
                 .steps
                 .last()
-                .map_or(self.execution.base_seq, |(last, _)| last.seq)
+                .map_or(self.execution.head.base_seq, |(last, _)| last.seq)
                 + 1;
             assert_eq!(step.seq, expected, "steps have no gaps");
             self.steps.push((step.clone(), version));
@@ -113,7 +113,7 @@ impl Row {
         let last = self
             .steps
             .last()
-            .map_or(self.execution.base_seq, |(last, _)| last.seq);
+            .map_or(self.execution.head.base_seq, |(last, _)| last.seq);
         assert_eq!(last, seq, "seq is the number of the last step");
     }
 }
@@ -148,7 +148,7 @@ impl Tables {
             self.open.remove(&id);
         }
         let row = self.rows.get_mut(&id).unwrap();
-        let movement = quota::movement(&row.execution, &row.state, &change);
+        let movement = quota::movement(&row.execution.head, &row.state, &change);
         let came = was_kept_out(&row.state) && !was_kept_out(&change.state);
         if change.ending.is_some() {
             self.presence.push((id, Presence::Went));
@@ -167,17 +167,8 @@ impl Tables {
 
     /// An execution that is created waiting needs its wake-up as much as one that waits later.
     pub(super) fn add_start_timer(&mut self, state: &State, now: Timestamp) {
-        let Some(wait) = &state.wait else { return };
-        if let Some(at) = wait.wake_at {
-            let (execution_id, wait_id) = (state.execution_id, wait.id);
-            self.timers.add(
-                &WaitTimer {
-                    execution_id,
-                    wait_id,
-                    at,
-                },
-                now,
-            );
+        if let Some(timer) = WaitTimer::of_start(state) {
+            self.timers.add(&timer, now);
         }
     }
 

@@ -374,7 +374,7 @@ impl Tables {
         }
         let id: ExecutionId = timer.action_id.parse().ok()?;
         let row = self.row(id)?;
-        let change = lifecycle::fire(&row.execution, &row.state, timer.guid, now)?;
+        let change = lifecycle::fire(&row.execution.head, &row.state, timer.guid, now)?;
         let applied = self.apply(change);
         self.dispatch_of(id, &applied)
     }

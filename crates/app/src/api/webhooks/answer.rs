@@ -58,7 +58,7 @@ pub(super) async fn check_repetition(
     fingerprint: Option<&Value>,
 ) -> ApiResult<()> {
     let first = state.control.view(id).await?.execution;
-    let first: Value = serde_json::from_str(&first.initial).map_err(ApiError::internal)?;
+    let first: Value = serde_json::from_str(&first.record.initial).map_err(ApiError::internal)?;
     let (first, now) = (&first["request"], fingerprint.unwrap_or(&Value::Null));
     let details = json!({"execution_id": id.to_string()});
     if now["signature"].is_string() && first["signature"] == now["signature"] {
@@ -130,7 +130,7 @@ async fn look(state: &ApiState, id: ExecutionId, respond: Respond) -> ApiResult<
     {
         return said(id, &text).map(Some);
     }
-    let is_over = execution.status.is_terminal();
+    let is_over = execution.head.status.is_terminal();
     Ok(is_over.then(|| send(id, Answer::of_end(&execution))))
 }
 

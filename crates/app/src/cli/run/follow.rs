@@ -53,10 +53,10 @@ impl<'a> Follower<'a> {
     ) -> Result<ExecutionView, Failure> {
         loop {
             let view = self.look().await?;
-            if view.execution.status.is_terminal() {
+            if view.execution.head.status.is_terminal() {
                 return Ok(view);
             }
-            match (&mut debugger, view.execution.status) {
+            match (&mut debugger, view.execution.head.status) {
                 (Some(debugger), Status::WaitingDebug) if !self.stopping => {
                     self.ask(debugger, &view, signals).await?;
                 }

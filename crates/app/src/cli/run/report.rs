@@ -17,9 +17,9 @@ const PAGE: u32 = 500;
 pub(super) async fn report(control: &Control, view: &ExecutionView) -> Result<Value, Failure> {
     let context = control.context_at(view, view.state.seq).await?;
     Ok(json!({
-        "execution_id": view.execution.id.to_string(),
-        "status": view.execution.status.name(),
-        "output": parsed(view.execution.output.as_deref()),
+        "execution_id": view.execution.head.id.to_string(),
+        "status": view.execution.head.status.name(),
+        "output": parsed(view.execution.record.output.as_deref()),
         "error": error_of(view),
         "context": context.roots(),
         "steps": steps(control, &view.execution).await?,
@@ -33,7 +33,7 @@ async fn steps(control: &Control, execution: &Execution) -> Result<Vec<Value>, F
         let page = control
             .parts()
             .store
-            .steps(execution.id, after, PAGE)
+            .steps(execution.head.id, after, PAGE)
             .await?;
         let Some((last, _)) = page.last() else {
             return Ok(all);
@@ -74,19 +74,20 @@ pub(super) fn show_end(view: &ExecutionView) -> Done {
     let style = Style::stdout();
     let execution = &view.execution;
     let took = execution
+        .head
         .finished_at
-        .map(|end| text::duration(end.since(execution.created_at)))
+        .map(|end| text::duration(end.since(execution.head.created_at)))
         .unwrap_or_default();
     let steps =
-        super::super::validate::some((view.state.seq - execution.base_seq) as usize, "step");
-    let name = execution.status.name();
-    let shown = match execution.status {
+        super::super::validate::some((view.state.seq - execution.head.base_seq) as usize, "step");
+    let name = execution.head.status.name();
+    let shown = match execution.head.status {
         Status::Completed => style.green(name),
         _ => style.red(name),
     };
     terminal::say(&format!("\n{shown} in {took}, {steps}"))?;
     show_error(&error_of(view))?;
-    match parsed(execution.output.as_deref()) {
+    match parsed(execution.record.output.as_deref()) {
         Value::Null => Ok(()),
         output => terminal::say(&text::clean(&format!("{output:#}"))),
     }

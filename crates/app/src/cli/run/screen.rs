@@ -146,7 +146,7 @@ fn padded(name: &str, width: usize) -> String {
 fn blocked(view: &ExecutionView, now: Timestamp) -> Option<(String, String)> {
     let state = &view.state;
     let node = &state.position.node_id;
-    if view.execution.status.is_terminal() {
+    if view.execution.head.status.is_terminal() {
         return None;
     }
     if let Some(wait) = &state.wait {

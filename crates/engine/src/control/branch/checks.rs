@@ -13,16 +13,16 @@ use super::Branch;
 
 pub(super) fn retryable(view: &ExecutionView, may_be_another: bool) -> Result<(), ControlError> {
     let execution = &view.execution;
-    if !execution.can_be_retried() {
-        let status = execution.status.name();
+    if !execution.head.can_be_retried() {
+        let status = execution.head.status.name();
         return Err(ControlError::Conflict(format!(
             "only a failed or stopped execution is retried; this one is {status}"
         )));
     }
-    match execution.retried_as {
+    match execution.record.retried_as {
         // The store decides; this only spares the work.
         Some(retried_as) if !may_be_another => Err(ControlError::AlreadyRetried {
-            id: execution.id,
+            id: execution.head.id,
             retried_as,
         }),
         _ => Ok(()),

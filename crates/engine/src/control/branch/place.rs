@@ -23,7 +23,7 @@ impl Control {
     /// The last step if it failed, else the position itself (a limit, a stop, a worker that vanished).
     pub(super) async fn failed_step(&self, view: &ExecutionView) -> Result<Place, ControlError> {
         let (seq, position) = (view.state.seq, &view.state.position);
-        let own = seq > view.execution.base_seq;
+        let own = seq > view.execution.head.base_seq;
         let last = match own {
             true => Some(self.step_after(view, seq - 1).await?),
             false => None,
@@ -96,8 +96,8 @@ impl Control {
     /// Or is there a position that it never finished (it is open, or was stopped, or met a limit)?
     async fn ended_with_last_step(&self, view: &ExecutionView) -> Result<bool, ControlError> {
         let last = view.state.seq;
-        let is_own = last > view.execution.base_seq;
-        if !view.execution.status.is_terminal() || !is_own {
+        let is_own = last > view.execution.head.base_seq;
+        if !view.execution.head.status.is_terminal() || !is_own {
             return Ok(false);
         }
         let step = self.step_after(view, last - 1).await?;
@@ -105,7 +105,7 @@ impl Control {
     }
 
     async fn step_after(&self, view: &ExecutionView, seq: u64) -> Result<Step, ControlError> {
-        let id = view.execution.id;
+        let id = view.execution.head.id;
         let mut found = self.parts.store.steps(id, seq, 1).await?;
         match found.pop() {
             Some((step, _)) => Ok(step),

@@ -521,7 +521,7 @@ async fn a_firing_meets_the_execution_before(scene: Scene) {
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
     let mut new = fixture::new_execution(1);
-    new.execution.idempotency_key = Some(run.1.row.start_key(run.1.attempt.planned_at));
+    new.execution.record.idempotency_key = Some(run.1.row.start_key(run.1.attempt.planned_at));
     scene.create_as(new).await;
     worker.record(&run, Outcome::Success, 50, at(101)).await;
     assert!(worker.begin(at(160)).await.runs.is_empty(), "it still runs");
