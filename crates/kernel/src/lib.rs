@@ -1,7 +1,7 @@
 //! The pure heart of Pawl. Nothing in here waits, reads a clock, opens a socket or speaks SQL.
 //!
 //! Reading order: [`id`] and [`time`], [`schema`] (text to graph), [`node`], [`execution`] (the rows),
-//! [`transition`] and [`lifecycle`] (every decision), [`quota`] (who may start), [`schedule`] (what is done
+//! [`transition`] and [`lifecycle`] (every decision about one execution), [`operations`] (every transaction), [`quota`] (who may start), [`schedule`] (what is done
 //! later), [`webhook`] (what is called from outside), [`context`], [`ports`] (what the engine needs).
 
 pub mod context;
@@ -15,6 +15,7 @@ pub mod json;
 pub mod lifecycle;
 pub mod migration;
 pub mod node;
+pub mod operations;
 pub mod percent;
 pub mod planted;
 pub mod ports;

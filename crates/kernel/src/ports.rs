@@ -3,11 +3,13 @@
 
 pub mod batches;
 pub mod catalog;
+pub mod control;
 pub mod hints;
 pub mod keys;
 pub mod letters;
 pub mod queue;
 pub mod quotas;
+pub mod recovery;
 pub mod retention;
 pub mod schedule;
 pub mod store;

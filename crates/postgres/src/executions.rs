@@ -4,24 +4,24 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use async_trait::async_trait;
 use futures_util::future::{join, join3};
-use pawl_kernel::execution::{Signal, Subject};
+use pawl_kernel::execution::Signal;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle::{self, ClaimDecision, ClaimRequest, Command, Refusal, Release, Skip};
+use pawl_kernel::lifecycle::{self, ClaimDecision, ClaimRequest, Skip};
+use pawl_kernel::operations::decide_claims;
 use pawl_kernel::ports::store::{
-    Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
-    ExecutionStore, History, NewExecution, Probe, StoreResult,
+    Beat, Claim, Claimed, CommitError, Created, ExecutionStore, History, NewExecution, Probe,
+    StoreResult,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Change, Decision, Snapshot, Transition};
+use pawl_kernel::transition::{Applied, Decision, Snapshot, Transition};
 use uuid::Uuid;
 
 use crate::changes;
-use crate::error::{Fault, Outcome};
-use crate::heads::{lock_free_heads, lock_heads};
+use crate::error::Outcome;
 use crate::hot::{CacheRow, Hot};
-use crate::rows::{self, Loaded, Reader};
+use crate::rows::{self, Reader};
 use crate::session::Session;
-use crate::value::{Text, Time};
+use crate::value::Time;
 use crate::{PostgresStore, sql};
 
 #[async_trait]
@@ -67,23 +67,6 @@ impl ExecutionStore for PostgresStore {
         done.await.map_err(|fault| fault.of_read())
     }
 
-    async fn release(
-        &self,
-        leases: Vec<(ExecutionId, Uuid)>,
-        how: Release,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let ids = leases.iter().map(|(id, _)| id.0).collect();
-        // Of one execution there may be a lease that is lost and one that is held.
-        let decide = move |row: &Subject| {
-            let mine = leases.iter().filter(|(id, _)| *id == row.head.id);
-            mine.map(|(_, token)| *token)
-                .find_map(|token| lifecycle::release(&row.head, &row.state, token, how, now))
-        };
-        let decided = self.decide(ids, decide).await?;
-        Ok(decided.iter().filter_map(Decision::dispatch).collect())
-    }
-
     async fn heartbeat(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
@@ -93,19 +76,6 @@ impl ExecutionStore for PostgresStore {
             .vital
             .run(move |session| async move { beat(&session, &leases, until).await });
         done.await.map_err(|fault| fault.of_write())
-    }
-
-    async fn command(
-        &self,
-        id: ExecutionId,
-        command: Command,
-        now: Timestamp,
-    ) -> Result<CommandApplied, CommandError> {
-        let shards = self.shards;
-        let done = self
-            .writers
-            .run(move |session| async move { obey(&session, id, &command, now, shards).await });
-        Ok(done.await.map_err(|fault| fault.of_write())??)
     }
 
     async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
@@ -121,62 +91,6 @@ impl ExecutionStore for PostgresStore {
             .run(move |session| async move { history(&session, id, seq).await });
         done.await.map_err(|fault| fault.of_read())
     }
-}
-
-impl PostgresStore {
-    /// Lets the lifecycle decide about executions and writes what it says, in one transaction.
-    pub(crate) async fn decide<D>(&self, ids: Vec<Uuid>, decide: D) -> StoreResult<Vec<Decision>>
-    where
-        D: Fn(&Subject) -> Option<Change> + Send + Sync + 'static,
-    {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let shards = self.shards;
-        let done = self.vital.run(move |session| async move {
-            let rows = lock_heads(&session, ids).await?;
-            let decided = decide_all(rows, decide);
-            changes::write_all(&session, &decided, shards).await?;
-            Ok(decided)
-        });
-        done.await.map_err(|fault| fault.of_write())
-    }
-
-    /// The same for those that nobody has locked.
-    pub(crate) async fn decide_free<D>(
-        &self,
-        ids: Vec<Uuid>,
-        decide: D,
-    ) -> StoreResult<Vec<Decision>>
-    where
-        D: Fn(&Subject) -> Option<Change> + Send + Sync + 'static,
-    {
-        let shards = self.shards;
-        let done = self.vital.run(move |session| async move {
-            session.begin().await?;
-            let free = lock_free_heads(&session, ids).await?;
-            let decided = decide_all(free.rows, decide);
-            changes::write_all(&session, &decided, shards).await?;
-            Ok(decided)
-        });
-        done.await.map_err(|fault| fault.of_write())
-    }
-}
-
-/// In id order, which is the order of writing.
-pub(crate) fn decide_all(
-    rows: HashMap<ExecutionId, Subject>,
-    decide: impl Fn(&Subject) -> Option<Change>,
-) -> Vec<Decision> {
-    let mut decided: Vec<Decision> = rows
-        .into_values()
-        .filter_map(|before| {
-            let change = decide(&before)?;
-            Some(Decision { before, change })
-        })
-        .collect();
-    decided.sort_unstable_by_key(Decision::id);
-    decided
 }
 
 /// What this worker has just handed on is taken with one statement. Returns what was taken, by the token of its lease;
@@ -280,7 +194,7 @@ async fn claim(
         .iter()
         .map(|row| rows::loaded(row).map(|loaded| (loaded.state.execution_id, loaded)))
         .collect::<Outcome<_>>()?;
-    let (claims, mut decided) = decide_claims(rows, requests, now);
+    let (claims, mut decided) = decide_claims(rows, requests.iter().copied(), now);
     decided.sort_unstable_by_key(Decision::id);
     changes::write_all(session, &decided, shards).await?;
     let taken = claims.iter().filter_map(|claim| match claim {
@@ -289,44 +203,6 @@ async fn claim(
     });
     let taken = taken.collect();
     Ok((claims, taken))
-}
-
-fn decide_claims(
-    mut rows: HashMap<ExecutionId, Loaded>,
-    requests: &[&ClaimRequest],
-    now: Timestamp,
-) -> (Vec<Claim>, Vec<Decision>) {
-    let mut claims = Vec::with_capacity(requests.len());
-    let mut decided: Vec<Decision> = Vec::new();
-    for request in requests {
-        let Some(row) = rows.get_mut(&request.execution_id) else {
-            claims.push(Claim::Skipped(Skip::Unknown));
-            continue;
-        };
-        let (change, taken) = match lifecycle::claim(&row.execution.head, &row.state, request, now)
-        {
-            ClaimDecision::Skip(skip) => {
-                claims.push(Claim::Skipped(skip));
-                continue;
-            }
-            ClaimDecision::End(change) => (*change, false),
-            ClaimDecision::Take(change) => (*change, true),
-        };
-        let (head, state) = (row.execution.head.clone(), row.state.clone());
-        let before = Subject { head, state };
-        // Another message about the same execution is judged by what this one has made of it.
-        row.execution.head = change.head_after(before.head.clone());
-        row.state = change.state.clone();
-        claims.push(match taken {
-            true => Claim::Taken(Box::new(Claimed {
-                execution: row.execution.clone(),
-                state: row.state.clone(),
-            })),
-            false => Claim::Ended(change.outcome()),
-        });
-        decided.push(Decision { before, change });
-    }
-    (claims, decided)
 }
 
 /// Rows that are locked just now are being committed, which renews them; they only must not be taken for lost.
@@ -367,50 +243,6 @@ fn read_beat(row: &tokio_postgres::Row) -> Outcome<Beat> {
         stop_requested: reader.get()?,
         until: reader.time()?,
     })
-}
-
-async fn obey(
-    session: &Session,
-    id: ExecutionId,
-    command: &Command,
-    now: Timestamp,
-    shards: u32,
-) -> Outcome<Result<CommandApplied, Refusal>> {
-    let mut rows = lock_heads(session, vec![id.0]).await?;
-    let Some(before) = rows.remove(&id) else {
-        session.roll_back().await?;
-        return Ok(Err(Refusal::NotFound));
-    };
-    let known = signal_known(session, id, command).await?;
-    let change = match lifecycle::command(&before.head, &before.state, command, known, now) {
-        Err(refusal) => {
-            session.roll_back().await?;
-            return Ok(Err(refusal));
-        }
-        Ok(None) => {
-            session.roll_back().await?;
-            return Ok(Ok(CommandApplied::unchanged(&before, now)));
-        }
-        Ok(Some(change)) => change,
-    };
-    let decision = [Decision { before, change }];
-    changes::write_all(session, &decision, shards).await?;
-    let [decision] = decision;
-    Ok(Ok(CommandApplied::of(&decision, now)))
-}
-
-async fn signal_known(session: &Session, id: ExecutionId, command: &Command) -> Outcome<bool> {
-    let Command::Signal(signal) = command else {
-        return Ok(false);
-    };
-    session.ready(&[&sql::SIGNAL_KNOWN]).await?;
-    let rows = session
-        .rows(&sql::SIGNAL_KNOWN, &[&id.0, &Text::new(&signal.id)])
-        .await?;
-    match rows.first() {
-        Some(row) => Ok(row.try_get(0)?),
-        None => Err(Fault::Corrupt("EXISTS gave no answer".into())),
-    }
 }
 
 /// The count is read first: a signal that comes in between is one too many, and the commit will say so.

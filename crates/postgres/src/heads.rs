@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use futures_util::future::join;
 use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::operations::FreeSubjects;
 use uuid::Uuid;
 
 use crate::error::{Fault, Outcome};
@@ -51,18 +52,11 @@ pub(crate) fn by_id(
         .collect()
 }
 
-/// What can be had of some executions without waiting for anybody.
-#[derive(Default)]
-pub(crate) struct Free {
-    pub(crate) rows: HashMap<ExecutionId, Subject>,
-    /// Somebody has them locked: they are being worked on.
-    pub(crate) busy: HashSet<ExecutionId>,
-    /// What is stored is none of what this program knows; another version of it may.
-    pub(crate) unreadable: HashSet<ExecutionId>,
-}
-
 /// In a transaction that has begun: for those who look after everybody, and whom one bad row must not stop.
-pub(crate) async fn lock_free_heads(session: &Session, mut ids: Vec<Uuid>) -> Outcome<Free> {
+pub(crate) async fn lock_free_heads(
+    session: &Session,
+    mut ids: Vec<Uuid>,
+) -> Outcome<FreeSubjects> {
     ids.sort_unstable();
     ids.dedup();
     session
@@ -77,7 +71,7 @@ pub(crate) async fn lock_free_heads(session: &Session, mut ids: Vec<Uuid>) -> Ou
         .iter()
         .map(|row| Ok(ExecutionId(row.try_get(0)?)))
         .collect::<Outcome<HashSet<ExecutionId>>>()?;
-    let mut free = Free::default();
+    let mut free = FreeSubjects::default();
     for row in &heads? {
         let id = ExecutionId(row.try_get("execution_id")?);
         if !locked.contains(&id) {

@@ -33,6 +33,7 @@ mod schedule;
 mod session;
 mod sql;
 mod timers;
+mod transaction;
 mod value;
 mod webhooks;
 mod workers;

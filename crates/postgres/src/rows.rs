@@ -5,6 +5,7 @@ use pawl_kernel::execution::{
     Signal, State, Status, Step, StepStatus, Subject, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::ports::store::Claimed;
 use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
@@ -15,11 +16,6 @@ use crate::error::{Fault, Outcome};
 use crate::value::{Columns, Plain, Time};
 
 /// Both rows of an execution, whole.
-pub(crate) struct Loaded {
-    pub(crate) execution: Execution,
-    pub(crate) state: State,
-}
-
 /// Reads the columns of a row from left to right.
 pub(crate) struct Reader<'a> {
     row: &'a Row,
@@ -98,18 +94,18 @@ fn damaged(problem: String) -> Fault {
     Fault::Corrupt(problem)
 }
 
-pub(crate) fn loaded(row: &Row) -> Outcome<Loaded> {
+pub(crate) fn loaded(row: &Row) -> Outcome<Claimed> {
     let mut reader = Reader::new(row);
-    Ok(Loaded {
+    Ok(Claimed {
         execution: execution(&mut reader)?,
         state: state(&mut reader)?,
     })
 }
 
 /// Both rows and the schema's name.
-pub(crate) fn viewed(row: &Row) -> Outcome<(Loaded, String)> {
+pub(crate) fn viewed(row: &Row) -> Outcome<(Claimed, String)> {
     let mut reader = Reader::new(row);
-    let loaded = Loaded {
+    let loaded = Claimed {
         execution: execution(&mut reader)?,
         state: state(&mut reader)?,
     };

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
+use pawl_kernel::operations::{FreeSubjects, decide_each};
 use pawl_kernel::ports::store::{
     Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
     TimerStore,
@@ -19,8 +20,7 @@ use uuid::Uuid;
 
 use crate::changes;
 use crate::error::Outcome;
-use crate::executions::decide_all;
-use crate::heads::{Free, lock_free_heads};
+use crate::heads::lock_free_heads;
 use crate::rows::Reader;
 use crate::session::Session;
 use crate::value::{Columns, Text, Time};
@@ -237,7 +237,7 @@ async fn fire(
         .filter(|timer| owned.contains_key(&timer.shard_id) && timer.at <= now)
         .collect();
     let ids = due.iter().filter_map(execution_of).map(|id| id.0).collect();
-    let Free {
+    let FreeSubjects {
         rows,
         busy,
         unreadable,
@@ -261,7 +261,7 @@ async fn fire(
             .map(|(_, guid)| *guid)
             .find_map(|guid| lifecycle::fire(&row.head, &row.state, guid, now))
     };
-    let decided = decide_all(rows, fire);
+    let decided = decide_each(rows, fire);
     changes::write_all(session, &decided, shards).await?;
     let mut dispatches: Vec<Dispatch> = decided.iter().filter_map(Decision::dispatch).collect();
     // In the order they were due.

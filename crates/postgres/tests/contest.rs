@@ -13,8 +13,8 @@ use std::time::Duration;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{Command, CommitRefusal};
 use pawl_kernel::ports::store::{
-    CatalogStore, Claim, CommandError, CommitError, Created, ExecutionStore, QueryStore,
-    RecoveryStore,
+    CatalogStore, Claim, CommandError, CommitError, ControlStore, Created, ExecutionStore,
+    QueryStore, RecoveryStore,
 };
 use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::schema::definition::OnStuck;

@@ -11,7 +11,9 @@ use pawl_kernel::execution::Status;
 use pawl_kernel::lifecycle::Command;
 use pawl_kernel::lifecycle::Release;
 use pawl_kernel::ports::schedule::{ActionCommand, RecordRequest, ScheduleStore};
-use pawl_kernel::ports::store::{ExecutionStore, LockRequest, RecoveryStore, TimerStore};
+use pawl_kernel::ports::store::{
+    ControlStore, ExecutionStore, LockRequest, RecoveryStore, TimerStore,
+};
 use pawl_kernel::schedule::{Limits, Outcome, Put};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_postgres::{Options, PostgresStore};

@@ -1,16 +1,15 @@
 //! The step protocol on SQLite: load, ask the lifecycle, write, in one job of the writer.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pawl_kernel::execution::{Execution, Head, Signal, Subject};
+use pawl_kernel::execution::{Head, Signal, Subject};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle::{
-    self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip,
-};
+use pawl_kernel::lifecycle::{self, ClaimRequest, CommitRefusal};
+use pawl_kernel::operations::decide_claims;
 use pawl_kernel::ports::store::{
-    Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
-    ExecutionStore, History, NewExecution, Probe, StoreResult,
+    Beat, Claim, CommitError, Created, ExecutionStore, History, NewExecution, Probe, StoreResult,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Decision, Snapshot, Transition};
@@ -19,7 +18,7 @@ use uuid::Uuid;
 
 use crate::fault::{Fault, JobResult};
 use crate::hot;
-use crate::rows::{self, Loaded, integer};
+use crate::rows::{self, integer};
 use crate::{SqliteStore, changes, quotas, sql};
 
 #[async_trait]
@@ -34,10 +33,7 @@ impl ExecutionStore for SqliteStore {
     async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>> {
         let shards = self.shards;
         self.writer
-            .run(move |connection| {
-                let claim = |request| claim(connection, request, now, shards);
-                requests.iter().map(claim).collect()
-            })
+            .run(move |connection| claim(connection, &requests, now, shards))
             .await
     }
 
@@ -70,22 +66,6 @@ impl ExecutionStore for SqliteStore {
             .await
     }
 
-    async fn release(
-        &self,
-        leases: Vec<(ExecutionId, Uuid)>,
-        how: Release,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let shards = self.shards;
-        self.writer
-            .run(move |connection| {
-                let release =
-                    |lease: &(_, _)| release(connection, lease, how, now, shards).transpose();
-                leases.iter().filter_map(release).collect()
-            })
-            .await
-    }
-
     async fn heartbeat(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
@@ -97,20 +77,6 @@ impl ExecutionStore for SqliteStore {
                 leases.iter().filter_map(beat).collect()
             })
             .await
-    }
-
-    async fn command(
-        &self,
-        id: ExecutionId,
-        command: Command,
-        now: Timestamp,
-    ) -> Result<CommandApplied, CommandError> {
-        let shards = self.shards;
-        let answer = self
-            .writer
-            .run(move |connection| obey(connection, id, &command, now, shards))
-            .await?;
-        Ok(answer?)
     }
 
     async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
@@ -188,29 +154,20 @@ fn settle_in(connection: &Connection, entry: Option<quotas::Entry>) -> JobResult
 
 fn claim(
     connection: &Connection,
-    request: &ClaimRequest,
+    requests: &[ClaimRequest],
     now: Timestamp,
     shards: u32,
-) -> JobResult<Claim> {
-    let Some(loaded) = rows::load(connection, request.execution_id)? else {
-        return Ok(Claim::Skipped(Skip::Unknown));
-    };
-    let Loaded {
-        execution: Execution { head, record },
-        state,
-    } = loaded;
-    let (change, taken) = match lifecycle::claim(&head, &state, request, now) {
-        ClaimDecision::Skip(skip) => return Ok(Claim::Skipped(skip)),
-        ClaimDecision::End(change) => (*change, false),
-        ClaimDecision::Take(change) => (*change, true),
-    };
-    let before = Subject { head, state };
-    let decision = Decision { before, change };
-    changes::write(connection, &decision, shards)?;
-    Ok(match taken {
-        true => Claim::Taken(Box::new(Claimed::of(decision, record))),
-        false => Claim::Ended(decision.change.outcome()),
-    })
+) -> JobResult<Vec<Claim>> {
+    let mut found = HashMap::new();
+    for id in requests.iter().map(|request| request.execution_id) {
+        let row = rows::load(connection, id)?;
+        found.extend(row.map(|row| (id, row)));
+    }
+    let (claims, decisions) = decide_claims(found, requests, now);
+    for decision in &decisions {
+        changes::write(connection, decision, shards)?;
+    }
+    Ok(claims)
 }
 
 fn commit(
@@ -275,21 +232,6 @@ fn bear(
     }
 }
 
-fn release(
-    connection: &Connection,
-    (id, token): &(ExecutionId, Uuid),
-    how: Release,
-    now: Timestamp,
-    shards: u32,
-) -> JobResult<Option<Dispatch>> {
-    let Some(before) = rows::load_subject(connection, *id)? else {
-        return Ok(None);
-    };
-    let change = lifecycle::release(&before.head, &before.state, *token, how, now);
-    let decision = changes::write_decided(connection, before, change, shards)?;
-    Ok(decision.and_then(|decision| decision.dispatch()))
-}
-
 fn beat(
     connection: &Connection,
     (id, token): &(ExecutionId, Uuid),
@@ -311,35 +253,6 @@ fn beat(
         )
         .optional()?;
     Ok(beat)
-}
-
-fn obey(
-    connection: &Connection,
-    id: ExecutionId,
-    command: &Command,
-    now: Timestamp,
-    shards: u32,
-) -> JobResult<Result<CommandApplied, Refusal>> {
-    let Some(before) = rows::load_subject(connection, id)? else {
-        return Ok(Err(Refusal::NotFound));
-    };
-    let known = signal_known(connection, id, command)?;
-    let change = match lifecycle::command(&before.head, &before.state, command, known, now) {
-        Err(refusal) => return Ok(Err(refusal)),
-        Ok(None) => return Ok(Ok(CommandApplied::unchanged(&before, now))),
-        Ok(Some(change)) => change,
-    };
-    let decision = Decision { before, change };
-    changes::write(connection, &decision, shards)?;
-    Ok(Ok(CommandApplied::of(&decision, now)))
-}
-
-fn signal_known(connection: &Connection, id: ExecutionId, command: &Command) -> JobResult<bool> {
-    let Command::Signal(signal) = command else {
-        return Ok(false);
-    };
-    let mut statement = connection.prepare_cached(sql::SIGNAL_KNOWN)?;
-    Ok(statement.exists(params![id.0.as_bytes(), signal.id])?)
 }
 
 fn open_signals(connection: &Connection, id: ExecutionId) -> JobResult<(u64, Vec<Signal>)> {

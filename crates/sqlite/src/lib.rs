@@ -27,6 +27,7 @@ mod rows;
 mod schedule;
 mod sql;
 mod timers;
+mod transaction;
 mod webhooks;
 mod workers;
 mod writer;

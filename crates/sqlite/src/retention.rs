@@ -88,7 +88,7 @@ impl RetentionStore for SqliteStore {
     async fn reclaim(&self, _now: Timestamp) -> StoreResult<Reclaimed> {
         let mut reclaimed = Reclaimed::default();
         for _ in 0..STEPS_MAX {
-            let step = self.writer.run(give_back);
+            let step = self.writer.run(|connection| give_back(connection));
             let (bytes, left) = step.await?;
             reclaimed.bytes += bytes;
             reclaimed.more = bytes > 0 && left > 0;

@@ -5,6 +5,7 @@ use pawl_kernel::execution::{
     Signal, State, Status, Step, StepStatus, Subject, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::ports::store::Claimed;
 use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::{ToSql, Type};
@@ -13,13 +14,8 @@ use uuid::Uuid;
 
 use crate::sql;
 
-pub(crate) struct Loaded {
-    pub(crate) execution: Execution,
-    pub(crate) state: State,
-}
-
 /// Both rows of an execution, whole.
-pub(crate) fn load(connection: &Connection, id: ExecutionId) -> Result<Option<Loaded>> {
+pub(crate) fn load(connection: &Connection, id: ExecutionId) -> Result<Option<Claimed>> {
     connection
         .prepare_cached(sql::EXECUTION_LOAD)?
         .query_row([id.0.as_bytes()], loaded)
@@ -77,8 +73,8 @@ const HEAD_COLUMNS: usize = 11;
 const EXECUTION_COLUMNS: usize = 26;
 const STATE_COLUMNS: usize = 30;
 
-pub(crate) fn loaded(row: &Row<'_>) -> Result<Loaded> {
-    Ok(Loaded {
+pub(crate) fn loaded(row: &Row<'_>) -> Result<Claimed> {
+    Ok(Claimed {
         execution: execution(row)?,
         state: state(row, EXECUTION_COLUMNS)?,
     })

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use pawl_kernel::ports::batches::BatchSizes;
 use pawl_kernel::ports::store::{StoreError, StoreResult};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::connection;
@@ -65,7 +65,7 @@ impl Writer {
     pub(crate) async fn run<T, F>(&self, work: F) -> StoreResult<T>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> JobResult<T> + Send + 'static,
+        F: FnMut(&mut Connection) -> JobResult<T> + Send + 'static,
     {
         let permits = Arc::clone(&self.permits);
         let permit = permits.acquire_owned().await.map_err(|_| closed())?;
@@ -107,7 +107,7 @@ fn lost() -> StoreError {
 /// A job of any result type, as the thread sees it.
 trait Job: Send {
     /// Does the work and keeps the result until it is known to be durable.
-    fn run(&mut self, connection: &Connection) -> JobResult<()>;
+    fn run(&mut self, connection: &mut Connection) -> JobResult<()>;
     /// Replaces the result.
     fn fail(&mut self, error: StoreError);
     fn answer(self: Box<Self>);
@@ -123,9 +123,9 @@ struct Typed<T, F> {
 impl<T, F> Job for Typed<T, F>
 where
     T: Send,
-    F: FnMut(&Connection) -> JobResult<T> + Send,
+    F: FnMut(&mut Connection) -> JobResult<T> + Send,
 {
-    fn run(&mut self, connection: &Connection) -> JobResult<()> {
+    fn run(&mut self, connection: &mut Connection) -> JobResult<()> {
         let work = AssertUnwindSafe(|| (self.work)(connection));
         let value = catch_unwind(work).unwrap_or_else(|_| Err(panicked()))?;
         self.result = Some(Ok(value));
@@ -220,28 +220,29 @@ enum Stop {
 }
 
 fn run_plain(
-    connection: &Connection,
+    connection: &mut Connection,
     batch: &mut Batch,
     receiver: &Receiver<Message>,
     open: &mut bool,
 ) -> Result<(), Stop> {
-    let transaction = begin(connection).map_err(Stop::All)?;
+    begin(connection).map_err(Stop::All)?;
     let started = Instant::now();
     let mut done = 0;
     while done < batch.len() {
-        batch[done].run(&transaction).map_err(|fault| {
-            if fault.is_environmental() {
+        if let Err(fault) = batch[done].run(connection) {
+            roll_back(connection);
+            return Err(if fault.is_environmental() {
                 Stop::All(fault.before_commit())
             } else {
                 Stop::FindTheBadOne
-            }
-        })?;
+            });
+        }
         done += 1;
         if done < BATCH_JOBS_MAX && started.elapsed() < BATCH_TIME_MAX {
             join_waiting(batch, receiver, open);
         }
     }
-    commit(transaction).map_err(Stop::All)
+    commit(connection).map_err(Stop::All)
 }
 
 /// Takes one more job if one waits.
@@ -258,48 +259,63 @@ fn join_waiting(batch: &mut Batch, receiver: &Receiver<Message>, open: &mut bool
 
 /// Every job in a savepoint of its own.
 fn run_apart(connection: &mut Connection, batch: &mut Batch) {
-    let mut transaction = match begin(connection) {
-        Ok(transaction) => transaction,
-        Err(error) => return fail_all(batch, &error),
-    };
+    if let Err(error) = begin(connection) {
+        return fail_all(batch, &error);
+    }
     for index in 0..batch.len() {
-        let Err(fault) = run_in_savepoint(&mut transaction, batch[index].as_mut()) else {
+        let Err(fault) = run_in_savepoint(connection, batch[index].as_mut()) else {
             continue;
         };
+        hot::forget_all();
         // Some errors roll everything back: then the others cannot be saved either.
-        if transaction.is_autocommit() || fault.is_environmental() {
-            hot::forget_all();
+        if connection.is_autocommit() || fault.is_environmental() {
+            roll_back(connection);
             return fail_all(batch, &fault.before_commit());
         }
         tracing::warn!(%fault, "a write was refused by the store");
-        hot::forget_all();
         batch[index].fail(fault.before_commit());
     }
-    if let Err(error) = commit(transaction) {
+    if let Err(error) = commit(connection) {
         hot::forget_all();
         fail_all(batch, &error);
     }
 }
 
-fn run_in_savepoint(transaction: &mut Transaction<'_>, job: &mut dyn Job) -> JobResult<()> {
-    let savepoint = transaction.savepoint()?;
-    job.run(&savepoint)?;
-    savepoint.commit()?;
-    Ok(())
+fn run_in_savepoint(connection: &mut Connection, job: &mut dyn Job) -> JobResult<()> {
+    connection.execute_batch("SAVEPOINT job")?;
+    let done = job.run(connection);
+    if done.is_ok() {
+        connection.execute_batch("RELEASE job")?;
+    } else if !connection.is_autocommit() {
+        connection.execute_batch("ROLLBACK TO job; RELEASE job")?;
+    }
+    done
 }
 
-fn begin(connection: &Connection) -> Result<Transaction<'_>, StoreError> {
-    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
-        .map_err(|error| Fault::from(error).before_commit())
+/// Not a transaction of the library: that would borrow the connection, which an operation needs for itself.
+fn begin(connection: &Connection) -> Result<(), StoreError> {
+    let begun = connection.execute_batch("BEGIN IMMEDIATE");
+    begun.map_err(|error| Fault::from(error).before_commit())
 }
 
-/// A transaction that could not be committed is rolled back when it is dropped.
-fn commit(transaction: Transaction<'_>) -> Result<(), StoreError> {
-    transaction.commit().map_err(|error| {
+/// A transaction that could not be committed is rolled back.
+fn commit(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch("COMMIT").map_err(|error| {
         let error = Fault::from(error).at_commit();
         tracing::error!(%error, "a commit failed");
+        roll_back(connection);
         error
     })
+}
+
+/// Some errors have rolled back already.
+fn roll_back(connection: &Connection) {
+    if connection.is_autocommit() {
+        return;
+    }
+    if let Err(error) = connection.execute_batch("ROLLBACK") {
+        tracing::error!(%error, "a rollback failed");
+    }
 }
 
 fn fail_all(batch: &mut Batch, error: &StoreError) {
@@ -395,7 +411,7 @@ mod tests {
             .run(|connection| Ok(connection.pragma_update(None, "max_page_count", 3)?))
             .await
             .unwrap();
-        let fill = |connection: &Connection| {
+        let fill = |connection: &mut Connection| {
             for n in 0..10_000 {
                 insert(connection, n)?;
             }

@@ -15,6 +15,7 @@ mod retention;
 mod schedule;
 mod tables;
 mod timer;
+mod transaction;
 mod webhooks;
 mod workers;
 

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Step};
 use pawl_kernel::id::{ExecutionId, KeyId, SchemaId};
-use pawl_kernel::lifecycle::{ClaimRequest, Command, Release};
+use pawl_kernel::lifecycle::{ClaimRequest, Command};
+use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
 use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
 use pawl_kernel::ports::quotas::{
@@ -21,17 +22,15 @@ use pawl_kernel::ports::schedule::{
     ScheduleStore,
 };
 use pawl_kernel::ports::store::{
-    Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
-    Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
-    KeepRequest, Kept, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore,
-    SaveSchema, SchemaRecord, ShardPass, Store, StoreError, StoreResult, Sweep, SweepRequest,
-    TimerStore, VersionRecord,
+    Beat, CatalogError, CatalogStore, Claim, CommitError, Created, Dispatch, DueTimer,
+    ExecutionFilter, ExecutionStore, ExecutionView, Expired, History, KeepRequest, Kept,
+    LockRequest, NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord,
+    ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::quota::{Quota, QuotaName};
 use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
-use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition, WaitTimer};
 use uuid::Uuid;
@@ -244,17 +243,6 @@ impl ExecutionStore for Stage {
         self.inner.probe(id).await
     }
 
-    async fn release(
-        &self,
-        leases: Vec<(ExecutionId, Uuid)>,
-        how: Release,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let released = self.inner.release(leases, how, now).await;
-        self.bell.ring();
-        released
-    }
-
     async fn heartbeat(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
@@ -269,17 +257,6 @@ impl ExecutionStore for Stage {
         self.script.lock().unwrap().beats.push(asked);
         self.bell.ring();
         beats
-    }
-
-    async fn command(
-        &self,
-        id: ExecutionId,
-        command: Command,
-        now: Timestamp,
-    ) -> Result<CommandApplied, CommandError> {
-        let applied = self.inner.command(id, command, now).await;
-        self.bell.ring();
-        applied
     }
 
     async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
@@ -297,11 +274,14 @@ impl ExecutionStore for Stage {
     }
 }
 
-forward!(RecoveryStore {
-    clear_leases(now: Timestamp) -> StoreResult<u64>;
-    expired(now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>>;
-    reap(id: ExecutionId, on_stuck: OnStuck, now: Timestamp) -> StoreResult<Option<Reaped>>;
-    sweep(request: SweepRequest) -> StoreResult<Sweep>;
+forward!(OperationStore {
+    transact(operation: Arc<dyn AnyOperation>) -> StoreResult<AnyAnswer>;
+});
+
+forward!(RecoveryReads {
+    leases_held(limit: u32) -> StoreResult<Vec<ExecutionId>>;
+    leases_expired(now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>>;
+    sweep_page(request: SweepRequest) -> StoreResult<SweepPage>;
 });
 
 forward!(TimerStore {

@@ -1,18 +1,17 @@
 //! The store: one verb, one transaction. Roles are separate traits, so that a service sees only what it needs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::execution::{
-    DebugMode, Execution, Head, Lease, LogRecord, PriorityClass, Record, Signal, State, Status,
-    Step, Subject,
+    DebugMode, Execution, Head, Lease, LogRecord, Record, Signal, State, Status, Step, Subject,
 };
 use crate::id::{ExecutionId, SchemaId};
-use crate::lifecycle::{ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip};
+use crate::lifecycle::{ClaimRequest, CommitRefusal, Skip};
+use crate::operations::OperationStore;
 pub use crate::ports::catalog::CatalogError;
 use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
@@ -21,13 +20,16 @@ use crate::ports::retention::RetentionStore;
 use crate::ports::schedule::ScheduleStore;
 use crate::ports::webhooks::WebhookStore;
 use crate::ports::workers::WorkerStore;
-use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
 use crate::transition::{Applied, Decision, Snapshot, Transition};
 use crate::user::{self, Writer};
 
 mod creation;
 
+pub use super::control::{CommandApplied, CommandError, ControlStore};
+pub use super::recovery::{
+    Expired, Reaped, RecoveryReads, RecoveryStore, Sweep, SweepPage, SweepRequest,
+};
 pub use super::timers::{
     DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, TimerStore, shard_of,
 };
@@ -103,14 +105,6 @@ pub enum CommitError {
     Store(#[from] StoreError),
 }
 
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum CommandError {
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// The step protocol.
 #[async_trait]
 pub trait ExecutionStore: Send + Sync {
@@ -138,27 +132,12 @@ pub trait ExecutionStore: Send + Sync {
     /// Reads what [`ExecutionStore::commit`] left, when its result is unknown.
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>>;
 
-    /// Gives leases back.
-    async fn release(
-        &self,
-        leases: Vec<(ExecutionId, Uuid)>,
-        how: Release,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>>;
-
     /// Extends leases; returns the rows that are still ours, with what people asked of them.
     async fn heartbeat(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
         until: Timestamp,
     ) -> StoreResult<Vec<Beat>>;
-
-    async fn command(
-        &self,
-        id: ExecutionId,
-        command: Command,
-        now: Timestamp,
-    ) -> Result<CommandApplied, CommandError>;
 
     /// Signals that no step has taken yet, in order of arrival, with the inbox count they belong to.
     async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)>;
@@ -205,108 +184,6 @@ impl Dispatch {
             priority: head.priority,
         }
     }
-}
-
-#[derive(Clone, Debug)]
-pub struct CommandApplied {
-    /// `None`: it was so already.
-    pub applied: Option<Applied>,
-    pub dispatch: Option<Dispatch>,
-    pub status: Status,
-    /// A worker holds the lease and has yet to notice.
-    pub leased: bool,
-}
-
-impl CommandApplied {
-    /// The command changes nothing.
-    pub fn unchanged(subject: &Subject, now: Timestamp) -> Self {
-        Self {
-            applied: None,
-            dispatch: None,
-            status: subject.head.status,
-            leased: subject.state.has_live_lease(now),
-        }
-    }
-
-    pub fn of(decision: &Decision, now: Timestamp) -> Self {
-        let Decision { before, change } = decision;
-        Self {
-            applied: Some(change.outcome()),
-            dispatch: decision.dispatch(),
-            status: change.status.unwrap_or(before.head.status),
-            leased: change.state.has_live_lease(now),
-        }
-    }
-}
-
-/// Bringing back what was lost.
-#[async_trait]
-pub trait RecoveryStore: Send + Sync {
-    /// Clears every lease: only while no other process can be running on this store. Returns how many.
-    async fn clear_leases(&self, now: Timestamp) -> StoreResult<u64>;
-
-    /// Executions whose lease has run out by `now`.
-    async fn expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>>;
-
-    /// Takes one such lease away. `None`: somebody was faster, or the holder came back.
-    async fn reap(
-        &self,
-        id: ExecutionId,
-        on_stuck: OnStuck,
-        now: Timestamp,
-    ) -> StoreResult<Option<Reaped>>;
-
-    /// Executions that [are due](SweepRequest::is_due); their next sweep is put off by `back_off`, doubled each time. In id order after `after`; the page ends at `limit` rows read.
-    async fn sweep(&self, request: SweepRequest) -> StoreResult<Sweep>;
-}
-
-#[derive(Clone, Debug)]
-pub struct SweepRequest {
-    pub now: Timestamp,
-    /// By class, in the order of [`PriorityClass::ALL`].
-    pub idle_since: [Timestamp; 3],
-    pub back_off: Duration,
-    pub after: Option<ExecutionId>,
-    pub limit: u32,
-}
-
-impl SweepRequest {
-    /// It could run, has had no lease for long enough, and its next sweep is due.
-    pub fn is_due(&self, head: &Head, state: &State) -> bool {
-        let classes = PriorityClass::ALL.iter().zip(&self.idle_since);
-        let mut of_class = classes.filter(|(class, _)| **class == head.priority);
-        let Some((_, idle_since)) = of_class.next() else {
-            return false;
-        };
-        let lease = state.lease.as_ref();
-        !head.status.is_terminal()
-            && state.is_runnable()
-            && state.updated_at <= *idle_since
-            && lease.is_none_or(|lease| lease.until <= *idle_since)
-            && state.next_sweep_at.is_none_or(|at| at <= self.now)
-    }
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct Sweep {
-    pub due: Vec<Dispatch>,
-    /// Executions of a status that can run, due or not.
-    pub looked_at: u32,
-    /// Where the next page starts; `None`: the end was reached.
-    pub next: Option<ExecutionId>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expired {
-    pub execution_id: ExecutionId,
-    pub schema_id: SchemaId,
-    pub schema_version: u32,
-}
-
-#[derive(Clone, Debug)]
-pub struct Reaped {
-    pub applied: Applied,
-    pub dispatch: Option<Dispatch>,
 }
 
 /// Schemas and their versions.
@@ -471,7 +348,10 @@ pub struct ExecutionFilter {
 
 /// All roles together.
 pub trait Store:
-    ExecutionStore
+    OperationStore
+    + ExecutionStore
+    + ControlStore
+    + RecoveryReads
     + RecoveryStore
     + TimerStore
     + ScheduleStore
@@ -487,7 +367,10 @@ pub trait Store:
 }
 
 impl<T> Store for T where
-    T: ExecutionStore
+    T: OperationStore
+        + ExecutionStore
+        + ControlStore
+        + RecoveryReads
         + RecoveryStore
         + TimerStore
         + ScheduleStore

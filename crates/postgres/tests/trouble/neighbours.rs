@@ -8,7 +8,8 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, Release, Skip};
 use pawl_kernel::ports::quotas::QuotaStore;
 use pawl_kernel::ports::store::{
-    Claim, Created, DueTimer, ExecutionStore, LockRequest, RecoveryStore, SweepRequest, TimerStore,
+    Claim, ControlStore, Created, DueTimer, ExecutionStore, LockRequest, RecoveryStore,
+    SweepRequest, TimerStore,
 };
 use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::schema::definition::OnStuck;

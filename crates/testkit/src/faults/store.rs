@@ -10,15 +10,14 @@ use uuid::Uuid;
 
 use pawl_kernel::execution::{LogRecord, Signal, Step};
 use pawl_kernel::id::{ExecutionId, SchemaId};
-use pawl_kernel::lifecycle::{ClaimRequest, Command, Release};
+use pawl_kernel::lifecycle::ClaimRequest;
+use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::store::{
-    Beat, CatalogError, CatalogStore, Claim, CommandApplied, CommandError, CommitError, Created,
-    Dispatch, DueTimer, ExecutionFilter, ExecutionStore, ExecutionView, Expired, History,
-    KeepRequest, Kept, LockRequest, NewExecution, Probe, QueryStore, Reaped, RecoveryStore,
-    SaveSchema, SchemaRecord, ShardPass, Store, StoreError, StoreResult, Sweep, SweepRequest,
-    TimerStore, VersionRecord,
+    Beat, CatalogError, CatalogStore, Claim, CommitError, Created, Dispatch, DueTimer,
+    ExecutionFilter, ExecutionStore, ExecutionView, Expired, History, KeepRequest, Kept,
+    LockRequest, NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord,
+    ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
-use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition, WaitTimer};
 
@@ -143,30 +142,12 @@ impl ExecutionStore for FaultyStore {
         self.pass(READ, self.inner.probe(id)).await
     }
 
-    async fn release(
-        &self,
-        leases: Vec<(ExecutionId, Uuid)>,
-        how: Release,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        self.pass(WRITE, self.inner.release(leases, how, now)).await
-    }
-
     async fn heartbeat(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
         until: Timestamp,
     ) -> StoreResult<Vec<Beat>> {
         self.pass(WRITE, self.inner.heartbeat(leases, until)).await
-    }
-
-    async fn command(
-        &self,
-        id: ExecutionId,
-        command: Command,
-        now: Timestamp,
-    ) -> Result<CommandApplied, CommandError> {
-        self.pass(WRITE, self.inner.command(id, command, now)).await
     }
 
     async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
@@ -179,26 +160,24 @@ impl ExecutionStore for FaultyStore {
 }
 
 #[async_trait]
-impl RecoveryStore for FaultyStore {
-    async fn clear_leases(&self, now: Timestamp) -> StoreResult<u64> {
-        self.pass(WRITE, self.inner.clear_leases(now)).await
+impl OperationStore for FaultyStore {
+    async fn transact(&self, operation: Arc<dyn AnyOperation>) -> StoreResult<AnyAnswer> {
+        self.pass(WRITE, self.inner.transact(operation)).await
+    }
+}
+
+#[async_trait]
+impl RecoveryReads for FaultyStore {
+    async fn leases_held(&self, limit: u32) -> StoreResult<Vec<ExecutionId>> {
+        self.pass(READ, self.inner.leases_held(limit)).await
     }
 
-    async fn expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>> {
-        self.pass(READ, self.inner.expired(now, limit)).await
+    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>> {
+        self.pass(READ, self.inner.leases_expired(now, limit)).await
     }
 
-    async fn reap(
-        &self,
-        id: ExecutionId,
-        on_stuck: OnStuck,
-        now: Timestamp,
-    ) -> StoreResult<Option<Reaped>> {
-        self.pass(WRITE, self.inner.reap(id, on_stuck, now)).await
-    }
-
-    async fn sweep(&self, request: SweepRequest) -> StoreResult<Sweep> {
-        self.pass(WRITE, self.inner.sweep(request)).await
+    async fn sweep_page(&self, request: SweepRequest) -> StoreResult<SweepPage> {
+        self.pass(READ, self.inner.sweep_page(request)).await
     }
 }
 

@@ -7,12 +7,11 @@ use uuid::Uuid;
 
 use pawl_kernel::execution::Signal;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle::{
-    self, ClaimDecision, ClaimRequest, Command, CommitRefusal, Refusal, Release, Skip,
-};
+use pawl_kernel::lifecycle::{self, ClaimRequest, CommitRefusal};
+use pawl_kernel::operations::decide_claims;
 use pawl_kernel::ports::store::{
-    Beat, Claim, Claimed, CommandApplied, CommandError, CommitError, Created, Dispatch,
-    ExecutionStore, History, NewExecution, Probe, StoreError, StoreResult,
+    Beat, Claim, Claimed, CommitError, Created, ExecutionStore, History, NewExecution, Probe,
+    StoreError, StoreResult,
 };
 use pawl_kernel::quota::Place;
 use pawl_kernel::time::Timestamp;
@@ -28,11 +27,7 @@ impl ExecutionStore for ModelStore {
     }
 
     async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>> {
-        let mut tables = self.lock();
-        Ok(requests
-            .iter()
-            .map(|request| tables.claim(request, now))
-            .collect())
+        Ok(self.lock().claim(&requests, now))
     }
 
     async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
@@ -58,19 +53,6 @@ impl ExecutionStore for ModelStore {
             .map(|row| Probe::of(&row.execution.head, &row.state)))
     }
 
-    async fn release(
-        &self,
-        leases: Vec<(ExecutionId, Uuid)>,
-        how: Release,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let mut tables = self.lock();
-        Ok(leases
-            .into_iter()
-            .filter_map(|(id, token)| tables.release(id, token, how, now))
-            .collect())
-    }
-
     async fn heartbeat(
         &self,
         leases: Vec<(ExecutionId, Uuid)>,
@@ -81,15 +63,6 @@ impl ExecutionStore for ModelStore {
             .into_iter()
             .filter_map(|(id, token)| tables.beat(id, token, until))
             .collect())
-    }
-
-    async fn command(
-        &self,
-        id: ExecutionId,
-        command: Command,
-        now: Timestamp,
-    ) -> Result<CommandApplied, CommandError> {
-        self.lock().command(id, &command, now)
     }
 
     async fn open_signals(&self, id: ExecutionId) -> StoreResult<(u64, Vec<Signal>)> {
@@ -151,21 +124,18 @@ impl Tables {
         })
     }
 
-    fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Claim {
-        let id = request.execution_id;
-        let Some(row) = self.row(id) else {
-            return Claim::Skipped(Skip::Unknown);
+    fn claim(&mut self, requests: &[ClaimRequest], now: Timestamp) -> Vec<Claim> {
+        let row = |request: &ClaimRequest| {
+            let row = self.row(request.execution_id)?;
+            let (execution, state) = (row.execution.clone(), row.state.clone());
+            Some((request.execution_id, Claimed { execution, state }))
         };
-        match lifecycle::claim(&row.execution.head, &row.state, request, now) {
-            ClaimDecision::Skip(skip) => Claim::Skipped(skip),
-            ClaimDecision::End(change) => Claim::Ended(self.apply(*change)),
-            ClaimDecision::Take(change) => {
-                self.apply(*change);
-                let row = &self.rows[&id];
-                let (execution, state) = (row.execution.clone(), row.state.clone());
-                Claim::Taken(Box::new(Claimed { execution, state }))
-            }
+        let rows = requests.iter().filter_map(row).collect();
+        let (claims, decisions) = decide_claims(rows, requests, now);
+        for decision in decisions {
+            self.apply(decision.change);
         }
+        claims
     }
 
     fn commit(&mut self, transition: Transition) -> Result<Applied, CommitError> {
@@ -188,19 +158,6 @@ impl Tables {
         }
     }
 
-    fn release(
-        &mut self,
-        id: ExecutionId,
-        token: Uuid,
-        how: Release,
-        now: Timestamp,
-    ) -> Option<Dispatch> {
-        let row = self.row(id)?;
-        let change = lifecycle::release(&row.execution.head, &row.state, token, how, now)?;
-        let applied = self.apply(change);
-        self.dispatch_of(id, &applied)
-    }
-
     fn beat(&mut self, id: ExecutionId, token: Uuid, until: Timestamp) -> Option<Beat> {
         let state = &mut self.rows.get_mut(&id)?.state;
         let lease = state.lease.as_mut().filter(|lease| lease.token == token)?;
@@ -211,27 +168,6 @@ impl Tables {
             token,
             stop_requested: state.control.is_some(),
             until,
-        })
-    }
-
-    fn command(
-        &mut self,
-        id: ExecutionId,
-        command: &Command,
-        now: Timestamp,
-    ) -> Result<CommandApplied, CommandError> {
-        let row = self.row(id).ok_or(Refusal::NotFound)?;
-        let known = matches!(command, Command::Signal(signal)
-            if row.signals.iter().any(|stored| stored.id == signal.id));
-        let change = lifecycle::command(&row.execution.head, &row.state, command, known, now)?;
-        let applied = change.map(|change| self.apply(change));
-        let row = &self.rows[&id];
-        let dispatch = applied.as_ref().and_then(|a| self.dispatch_of(id, a));
-        Ok(CommandApplied {
-            applied,
-            dispatch,
-            status: row.execution.head.status,
-            leased: row.state.has_live_lease(now),
         })
     }
 }
