@@ -4,6 +4,7 @@
 
 mod branch;
 mod lineage;
+mod notes;
 mod quotas;
 mod requeue;
 mod schedule;

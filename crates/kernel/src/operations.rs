@@ -14,6 +14,7 @@
 
 mod claim;
 mod command;
+mod note;
 mod recovery;
 mod release;
 
@@ -33,6 +34,7 @@ use crate::transition::{Change, Decision};
 
 pub use claim::decide_claims;
 pub use command::ApplyCommand;
+pub use note::{AddNote, NOTE_BYTES_MAX, NOTES_MAX, Note, NoteRefusal, ReadNotes};
 pub use recovery::{ClearLeases, ReapLease, SweepExecutions};
 pub use release::ReleaseLeases;
 
@@ -59,6 +61,11 @@ pub trait Transaction: Send {
     /// Counts a sweep of each execution and sets the time of its next one.
     async fn put_off_sweeps(&mut self, sweeps: &[SweepDelay]) -> StoreResult<()>;
 
+    /// The notes on an execution, oldest first.
+    async fn notes(&mut self, id: ExecutionId) -> StoreResult<Vec<Note>>;
+
+    async fn add_note(&mut self, id: ExecutionId, note: &Note) -> StoreResult<()>;
+
     /// Writes changes of executions that this transaction has read, with all that belongs to them.
     async fn write(&mut self, decisions: Vec<Decision>) -> StoreResult<()>;
 }
@@ -82,12 +89,14 @@ pub struct SweepDelay {
     pub until: Timestamp,
 }
 
-/// Who waits for an operation: it decides which connections of a server it may use.
+/// What an operation does and for whom: it decides which connections of the store it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Urgency {
-    /// A caller of the API.
+pub enum Access {
+    /// It only reads, all at one moment.
+    Read,
+    /// It writes for a caller of the API.
     Request,
-    /// The cluster itself: leases, timers, recovery. Requests never use up its connections.
+    /// It writes for the cluster itself: leases, timers, recovery. Requests never use up its connections.
     Vital,
 }
 
@@ -96,8 +105,8 @@ pub enum Urgency {
 pub trait Operation: Send + Sync + 'static {
     type Answer: Send + 'static;
 
-    fn urgency(&self) -> Urgency {
-        Urgency::Request
+    fn access(&self) -> Access {
+        Access::Request
     }
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer>;
@@ -106,7 +115,7 @@ pub trait Operation: Send + Sync + 'static {
 /// An [`Operation`] whose answer can be of any type: what a store runs.
 #[async_trait]
 pub trait AnyOperation: Send + Sync {
-    fn urgency(&self) -> Urgency;
+    fn access(&self) -> Access;
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<AnyAnswer>;
 }
@@ -116,8 +125,8 @@ pub type AnyAnswer = Box<dyn Any + Send>;
 
 #[async_trait]
 impl<O: Operation> AnyOperation for O {
-    fn urgency(&self) -> Urgency {
-        Operation::urgency(self)
+    fn access(&self) -> Access {
+        Operation::access(self)
     }
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<AnyAnswer> {

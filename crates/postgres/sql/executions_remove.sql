@@ -10,6 +10,8 @@ WITH gone AS (
     DELETE FROM execution_state s USING gone WHERE s.execution_id = gone.id
 ), signalled AS (
     DELETE FROM signals s USING gone WHERE s.execution_id = gone.id RETURNING 1
+), noted AS (
+    DELETE FROM execution_notes n USING gone WHERE n.execution_id = gone.id
 ), lettered AS (
     DELETE FROM dead_letters l USING gone WHERE l.execution_id = gone.id RETURNING 1
 )

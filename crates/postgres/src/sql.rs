@@ -161,6 +161,8 @@ statements! {
     PARTITIONS_DETACHED = "partitions_detached",
     PARTITIONS_LOCK = "partitions_lock",
     PARTITION_BOUNDS = "partition_bounds",
+    NOTES_OF = "notes_of",
+    NOTE_INSERT = "note_insert",
     PROCESSING_DELETE = "processing_delete",
     PROCESSING_MOVE = "processing_move",
     PROCESSING_NEXT = "processing_next",

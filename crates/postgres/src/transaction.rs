@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use futures_util::future::join;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::{
-    AnyAnswer, AnyOperation, FreeSubjects, OperationStore, Subjects, SweepDelay, Transaction,
-    Urgency,
+    Access, AnyAnswer, AnyOperation, FreeSubjects, Note, OperationStore, Subjects, SweepDelay,
+    Transaction,
 };
 use pawl_kernel::ports::store::{StoreError, StoreResult};
 use pawl_kernel::transition::Decision;
@@ -20,16 +20,18 @@ use uuid::Uuid;
 
 use crate::error::{Fault, Outcome};
 use crate::heads::{lock_free_heads, lock_more_heads};
+use crate::rows::Reader;
 use crate::session::Session;
-use crate::value::{Columns, Text};
+use crate::value::{Columns, Text, Time};
 use crate::{PostgresStore, changes, sql};
 
 #[async_trait]
 impl OperationStore for PostgresStore {
     async fn transact(&self, operation: Arc<dyn AnyOperation>) -> StoreResult<AnyAnswer> {
-        let pool = match operation.urgency() {
-            Urgency::Vital => &self.vital,
-            Urgency::Request => &self.writers,
+        let pool = match operation.access() {
+            Access::Read => &self.readers,
+            Access::Request => &self.writers,
+            Access::Vital => &self.vital,
         };
         let shards = self.shards;
         let done = pool.run(move |session| async move {
@@ -131,6 +133,16 @@ impl Transaction for SessionTransaction<'_> {
         self.ask(put_off_sweeps(session, sweeps)).await
     }
 
+    async fn notes(&mut self, id: ExecutionId) -> StoreResult<Vec<Note>> {
+        let session = self.session;
+        self.ask(notes(session, id)).await
+    }
+
+    async fn add_note(&mut self, id: ExecutionId, note: &Note) -> StoreResult<()> {
+        let session = self.session;
+        self.ask(add_note(session, id, note)).await
+    }
+
     async fn write(&mut self, decisions: Vec<Decision>) -> StoreResult<()> {
         self.decisions.extend(decisions);
         Ok(())
@@ -168,5 +180,30 @@ async fn put_off_sweeps(session: &Session, sweeps: &[SweepDelay]) -> Outcome<()>
     session.ready(&[&sql::SWEEPS_PUT_OFF]).await?;
     let params = columns.params();
     session.rows(&sql::SWEEPS_PUT_OFF, &params).await?;
+    Ok(())
+}
+
+async fn notes(session: &Session, id: ExecutionId) -> Outcome<Vec<Note>> {
+    session.ready(&[&sql::NOTES_OF]).await?;
+    let rows = session.rows(&sql::NOTES_OF, &[&id.0]).await?;
+    let note = |row: &tokio_postgres::Row| {
+        let mut reader = Reader::new(row);
+        Ok(Note {
+            id: reader.get()?,
+            text: reader.text()?,
+            created_by: reader.text()?,
+            created_at: reader.time()?,
+        })
+    };
+    rows.iter().map(note).collect()
+}
+
+async fn add_note(session: &Session, id: ExecutionId, note: &Note) -> Outcome<()> {
+    session.ready(&[&sql::NOTE_INSERT]).await?;
+    let (text, by) = (Text::new(&note.text), Text::new(&note.created_by));
+    let at = Time(note.created_at);
+    session
+        .rows(&sql::NOTE_INSERT, &[&id.0, &note.id, &text, &by, &at])
+        .await?;
     Ok(())
 }

@@ -18,6 +18,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     10 "0010_webhooks",
     11 "0011_retries",
     12 "0012_users",
+    13 "0013_notes",
 ];
 
 pub type MigrationError = migration::MigrationError<rusqlite::Error>;

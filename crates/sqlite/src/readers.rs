@@ -20,7 +20,7 @@ pub(crate) struct Readers {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-type Read = Box<dyn FnOnce(&Connection) + Send>;
+type Read = Box<dyn FnOnce(&mut Connection) + Send>;
 
 enum Message {
     Read(Read),
@@ -35,7 +35,7 @@ impl Readers {
         for connection in connections {
             let receiver = Arc::clone(&receiver);
             let builder = std::thread::Builder::new().name("sqlite-reader".into());
-            threads.push(builder.spawn(move || serve(&connection, &receiver))?);
+            threads.push(builder.spawn(move || serve(connection, &receiver))?);
         }
         Ok(Self {
             sender,
@@ -47,11 +47,11 @@ impl Readers {
     pub(crate) async fn run<T, F>(&self, work: F) -> StoreResult<T>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> JobResult<T> + Send + 'static,
+        F: FnOnce(&mut Connection) -> JobResult<T> + Send + 'static,
     {
         let _permit = self.permits.acquire().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
-        let read = Box::new(move |connection: &Connection| {
+        let read = Box::new(move |connection: &mut Connection| {
             // Nobody waits any more if the caller was cancelled.
             let _ = reply.send(guarded(connection, work));
         });
@@ -98,8 +98,8 @@ fn closed() -> StoreError {
 }
 
 fn guarded<T>(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> JobResult<T>,
+    connection: &mut Connection,
+    work: impl FnOnce(&mut Connection) -> JobResult<T>,
 ) -> StoreResult<T> {
     let panicked = || Fault::Rejected("a bug in Pawl: the store panicked on this".into());
     catch_unwind(AssertUnwindSafe(|| work(connection)))
@@ -107,9 +107,9 @@ fn guarded<T>(
         .map_err(|fault| fault.before_commit())
 }
 
-fn serve(connection: &Connection, receiver: &Mutex<Receiver<Message>>) {
+fn serve(mut connection: Connection, receiver: &Mutex<Receiver<Message>>) {
     while let Some(read) = next(receiver) {
-        read(connection);
+        read(&mut connection);
     }
 }
 

@@ -150,6 +150,7 @@ fn remove(connection: &Connection, id: ExecutionId, cutoff: &Cutoff) -> JobResul
         Ok(deleted as u64)
     };
     rows_of(sql::STATE_REMOVE)?;
+    rows_of(sql::NOTES_REMOVE)?;
     Ok(Removed {
         executions: 1,
         history: rows_of(sql::STEPS_REMOVE)?

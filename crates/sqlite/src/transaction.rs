@@ -1,4 +1,4 @@
-//! Operations on SQLite: each is one job of the writer.
+//! Operations on SQLite: each is one job of the writer, or of a reader if it only reads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::{
-    AnyAnswer, AnyOperation, FreeSubjects, OperationStore, Subjects, SweepDelay, Transaction,
-    finish_now,
+    Access, AnyAnswer, AnyOperation, FreeSubjects, Note, OperationStore, Subjects, SweepDelay,
+    Transaction, finish_now,
 };
 use pawl_kernel::ports::store::{StoreError, StoreResult};
 use pawl_kernel::transition::Decision;
@@ -21,18 +21,36 @@ use crate::{SqliteStore, changes, sql};
 impl OperationStore for SqliteStore {
     async fn transact(&self, operation: Arc<dyn AnyOperation>) -> StoreResult<AnyAnswer> {
         let shards = self.shards;
-        self.writer
-            .run(move |connection| {
-                let mut rows = WriterTransaction {
-                    connection,
-                    shards,
-                    fault: None,
+        match operation.access() {
+            Access::Read => {
+                let read = move |connection: &mut Connection| {
+                    connection.execute_batch("BEGIN")?;
+                    let done = run(connection, &*operation, shards);
+                    connection.execute_batch("COMMIT")?;
+                    done
                 };
-                let done = finish_now(operation.run(&mut rows));
-                done.map_err(|error| rows.fault.unwrap_or_else(|| refusal(error)))
-            })
-            .await
+                self.readers.run(read).await
+            }
+            Access::Request | Access::Vital => {
+                let write = move |connection: &mut Connection| run(connection, &*operation, shards);
+                self.writer.run(write).await
+            }
+        }
     }
+}
+
+fn run(
+    connection: &mut Connection,
+    operation: &dyn AnyOperation,
+    shards: u32,
+) -> JobResult<AnyAnswer> {
+    let mut rows = ConnectionTransaction {
+        connection,
+        shards,
+        fault: None,
+    };
+    let done = finish_now(operation.run(&mut rows));
+    done.map_err(|error| rows.fault.unwrap_or_else(|| refusal(error)))
 }
 
 /// An error that the operation itself made: no row of the file was at fault.
@@ -43,8 +61,8 @@ fn refusal(error: StoreError) -> Fault {
     }
 }
 
-/// The rows of one job of the writer, which is alone with the database.
-struct WriterTransaction<'a> {
+/// The rows of one job. The writer is alone with the database; a reader sees it at one moment.
+struct ConnectionTransaction<'a> {
     /// Not shared: an operation is a future that could move between threads.
     connection: &'a mut Connection,
     shards: u32,
@@ -52,7 +70,7 @@ struct WriterTransaction<'a> {
     fault: Option<Fault>,
 }
 
-impl WriterTransaction<'_> {
+impl ConnectionTransaction<'_> {
     fn keep<T>(&mut self, done: JobResult<T>) -> StoreResult<T> {
         done.map_err(|fault| {
             let error = fault.before_commit();
@@ -63,7 +81,7 @@ impl WriterTransaction<'_> {
 }
 
 #[async_trait]
-impl Transaction for WriterTransaction<'_> {
+impl Transaction for ConnectionTransaction<'_> {
     async fn subjects(&mut self, ids: &[ExecutionId]) -> StoreResult<Subjects> {
         let found = subjects(self.connection, ids);
         self.keep(found)
@@ -89,6 +107,16 @@ impl Transaction for WriterTransaction<'_> {
 
     async fn put_off_sweeps(&mut self, sweeps: &[SweepDelay]) -> StoreResult<()> {
         let done = put_off_sweeps(self.connection, sweeps);
+        self.keep(done)
+    }
+
+    async fn notes(&mut self, id: ExecutionId) -> StoreResult<Vec<Note>> {
+        let found = notes(self.connection, id);
+        self.keep(found)
+    }
+
+    async fn add_note(&mut self, id: ExecutionId, note: &Note) -> StoreResult<()> {
+        let done = add_note(self.connection, id, note);
         self.keep(done)
     }
 
@@ -146,5 +174,31 @@ fn put_off_sweeps(connection: &Connection, sweeps: &[SweepDelay]) -> JobResult<(
             sweep.until.as_micros()
         ])?;
     }
+    Ok(())
+}
+
+fn notes(connection: &Connection, id: ExecutionId) -> JobResult<Vec<Note>> {
+    let mut statement = connection.prepare_cached(sql::NOTES_OF)?;
+    let found = statement.query_map([id.0.as_bytes()], |row| {
+        Ok(Note {
+            id: rows::uuid(row, 0)?,
+            text: row.get(1)?,
+            created_by: row.get(2)?,
+            created_at: rows::time(row, 3)?,
+        })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn add_note(connection: &Connection, id: ExecutionId, note: &Note) -> JobResult<()> {
+    connection
+        .prepare_cached(sql::NOTE_INSERT)?
+        .execute(params![
+            id.0.as_bytes(),
+            note.id.as_bytes(),
+            note.text,
+            note.created_by,
+            note.created_at.as_micros()
+        ])?;
     Ok(())
 }

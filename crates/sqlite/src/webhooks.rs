@@ -14,7 +14,7 @@ use crate::{SqliteStore, rows, sql};
 #[async_trait]
 impl WebhookStore for SqliteStore {
     async fn webhook_revision(&self) -> StoreResult<u64> {
-        self.readers.run(revision).await
+        self.readers.run(|connection| revision(connection)).await
     }
 
     async fn webhooks(&self) -> StoreResult<(u64, Vec<WebhookRow>)> {

@@ -17,6 +17,7 @@ mod commit;
 mod create;
 mod keys;
 mod letters;
+mod note;
 mod payload;
 mod query;
 mod queue_cases;
@@ -68,6 +69,7 @@ pub const CASES: &[&[StoreCase]] = &[
     query::CASES,
     keys::CASES,
     letters::CASES,
+    note::CASES,
     retention::CASES,
     webhooks::CASES,
     workers::CASES,

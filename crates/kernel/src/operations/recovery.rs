@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Operation, SweepDelay, Transaction, Urgency, decide_each};
+use super::{Access, Operation, SweepDelay, Transaction, decide_each};
 use crate::execution::Subject;
 use crate::id::ExecutionId;
 use crate::lifecycle;
@@ -28,8 +28,8 @@ impl Operation for ClearLeases {
     /// How many leases were cleared.
     type Answer = u64;
 
-    fn urgency(&self) -> Urgency {
-        Urgency::Vital
+    fn access(&self) -> Access {
+        Access::Vital
     }
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {
@@ -55,8 +55,8 @@ impl Operation for ReapLease {
     /// `None`: another reaper was faster, the holder came back, or its commit has the row locked.
     type Answer = Option<Reaped>;
 
-    fn urgency(&self) -> Urgency {
-        Urgency::Vital
+    fn access(&self) -> Access {
+        Access::Vital
     }
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {
@@ -89,8 +89,8 @@ impl SweepExecutions {
 impl Operation for SweepExecutions {
     type Answer = Vec<Dispatch>;
 
-    fn urgency(&self) -> Urgency {
-        Urgency::Vital
+    fn access(&self) -> Access {
+        Access::Vital
     }
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {

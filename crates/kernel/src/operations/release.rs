@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::{Operation, Transaction, Urgency, decide_each};
+use super::{Access, Operation, Transaction, decide_each};
 use crate::execution::Subject;
 use crate::id::ExecutionId;
 use crate::lifecycle::{self, Release};
@@ -33,8 +33,8 @@ impl Operation for ReleaseLeases {
     /// The messages that are due now.
     type Answer = Vec<Dispatch>;
 
-    fn urgency(&self) -> Urgency {
-        Urgency::Vital
+    fn access(&self) -> Access {
+        Access::Vital
     }
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pawl_kernel::execution::{Execution, LogRecord, Signal, State, Step, WaitKind};
 use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::operations::Note;
 use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::store::Dispatch;
 use pawl_kernel::quota;
@@ -49,6 +50,7 @@ pub(super) struct Row {
     pub(super) logs: Vec<LogRecord>,
     pub(super) signals: Vec<Signal>,
     pub(super) snapshots: BTreeMap<u64, Snapshot>,
+    pub(super) notes: Vec<Note>,
     /// Sweeps since the last change: how often the back-off has doubled.
     pub(super) sweeps: u32,
 }
@@ -62,6 +64,7 @@ impl Row {
             logs: Vec::new(),
             signals: Vec::new(),
             snapshots: BTreeMap::new(),
+            notes: Vec::new(),
             sweeps: 0,
         }
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::{
-    AnyAnswer, AnyOperation, FreeSubjects, OperationStore, Subjects, SweepDelay, Transaction,
+    AnyAnswer, AnyOperation, FreeSubjects, Note, OperationStore, Subjects, SweepDelay, Transaction,
     finish_now,
 };
 use pawl_kernel::ports::store::StoreResult;
@@ -62,6 +62,19 @@ impl Transaction for Tables {
             row.state.next_sweep_at = Some(sweep.until);
             row.sweeps += 1;
         }
+        Ok(())
+    }
+
+    async fn notes(&mut self, id: ExecutionId) -> StoreResult<Vec<Note>> {
+        Ok(self
+            .row(id)
+            .map(|row| row.notes.clone())
+            .unwrap_or_default())
+    }
+
+    async fn add_note(&mut self, id: ExecutionId, note: &Note) -> StoreResult<()> {
+        let row = self.rows.get_mut(&id).unwrap();
+        row.notes.push(note.clone());
         Ok(())
     }
 

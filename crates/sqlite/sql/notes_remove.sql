@@ -1,0 +1,1 @@
+DELETE FROM execution_notes WHERE execution_id = ?1
