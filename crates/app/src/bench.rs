@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-pub use cluster::Places;
+pub use cluster::ServerUrls;
 pub(crate) use load::Bench;
 
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct Arguments {
     /// Where the measurements are written; a temporary folder if not given.
     pub data: Option<PathBuf>,
     /// Measure a cluster on these instead of the embedded engine.
-    pub places: Option<Places>,
+    pub places: Option<ServerUrls>,
     /// For workers that the benchmark starts.
     pub slots: Option<usize>,
 }

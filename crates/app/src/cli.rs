@@ -169,7 +169,7 @@ fn bench(args: BenchArgs, json: bool) -> ExitCode {
         places: args
             .database_url
             .zip(args.broker_url)
-            .map(|(database_url, broker_url)| crate::bench::Places {
+            .map(|(database_url, broker_url)| crate::bench::ServerUrls {
                 database_url,
                 broker_url,
             }),

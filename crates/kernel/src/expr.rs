@@ -123,10 +123,10 @@ impl<'a> Scope<'a> {
 
 /// An expression, compiled once. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Expression(Arc<Compiled>);
+pub struct Expression(Arc<ExpressionCode>);
 
 #[derive(Debug)]
-struct Compiled {
+struct ExpressionCode {
     text: String,
     root: ast::Expr,
     references: Vec<Reference>,
@@ -139,7 +139,7 @@ impl Expression {
             return Err(too_long(EXPRESSION_BYTES_MAX, Span::new(0, text.len())));
         }
         let parsed = parser::parse_whole(text)?;
-        Ok(Expression(Arc::new(Compiled {
+        Ok(Expression(Arc::new(ExpressionCode {
             text: text.to_owned(),
             root: parsed.root,
             references: parsed.references,
@@ -147,7 +147,7 @@ impl Expression {
     }
 
     pub fn evaluate(&self, scope: &Scope<'_>, meter: &mut Meter) -> Result<Value, ExprError> {
-        let Compiled { text, root, .. } = &*self.0;
+        let ExpressionCode { text, root, .. } = &*self.0;
         let mut evaluator = eval::Evaluator::new(text, scope, meter);
         let value = evaluator.eval(root)?;
         evaluator.json_of(&value, root.span)

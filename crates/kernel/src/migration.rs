@@ -27,7 +27,7 @@ macro_rules! migrations {
 
 /// What a database says that it has had.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedMigration {
     pub version: i64,
     pub name: String,
     pub checksum: String,
@@ -63,7 +63,7 @@ pub fn newest(known: &[Migration]) -> i64 {
 /// What is left to be applied. What was applied must be the beginning of what is known.
 pub fn left<'a, E>(
     known: &'a [Migration],
-    done: &[Applied],
+    done: &[AppliedMigration],
 ) -> Result<&'a [Migration], MigrationError<E>> {
     let newest = newest(known);
     if let Some(last) = done.last().filter(|last| last.version > newest) {
@@ -102,8 +102,8 @@ mod tests {
         },
     ];
 
-    fn applied(count: usize) -> Vec<Applied> {
-        let row = |migration: &Migration| Applied {
+    fn applied(count: usize) -> Vec<AppliedMigration> {
+        let row = |migration: &Migration| AppliedMigration {
             version: migration.version,
             name: migration.name.into(),
             checksum: migration.checksum(),
@@ -111,7 +111,7 @@ mod tests {
         KNOWN.iter().take(count).map(row).collect()
     }
 
-    fn names(done: &[Applied]) -> Result<Vec<&'static str>, MigrationError<String>> {
+    fn names(done: &[AppliedMigration]) -> Result<Vec<&'static str>, MigrationError<String>> {
         left(KNOWN, done).map(|left| left.iter().map(|migration| migration.name).collect())
     }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::id::SchemaId;
 use crate::quota::Rate;
 use crate::schema::definition::Definition;
-use crate::webhook::path::Pattern;
+use crate::webhook::path::PathPattern;
 
 /// How long a caller is kept waiting unless the trigger says otherwise, and at most.
 pub const WAIT_DEFAULT: Duration = Duration::from_secs(30);
@@ -29,7 +29,7 @@ pub const BODY_MAX: usize = 64 << 20;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trigger {
     pub method: Method,
-    pub path: Pattern,
+    pub path: PathPattern,
     pub respond: Respond,
     pub wait: Duration,
     pub auth: Auth,

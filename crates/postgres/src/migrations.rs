@@ -1,6 +1,6 @@
 //! Numbered migrations, embedded: applied once, all in one transaction under a lock, and never changed afterwards.
 
-use pawl_kernel::migration::{self, Applied, Migration};
+use pawl_kernel::migration::{self, AppliedMigration, Migration};
 
 use crate::error::{Fault, Outcome};
 use crate::session::Session;
@@ -59,11 +59,11 @@ pub(crate) fn newest() -> i64 {
     migration::newest(MIGRATIONS)
 }
 
-async fn applied(session: &Session) -> Outcome<Vec<Applied>> {
+async fn applied(session: &Session) -> Outcome<Vec<AppliedMigration>> {
     let rows = session.rows(&sql::MIGRATIONS_APPLIED, &[]).await?;
     rows.iter()
         .map(|row| {
-            Ok(Applied {
+            Ok(AppliedMigration {
                 version: row.try_get(0)?,
                 name: row.try_get::<_, Plain>(1)?.0,
                 checksum: row.try_get::<_, Plain>(2)?.0,

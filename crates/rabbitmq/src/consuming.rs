@@ -14,7 +14,7 @@ use pawl_kernel::time::Clock;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::burial::Undertaker;
+use crate::dead_letter_sender::DeadLetterSender;
 use crate::error::{BrokerError, plain};
 use crate::external::ExternalStart;
 use crate::inbox::Inbox;
@@ -28,9 +28,9 @@ use crate::wire::{Rules, Wish};
 const ROUND: usize = 256;
 
 /// From which channel, and what: a delivery, or the end of its consumer.
-type Arrival = (usize, Option<lapin::Result<Delivery>>);
+type ClassDelivery = (usize, Option<lapin::Result<Delivery>>);
 
-pub(crate) type Deliveries = SelectAll<Pin<Box<dyn Stream<Item = Arrival> + Send>>>;
+pub(crate) type Deliveries = SelectAll<Pin<Box<dyn Stream<Item = ClassDelivery> + Send>>>;
 
 pub(crate) struct Consuming {
     pub(crate) topology: Topology,
@@ -38,7 +38,7 @@ pub(crate) struct Consuming {
     pub(crate) rules: Rules,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) externals: mpsc::Sender<ExternalStart>,
-    pub(crate) undertaker: Undertaker,
+    pub(crate) dead_letters: DeadLetterSender,
     pub(crate) clock: Arc<dyn Clock>,
     /// Take nothing more, but let what is held be settled.
     pub(crate) rest: CancellationToken,
@@ -123,7 +123,7 @@ impl Consuming {
         &self,
         books: &mut Books,
         settlements: &Settlements,
-        (class, delivery): Arrival,
+        (class, delivery): ClassDelivery,
         resting: bool,
     ) -> Result<(), BrokerError> {
         match delivery {
@@ -165,17 +165,17 @@ impl Consuming {
                     class = priority.name(),
                     "a message goes to the dead letters"
                 );
-                self.undertaker
+                self.dead_letters
                     .bury(claimed, delivery.data, priority, &reason);
             }
             defect => {
                 let offers = self.externals.downgrade();
-                let undertaker = self.undertaker.clone();
+                let dead_letters = self.dead_letters.clone();
                 self.offer(ExternalStart::new(
                     (priority, delivery),
                     defect,
                     claimed,
-                    undertaker,
+                    dead_letters,
                     offers,
                 ));
             }

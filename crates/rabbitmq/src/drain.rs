@@ -16,8 +16,8 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
+use crate::confirm_publisher::{QUEUE_HEADER, REASON_HEADER};
 use crate::consuming::{consume, lost, merge};
-use crate::desk::{QUEUE_HEADER, REASON_HEADER};
 use crate::error::{BrokerError, plain};
 use crate::link::{Dial, Link, News};
 use crate::options::{Options, Ports};

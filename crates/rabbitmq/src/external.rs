@@ -9,7 +9,7 @@ use pawl_kernel::execution::PriorityClass;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-use crate::burial::Undertaker;
+use crate::dead_letter_sender::DeadLetterSender;
 use crate::settle::{Claimed, Verdict};
 
 /// Between two offers of the same wish. Short enough to feel prompt, long enough not to spin while the store is down.
@@ -32,7 +32,7 @@ pub struct ExternalStart {
     pub redelivered: bool,
     class: PriorityClass,
     claimed: Claimed,
-    undertaker: Undertaker,
+    dead_letters: DeadLetterSender,
     /// Where it came from, to be offered there again.
     offers: mpsc::WeakSender<ExternalStart>,
     arrived: Instant,
@@ -43,7 +43,7 @@ impl ExternalStart {
         (class, delivery): (PriorityClass, Delivery),
         defect: Option<String>,
         claimed: Claimed,
-        undertaker: Undertaker,
+        dead_letters: DeadLetterSender,
         offers: mpsc::WeakSender<ExternalStart>,
     ) -> Self {
         let properties = &delivery.properties;
@@ -56,7 +56,7 @@ impl ExternalStart {
             class,
             body: delivery.data,
             claimed,
-            undertaker,
+            dead_letters,
             offers,
             arrived: Instant::now(),
         }
@@ -69,7 +69,7 @@ impl ExternalStart {
 
     /// It will never be possible: to the dead letters with the reason.
     pub fn refuse(self, reason: &str) {
-        self.undertaker
+        self.dead_letters
             .bury(self.claimed, self.body, self.class, reason);
     }
 

@@ -87,16 +87,16 @@ impl Flights {
     /// The oldest `count` confirmations are certain now.
     pub(crate) fn settle_confirmed(&mut self, count: usize) -> Vec<Order> {
         let numbers: Vec<u64> = self.confirmed.drain(..count).collect();
-        let mut homeless = Vec::new();
+        let mut unrouted = Vec::new();
         for number in numbers {
             let returned = self.flying.get(&number).is_some_and(|one| one.returned);
             if returned {
-                homeless.extend(self.unroutable(number, "no queue took it"));
+                unrouted.extend(self.unroutable(number, "no queue took it"));
             } else {
                 self.land(number, Outcome::Confirmed);
             }
         }
-        homeless
+        unrouted
     }
 
     /// A confirmation with a return: its own, or somebody else's, in which case nobody knows about its own.
@@ -199,8 +199,8 @@ mod tests {
         // The first was returned, but lapin gave the return to the second.
         flights.confirmed(first, now);
         flights.returned(first);
-        let homeless = flights.carries_return(second, "NO_ROUTE", now);
-        assert!(homeless.is_some());
+        let unrouted = flights.carries_return(second, "NO_ROUTE", now);
+        assert!(unrouted.is_some());
         assert_eq!(flights.settle_confirmed(1).len(), 1);
         assert!(first_outcome.try_recv().is_err());
     }

@@ -8,9 +8,9 @@
 //! (`lapin=off`), everything worth knowing is said here.
 
 mod address;
-mod burial;
+mod confirm_publisher;
 mod consuming;
-mod desk;
+mod dead_letter_sender;
 mod drain;
 mod error;
 mod external;

@@ -211,10 +211,10 @@ async fn in_time<T>(
 /// A second handle to lapin's socket. lapin's thread sits on a silent peer for ever, even when everything that belongs
 /// to the connection is dropped; shutting the socket down ends it.
 #[derive(Default)]
-struct Socket(Mutex<State>);
+struct Socket(Mutex<SocketState>);
 
 #[derive(Default)]
-enum State {
+enum SocketState {
     #[default]
     Unopened,
     Open(std::net::TcpStream),
@@ -224,17 +224,17 @@ enum State {
 impl Socket {
     fn keep(&self, stream: &tokio::net::TcpStream) -> std::io::Result<()> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*state, State::Cut) {
+        if matches!(*state, SocketState::Cut) {
             // Nobody waits for this connection any more.
             return Err(std::io::ErrorKind::TimedOut.into());
         }
-        *state = State::Open(second_handle(stream)?);
+        *state = SocketState::Open(second_handle(stream)?);
         Ok(())
     }
 
     fn cut(&self) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Open(socket) = std::mem::replace(&mut *state, State::Cut) {
+        if let SocketState::Open(socket) = std::mem::replace(&mut *state, SocketState::Cut) {
             // An error means that it is closed already.
             let _ = socket.shutdown(Shutdown::Both);
         }

@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::address::BrokerUrl;
-use crate::desk::PERSISTENT;
+use crate::confirm_publisher::PERSISTENT;
 use crate::error::{BrokerError, plain, protocol};
 use crate::link::{Dial, Link};
 use crate::table::table;
@@ -80,11 +80,11 @@ impl PublishError {
 pub struct Publisher {
     dial: Dial,
     lanes: Semaphore,
-    state: Mutex<State>,
+    state: Mutex<PublisherState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PublisherState {
     link: Option<Arc<Link>>,
     idle: Vec<Channel>,
 }
@@ -111,7 +111,7 @@ impl Publisher {
                 name: name.to_owned(),
             },
             lanes: Semaphore::new(LANES),
-            state: Mutex::new(State::default()),
+            state: Mutex::new(PublisherState::default()),
         })
     }
 
@@ -182,7 +182,7 @@ impl Publisher {
             }
             return Ok((link, state.idle.pop()));
         }
-        *state = State::default();
+        *state = PublisherState::default();
         let link = Arc::new(Link::open(&self.dial).await.map_err(unconnected)?);
         state.link = Some(link.clone());
         Ok((link, None))
@@ -228,7 +228,7 @@ impl Publisher {
             .as_ref()
             .is_some_and(|known| Arc::ptr_eq(known, link))
         {
-            *state = State::default();
+            *state = PublisherState::default();
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::desk::Desk;
+use crate::confirm_publisher::ConfirmPublisher;
 use crate::error::BrokerError;
 use crate::flights::{Destination, Order};
 use crate::link::{Link, Listener, News};
@@ -93,7 +93,7 @@ impl Session for Publishing {
     async fn serve(&mut self, link: &Arc<Link>, ready: &Ready) -> Result<(), BrokerError> {
         let mut listener = link.listen();
         self.topology.declare(link).await?;
-        let mut desk = Desk::open(link, &self.topology, &self.sender).await?;
+        let mut desk = ConfirmPublisher::open(link, &self.topology, &self.sender).await?;
         let (sender, mut orders) = mpsc::channel(IN_FLIGHT);
         self.gate.send_replace(Gate::Open(sender.clone()));
         ready.mark(link);
@@ -127,7 +127,7 @@ impl Session for Publishing {
 impl Publishing {
     async fn work(
         &self,
-        desk: &mut Desk,
+        desk: &mut ConfirmPublisher,
         listener: &mut Listener,
         sender: mpsc::Sender<Order>,
         orders: &mut mpsc::Receiver<Order>,
@@ -153,7 +153,7 @@ impl Publishing {
                     News::Lost(reason) => return Err(lost(reason)),
                 },
                 _ = tick.tick() => desk.expire(self.timeout)?,
-                Some(arrival) = desk.next_arrival() => desk.arrived(arrival)?,
+                Some(arrival) = desk.next_event() => desk.arrived(arrival)?,
                 _ = orders.recv_many(&mut taken, ROUND), if desk.in_flight() < IN_FLIGHT => {
                     let now = Instant::now();
                     for order in taken.drain(..) {

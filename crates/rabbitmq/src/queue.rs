@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use crate::burial::Undertaker;
 use crate::consuming::Consuming;
+use crate::dead_letter_sender::DeadLetterSender;
 use crate::error::BrokerError;
 use crate::external::ExternalStart;
 use crate::flights::Destination;
@@ -91,7 +91,7 @@ impl RabbitQueue {
                 rules: options.rules(),
                 inbox: queue.inbox.clone(),
                 externals,
-                undertaker: Undertaker {
+                dead_letters: DeadLetterSender {
                     gate: gate_watch,
                     topology,
                     max_bytes: options.max_message_bytes,

@@ -66,10 +66,10 @@ mod error;
 mod limits;
 mod logs;
 mod node;
-mod nursery;
 mod places;
 mod pool;
 mod process;
+mod spawner;
 mod wire;
 
 pub use data::{Data, Document, Part, ROOTS};

@@ -1,4 +1,4 @@
-//! Places at the children, as many as there are children: first come, first served, but never all of them to one
+//! FairSemaphore at the children, as many as there are children: first come, first served, but never all of them to one
 //! owner. Code of one schema that loops without end must not stop that of all others.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,7 +11,7 @@ use crate::pool::lock;
 
 pub(crate) type Owner = Option<Arc<str>>;
 
-pub(crate) struct Places {
+pub(crate) struct FairSemaphore {
     max: usize,
     queue_max: usize,
     state: Mutex<State>,
@@ -27,22 +27,22 @@ struct State {
 
 struct Waiting {
     owner: Owner,
-    hand: oneshot::Sender<Place>,
+    hand: oneshot::Sender<ChildPermit>,
 }
 
 /// A place, left on drop.
-pub(crate) struct Place {
-    places: Arc<Places>,
+pub(crate) struct ChildPermit {
+    places: Arc<FairSemaphore>,
     owner: Owner,
 }
 
-impl Drop for Place {
+impl Drop for ChildPermit {
     fn drop(&mut self) {
         self.places.leave(self.owner.take());
     }
 }
 
-impl Places {
+impl FairSemaphore {
     pub(crate) fn new(max: usize, queue_max: usize) -> Arc<Self> {
         Arc::new(Self {
             max: max.max(1),
@@ -51,7 +51,7 @@ impl Places {
         })
     }
 
-    pub(crate) async fn take(self: &Arc<Self>, owner: Owner) -> Result<Place, ScriptError> {
+    pub(crate) async fn take(self: &Arc<Self>, owner: Owner) -> Result<ChildPermit, ScriptError> {
         let place = {
             let mut state = lock(&self.state);
             if self.has_room(&state, &owner) {
@@ -71,8 +71,8 @@ impl Places {
             .map_err(|_| ScriptError::new(Code::Crashed, "the script pool is closed"))
     }
 
-    fn place(self: &Arc<Self>, owner: Owner) -> Place {
-        Place {
+    fn place(self: &Arc<Self>, owner: Owner) -> ChildPermit {
+        ChildPermit {
             places: Arc::clone(self),
             owner,
         }
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    async fn gets(places: &Arc<Places>, owner: &str) -> Option<Place> {
+    async fn gets(places: &Arc<FairSemaphore>, owner: &str) -> Option<ChildPermit> {
         let owner = (!owner.is_empty()).then(|| owner.into());
         let soon = tokio::time::timeout(Duration::from_millis(1), places.take(owner)).await;
         soon.ok().map(Result::unwrap)
@@ -160,7 +160,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_owner_never_has_all_places() {
-        let places = Places::new(3, 10);
+        let places = FairSemaphore::new(3, 10);
         let held = [gets(&places, "a").await, gets(&places, "a").await];
         assert!(held.iter().all(Option::is_some));
         assert!(gets(&places, "a").await.is_none());
@@ -173,7 +173,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_single_place_is_for_everybody_in_turn() {
-        let places = Places::new(1, 10);
+        let places = FairSemaphore::new(1, 10);
         let first = gets(&places, "a").await.unwrap();
         let order = Arc::new(Mutex::new(Vec::new()));
         let waiting = ["a", "b", "a", ""].map(|owner| {
@@ -196,7 +196,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_for_its_own_is_overtaken_by_others_only() {
-        let places = Places::new(2, 10);
+        let places = FairSemaphore::new(2, 10);
         let own = gets(&places, "a").await.unwrap();
         let other = gets(&places, "b").await.unwrap();
         let waiting = ["a", "c"].map(|owner| {
@@ -215,7 +215,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_owner_never_fills_the_queue() {
-        let places = Places::new(1, 4);
+        let places = FairSemaphore::new(1, 4);
         let _held = gets(&places, "a").await.unwrap();
         let waiting = ["a", "a"].map(|owner| {
             let places = places.clone();
@@ -233,7 +233,7 @@ mod tests {
 
     #[tokio::test]
     async fn places_of_those_who_went_away_are_not_lost() {
-        let places = Places::new(1, 1);
+        let places = FairSemaphore::new(1, 1);
         let first = gets(&places, "a").await.unwrap();
         for _ in 0..10 {
             assert!(gets(&places, "b").await.is_none());

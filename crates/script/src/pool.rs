@@ -11,9 +11,9 @@ use tokio::time::Instant;
 
 use crate::data::{self, Data};
 use crate::error::{Code, ScriptError};
-use crate::nursery::Nursery;
-use crate::places::{Place, Places};
+use crate::places::{ChildPermit, FairSemaphore};
 use crate::process::{End, Process};
+use crate::spawner::ChildSpawner;
 use crate::wire::{self, Failed, Run};
 use crate::{Limits, LogLine};
 
@@ -77,10 +77,10 @@ pub struct Answer {
 
 /// Runs scripts in children. Share it; dropping it ends the children.
 pub struct Pool {
-    nursery: Nursery,
+    spawner: ChildSpawner,
     limits: Limits,
     runs_per_child: u32,
-    places: Arc<Places>,
+    places: Arc<FairSemaphore>,
     idle: Mutex<Vec<Process>>,
     health: Mutex<Health>,
 }
@@ -97,10 +97,10 @@ impl Pool {
     /// Children are started when they are needed.
     pub fn new(options: Options) -> io::Result<Self> {
         Ok(Self {
-            nursery: Nursery::open(options.program, options.args)?,
+            spawner: ChildSpawner::open(options.program, options.args)?,
             limits: options.limits,
             runs_per_child: options.runs_per_child,
-            places: Places::new(options.children, options.queue_max),
+            places: FairSemaphore::new(options.children, options.queue_max),
             idle: Mutex::default(),
             health: Mutex::default(),
         })
@@ -134,7 +134,7 @@ impl Pool {
     }
 
     /// A place, and a child for it.
-    async fn child(&self, job: &Job<'_>) -> Result<(Place, Process), ScriptError> {
+    async fn child(&self, job: &Job<'_>) -> Result<(ChildPermit, Process), ScriptError> {
         let child = async {
             let place = self.places.take(job.owner.clone()).await?;
             Ok((place, self.process().await?))
@@ -234,7 +234,7 @@ impl Pool {
 
     async fn new_process(&self) -> Result<Process, ScriptError> {
         self.check_health()?;
-        match Process::start(&self.nursery, &self.limits).await {
+        match Process::start(&self.spawner, &self.limits).await {
             Ok(process) => {
                 *lock(&self.health) = Health::default();
                 Ok(process)

@@ -10,8 +10,8 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::data;
-use crate::nursery::Nursery;
 use crate::pool::Job;
+use crate::spawner::ChildSpawner;
 use crate::wire::{self, ConsoleBudget, Failed, Frame, Hello, Room};
 use crate::{Limits, LogLevel, LogLine};
 
@@ -67,13 +67,13 @@ impl From<serde_json::Error> for End {
 }
 
 impl Process {
-    pub(crate) async fn start(nursery: &Nursery, limits: &Limits) -> io::Result<Self> {
-        let started = tokio::time::timeout(START_TIME_MAX, Self::greeted(nursery, limits)).await;
+    pub(crate) async fn start(spawner: &ChildSpawner, limits: &Limits) -> io::Result<Self> {
+        let started = tokio::time::timeout(START_TIME_MAX, Self::greeted(spawner, limits)).await;
         started.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    async fn greeted(nursery: &Nursery, limits: &Limits) -> io::Result<Self> {
-        let mut child = nursery.start().await?;
+    async fn greeted(spawner: &ChildSpawner, limits: &Limits) -> io::Result<Self> {
+        let mut child = spawner.start().await?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a child without pipes"));
         };

@@ -7,7 +7,7 @@ use pawl_kernel::time::format_duration;
 use serde_json::json;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FaultKind {
     /// It would fail again, or it is for the engine to try again.
     Final,
     /// Others were in the way; rolled back, try at once.
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 
 #[derive(Debug)]
 pub(crate) struct Fault {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FaultKind,
     /// Boxed, because errors are rare and results are everywhere.
     pub(crate) error: Box<NodeError>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Fault {
 impl From<NodeError> for Fault {
     fn from(error: NodeError) -> Self {
         Self {
-            kind: Kind::Final,
+            kind: FaultKind::Final,
             error: Box::new(error),
         }
     }
@@ -36,14 +36,14 @@ impl From<NodeError> for Fault {
 impl Fault {
     pub(crate) fn contended(error: NodeError) -> Self {
         Self {
-            kind: Kind::Contended,
+            kind: FaultKind::Contended,
             error: Box::new(error.retryable()),
         }
     }
 
     pub(crate) fn lost(error: NodeError) -> Self {
         Self {
-            kind: Kind::Lost,
+            kind: FaultKind::Lost,
             error: Box::new(error.retryable()),
         }
     }

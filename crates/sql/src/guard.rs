@@ -3,7 +3,7 @@
 //! One statement, of a kind that can neither end the transaction it runs in nor leave something behind on a connection
 //! that others will use. It is the first of two lines: the databases are asked to watch the same things at run time.
 
-use crate::lexer::{Dialect, Kind, Token, Unclosed, tokens};
+use crate::lexer::{Dialect, Token, TokenKind, Unclosed, tokens};
 
 /// The table in the user's database that remembers what was done.
 pub(crate) const APPLIED: &str = "pawl_applied";
@@ -201,7 +201,10 @@ pub(crate) fn one_statement(text: &str, dialect: Dialect) -> Result<Vec<Token<'_
             "close it; a quote inside a string is written twice",
         )
     })?;
-    while found.last().is_some_and(|token| token.kind == Kind::End) {
+    while found
+        .last()
+        .is_some_and(|token| token.kind == TokenKind::End)
+    {
         found.pop();
     }
     if found.is_empty() {
@@ -210,7 +213,7 @@ pub(crate) fn one_statement(text: &str, dialect: Dialect) -> Result<Vec<Token<'_
             "write the SQL of one statement",
         ));
     }
-    if found.iter().any(|token| token.kind == Kind::End) {
+    if found.iter().any(|token| token.kind == TokenKind::End) {
         return Err(Problem::new(
             "there is more than one statement in the text",
             "make each statement an entry of `statements`; they run in one transaction anyway",
@@ -226,7 +229,9 @@ pub(crate) fn verb(tokens: &[Token<'_>], dialect: Dialect) -> Result<Verb, Probl
         Dialect::Postgres => refuse_catalogs(tokens)?,
         Dialect::Sqlite => refuse_crowds(tokens)?,
     }
-    let first = tokens.iter().position(|token| token.kind != Kind::Open);
+    let first = tokens
+        .iter()
+        .position(|token| token.kind != TokenKind::Open);
     let Some(first) = first.map(|index| &tokens[index..]) else {
         return Err(unknown("("));
     };
@@ -266,9 +271,9 @@ fn with_verb(tokens: &[Token<'_>]) -> Result<Verb, Problem> {
     let mut depth = 0_i32;
     for (before, token) in tokens.iter().zip(&tokens[1..]) {
         match token.kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth -= 1,
-            Kind::Word if depth == 0 => {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth -= 1,
+            TokenKind::Word if depth == 0 => {
                 let names = before.is("WITH") || before.is("RECURSIVE") || before.text == ",";
                 if !names && WRITES.iter().any(|word| token.is(word)) {
                     return Ok(Verb::Write);
@@ -319,7 +324,7 @@ fn refuse_crowds(tokens: &[Token<'_>]) -> Result<(), Problem> {
     let pairs = tokens.windows(2);
     let makes = |pair: &&[Token<'_>]| {
         let [before, token] = pair else { return false };
-        let calls = before.name().is_some() && token.kind == Kind::Open;
+        let calls = before.name().is_some() && token.kind == TokenKind::Open;
         let joins = before.text == "|" && token.text == "|" && before.end() == token.start;
         calls || joins
     };
@@ -371,7 +376,7 @@ fn refuse_settings_views(tokens: &[Token<'_>]) -> Result<(), Problem> {
 fn refuse_temporary(tokens: &[Token<'_>]) -> Result<(), Problem> {
     let head = tokens[1..]
         .iter()
-        .take_while(|token| token.kind != Kind::Open && !token.is("AS"));
+        .take_while(|token| token.kind != TokenKind::Open && !token.is("AS"));
     let head: Vec<_> = head.collect();
     let qualifier = |token: &&&Token<'_>| token.is("TEMP") || token.is("TEMPORARY");
     let is_temp = |token: &Token<'_>| {
@@ -462,7 +467,7 @@ fn is_coded_name(tokens: &[Token<'_>], index: usize) -> bool {
         return false;
     };
     let [letter, and, name] = [&tokens[start], &tokens[start + 1], &tokens[index]];
-    name.kind == Kind::QuotedName
+    name.kind == TokenKind::QuotedName
         && letter.is("U")
         && and.text == "&"
         && letter.end() == and.start

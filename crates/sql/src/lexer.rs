@@ -19,7 +19,7 @@ impl Dialect {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A keyword or a name without quotes.
     Word,
     QuotedName,
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) text: &'a str,
     /// Where it begins, in bytes.
     pub(crate) start: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Token<'a> {
 
 impl Token<'_> {
     pub(crate) fn is(&self, word: &str) -> bool {
-        self.kind == Kind::Word && self.text.eq_ignore_ascii_case(word)
+        self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
     }
 
     pub(crate) fn end(&self) -> usize {
@@ -58,8 +58,8 @@ impl Token<'_> {
     /// A name as the database knows it, without its quotes.
     pub(crate) fn name(&self) -> Option<String> {
         match self.kind {
-            Kind::Word => Some(self.text.to_lowercase()),
-            Kind::QuotedName => {
+            TokenKind::Word => Some(self.text.to_lowercase()),
+            TokenKind::QuotedName => {
                 let inner = &self.text[1..self.text.len() - 1];
                 Some(inner.replace("\"\"", "\"").replace("``", "`"))
             }
@@ -164,7 +164,7 @@ impl Lexer<'_> {
         Err(Unclosed("a comment"))
     }
 
-    fn token(&mut self) -> Result<Kind, Unclosed> {
+    fn token(&mut self) -> Result<TokenKind, Unclosed> {
         match self.byte(0) {
             b'\'' => self.string(false),
             b'"' => self.quoted(b'"'),
@@ -176,17 +176,17 @@ impl Lexer<'_> {
             b'@' if !self.is_postgres() && begins_name(self.byte(1)) => {
                 self.at += 1;
                 self.take_name();
-                Ok(Kind::Odd)
+                Ok(TokenKind::Odd)
             }
             byte if begins_name(byte) => self.word(),
             byte if byte.is_ascii_digit() => Ok(self.number()),
             byte => {
                 self.at += 1;
                 Ok(match byte {
-                    b'(' => Kind::Open,
-                    b')' => Kind::Close,
-                    b';' => Kind::End,
-                    _ => Kind::Symbol,
+                    b'(' => TokenKind::Open,
+                    b')' => TokenKind::Close,
+                    b';' => TokenKind::End,
+                    _ => TokenKind::Symbol,
                 })
             }
         }
@@ -199,24 +199,24 @@ impl Lexer<'_> {
     }
 
     /// A word, or a string with escapes: `E'…'`.
-    fn word(&mut self) -> Result<Kind, Unclosed> {
+    fn word(&mut self) -> Result<TokenKind, Unclosed> {
         let escapes = matches!(self.byte(0), b'e' | b'E') && self.byte(1) == b'\'';
         if escapes && self.is_postgres() {
             self.at += 1;
             return self.string(true);
         }
         self.take_name();
-        Ok(Kind::Word)
+        Ok(TokenKind::Word)
     }
 
-    fn number(&mut self) -> Kind {
+    fn number(&mut self) -> TokenKind {
         while matches!(self.byte(0), b'.' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') {
             self.at += 1;
         }
-        Kind::Number
+        TokenKind::Number
     }
 
-    fn string(&mut self, escapes: bool) -> Result<Kind, Unclosed> {
+    fn string(&mut self, escapes: bool) -> Result<TokenKind, Unclosed> {
         self.at += 1;
         while !self.done() {
             match (self.byte(0), self.byte(1)) {
@@ -224,7 +224,7 @@ impl Lexer<'_> {
                 (b'\'', _) => {
                     self.at += 1;
                     if !self.continues()? {
-                        return Ok(Kind::Text);
+                        return Ok(TokenKind::Text);
                     }
                 }
                 (b'\\', _) if escapes => self.at += 2,
@@ -261,7 +261,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn quoted(&mut self, quote: u8) -> Result<Kind, Unclosed> {
+    fn quoted(&mut self, quote: u8) -> Result<TokenKind, Unclosed> {
         self.at += 1;
         while !self.done() {
             if self.byte(0) != quote {
@@ -270,33 +270,33 @@ impl Lexer<'_> {
                 self.at += 2;
             } else {
                 self.at += 1;
-                return Ok(Kind::QuotedName);
+                return Ok(TokenKind::QuotedName);
             }
         }
         Err(Unclosed("a quoted name"))
     }
 
-    fn bracketed(&mut self) -> Result<Kind, Unclosed> {
+    fn bracketed(&mut self) -> Result<TokenKind, Unclosed> {
         while !self.done() {
             self.at += 1;
             if self.byte(0) == b']' {
                 self.at += 1;
-                return Ok(Kind::QuotedName);
+                return Ok(TokenKind::QuotedName);
             }
         }
         Err(Unclosed("a name in brackets"))
     }
 
     /// `$1`, `$tag$…$tag$`, or what SQLite takes for a name.
-    fn dollar(&mut self) -> Result<Kind, Unclosed> {
+    fn dollar(&mut self) -> Result<TokenKind, Unclosed> {
         self.at += 1;
         if self.byte(0).is_ascii_digit() {
             self.take_digits();
-            return Ok(Kind::Position);
+            return Ok(TokenKind::Position);
         }
         if !self.is_postgres() {
             self.take_name();
-            return Ok(Kind::Odd);
+            return Ok(TokenKind::Odd);
         }
         let begin = self.at;
         while goes_on_name(self.byte(0)) && self.byte(0) != b'$' {
@@ -304,14 +304,14 @@ impl Lexer<'_> {
         }
         if self.byte(0) != b'$' {
             self.at = begin;
-            return Ok(Kind::Symbol);
+            return Ok(TokenKind::Symbol);
         }
         self.at += 1;
         let mark = &self.text[begin - 1..self.at];
         match self.text[self.at..].find(mark) {
             Some(length) => {
                 self.at += length + mark.len();
-                Ok(Kind::Text)
+                Ok(TokenKind::Text)
             }
             None => Err(Unclosed("a dollar-quoted string")),
         }
@@ -324,30 +324,30 @@ impl Lexer<'_> {
     }
 
     /// `?1` everywhere; a lone `?` is an operator of PostgreSQL and a placeholder of SQLite.
-    fn question(&mut self) -> Kind {
+    fn question(&mut self) -> TokenKind {
         self.at += 1;
         match self.byte(0) {
             b'0'..=b'9' => {
                 self.take_digits();
-                Kind::Position
+                TokenKind::Position
             }
-            _ if self.is_postgres() => Kind::Symbol,
-            _ => Kind::Odd,
+            _ if self.is_postgres() => TokenKind::Symbol,
+            _ => TokenKind::Odd,
         }
     }
 
     /// `:name`, or a cast `::`, or a colon.
-    fn colon(&mut self) -> Kind {
+    fn colon(&mut self) -> TokenKind {
         self.at += 1;
         if self.byte(0) == b':' {
             self.at += 1;
-            return Kind::Symbol;
+            return TokenKind::Symbol;
         }
         if !begins_name(self.byte(0)) {
-            return Kind::Symbol;
+            return TokenKind::Symbol;
         }
         self.take_name();
-        Kind::Name
+        TokenKind::Name
     }
 }
 

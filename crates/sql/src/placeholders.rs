@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::guard::{Problem, Verb, one_statement, verb};
-use crate::lexer::{Dialect, Kind, Token};
+use crate::lexer::{Dialect, Token, TokenKind};
 
 /// More would be refused by the databases.
 const POSITIONS_MAX: usize = 32_766;
@@ -50,16 +50,17 @@ pub fn compile(text: &str, dialect: Dialect) -> Result<Compiled, Problem> {
 }
 
 fn slots(tokens: &[Token<'_>]) -> Result<Slots, Problem> {
-    let of = |kind: Kind| tokens.iter().filter(move |token| token.kind == kind);
-    if let Some(odd) = of(Kind::Odd).next() {
+    let of = |kind: TokenKind| tokens.iter().filter(move |token| token.kind == kind);
+    if let Some(odd) = of(TokenKind::Odd).next() {
         return Err(Problem::new(
             format!("the placeholder `{}` is not known", odd.text),
             "write $1, $2, … with a list of `params`, or :name with a map",
         ));
     }
-    let names = names(of(Kind::Name).map(|token| &token.text[1..]))?;
-    let positions: Result<Vec<usize>, _> =
-        of(Kind::Position).map(|token| position(token)).collect();
+    let names = names(of(TokenKind::Name).map(|token| &token.text[1..]))?;
+    let positions: Result<Vec<usize>, _> = of(TokenKind::Position)
+        .map(|token| position(token))
+        .collect();
     let positions = positions?;
     match (names.is_empty(), positions.iter().max()) {
         (true, None) => Ok(Slots::Positions(0)),
@@ -125,8 +126,8 @@ fn rewritten(text: &str, tokens: &[Token<'_>], slots: &Slots, dialect: Dialect) 
     let mut copied = 0;
     for token in tokens {
         let number = match token.kind {
-            Kind::Position => token.text[1..].parse().unwrap_or(0),
-            Kind::Name => numbers.get(&token.text[1..]).copied().unwrap_or(0),
+            TokenKind::Position => token.text[1..].parse().unwrap_or(0),
+            TokenKind::Name => numbers.get(&token.text[1..]).copied().unwrap_or(0),
             _ => continue,
         };
         result.push_str(&text[copied..token.start]);

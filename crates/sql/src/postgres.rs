@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::{Fault, Kind, busy, cancelled, in_doubt, late, not_prepared, unreachable};
+use crate::fault::{Fault, FaultKind, busy, cancelled, in_doubt, late, not_prepared, unreachable};
 use crate::plan::{Isolation, Plan};
 use crate::results::Budget;
 use crate::retry::Tries;
@@ -31,7 +31,7 @@ use crate::settings::{Server, Settings, check_schema};
 use crate::transaction::{Applied, Work, carry_out};
 use bind::Parameter;
 use connect::Connector;
-use session::{Connection, Times};
+use session::{ServerConnection, Times};
 
 pub(crate) use read::float;
 
@@ -56,12 +56,12 @@ pub(crate) struct Postgres {
     settings: Settings,
     connector: Connector,
     places: Arc<Semaphore>,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<ServerConnection>>,
 }
 
 /// A connection, and the right to have one.
 struct Held {
-    connection: Connection,
+    connection: ServerConnection,
     _place: OwnedSemaphorePermit,
 }
 
@@ -137,7 +137,9 @@ impl Postgres {
         let outcome = self.ended(&mut held.connection, work, interrupted).await;
         // Given up in the middle, what was asked last is still under way; lost, there is nothing to go back to.
         let lost = match &outcome {
-            Ok(done) => done.as_ref().is_err_and(|fault| fault.kind == Kind::Lost),
+            Ok(done) => done
+                .as_ref()
+                .is_err_and(|fault| fault.kind == FaultKind::Lost),
             Err(_) => true,
         };
         if lost {
@@ -151,7 +153,7 @@ impl Postgres {
     /// answer is worth more than the time.
     async fn ended(
         &self,
-        connection: &mut Connection,
+        connection: &mut ServerConnection,
         work: &Work,
         interrupted: impl Future<Output = NodeError>,
     ) -> Result<Result<Applied, Fault>, NodeError> {
@@ -172,7 +174,7 @@ impl Postgres {
 
     async fn transact(
         &self,
-        connection: &mut Connection,
+        connection: &mut ServerConnection,
         work: &Work,
         committing: &AtomicBool,
     ) -> Result<Applied, Fault> {
@@ -246,7 +248,7 @@ impl Postgres {
         }
         let opened = self.connector.open().await;
         let opened = opened.map_err(|reason| Fault::lost(unreachable(&self.name, &reason)))?;
-        let mut connection = Connection::new(opened, self.name.clone()).await?;
+        let mut connection = ServerConnection::new(opened, self.name.clone()).await?;
         connection
             .begin(begin, self.settings.max_bytes, self.times())
             .await?;
@@ -256,9 +258,9 @@ impl Postgres {
         })
     }
 
-    fn take_idle(&self) -> Option<Connection> {
+    fn take_idle(&self) -> Option<ServerConnection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        std::iter::from_fn(|| idle.pop()).find(Connection::is_usable)
+        std::iter::from_fn(|| idle.pop()).find(ServerConnection::is_usable)
     }
 
     fn drop_idle(&self) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, FaultKind};
 
 /// Tries of one transaction in the way of others.
 const CONTENDED_MAX: u32 = 12;
@@ -30,9 +30,9 @@ impl Tries {
         deadline: Instant,
     ) -> Result<Duration, Fault> {
         let (count, limit) = match fault.kind {
-            Kind::Final => return Err(fault),
-            Kind::Contended => (&mut self.contended, CONTENDED_MAX),
-            Kind::Lost => (&mut self.lost, LOST_MAX),
+            FaultKind::Final => return Err(fault),
+            FaultKind::Contended => (&mut self.contended, CONTENDED_MAX),
+            FaultKind::Lost => (&mut self.lost, LOST_MAX),
         };
         *count += 1;
         let pause = pause(key, *count);

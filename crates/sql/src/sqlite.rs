@@ -26,7 +26,7 @@ use crate::transaction::{Applied, Work, carry_out};
 use fault::breaks_connection;
 use functions::Obeyed;
 use open::{Access, open};
-use session::{Connection, Identity};
+use session::{FileConnection, Identity};
 use stop::{CancelOnDrop, Stop};
 
 const PREPARE: &str = include_str!("../sql/sqlite/prepare.sql");
@@ -50,7 +50,7 @@ pub(crate) struct Sqlite {
 /// Connections of one kind, and how many of them may be in use.
 struct Lane {
     places: Arc<Semaphore>,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<FileConnection>>,
 }
 
 impl Lane {
@@ -61,12 +61,12 @@ impl Lane {
         }
     }
 
-    fn take(&self) -> Option<Connection> {
+    fn take(&self) -> Option<FileConnection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.pop()
     }
 
-    fn put(&self, connection: Connection) {
+    fn put(&self, connection: FileConnection) {
         if self.places.is_closed() {
             return;
         }
@@ -125,7 +125,7 @@ impl Sqlite {
         let mut tries = Tries::default();
         loop {
             let (this, work) = (self.clone(), work.clone());
-            let attempt = move |connection: &mut Connection| this.attempt(connection, &work);
+            let attempt = move |connection: &mut FileConnection| this.attempt(connection, &work);
             let fault = match self.on_thread(access, deadline, limit, attempt).await {
                 Ok(applied) => return Ok(applied),
                 Err(fault) => fault,
@@ -137,7 +137,7 @@ impl Sqlite {
         }
     }
 
-    fn attempt(&self, connection: &mut Connection, work: &Work) -> Result<Applied, Fault> {
+    fn attempt(&self, connection: &mut FileConnection, work: &Work) -> Result<Applied, Fault> {
         let budget = Budget::new(&self.name, self.settings.max_rows, self.settings.max_bytes);
         connection.begin(work.plan.readonly)?;
         let carried = carry_out(connection, work, &budget).now_or_never();
@@ -159,7 +159,7 @@ impl Sqlite {
         access: Access,
         deadline: tokio::time::Instant,
         limit: Duration,
-        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&mut FileConnection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let place = self.place(access, deadline, limit).await?;
         let stop = Stop::new(deadline.into_std(), self.settings.max_bytes);
@@ -211,7 +211,7 @@ impl Sqlite {
         &self,
         access: Access,
         stop: Arc<Stop>,
-        work: impl FnOnce(&mut Connection) -> Result<T, Fault>,
+        work: impl FnOnce(&mut FileConnection) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let idle = self.lane(access).take();
         let mut connection = match idle.filter(|idle| idle.is_of(file_identity(&self.file))) {
@@ -226,13 +226,13 @@ impl Sqlite {
         done
     }
 
-    fn open(&self, access: Access, stop: &Arc<Stop>) -> Result<Connection, Fault> {
+    fn open(&self, access: Access, stop: &Arc<Stop>) -> Result<FileConnection, Fault> {
         let ours = Arc::new(AtomicBool::new(false));
         let obeyed = Obeyed::new(stop.clone());
         let bytes = self.settings.max_bytes;
         let opened = open(&self.file, access, bytes, ours.clone(), &obeyed);
         let inner = opened.map_err(|error| fault::of(&error, &self.name, stop))?;
-        Ok(Connection::new(
+        Ok(FileConnection::new(
             inner,
             ours,
             obeyed,
@@ -291,7 +291,7 @@ impl Sqlite {
     async fn maintain<T: Send + 'static>(
         self: &Arc<Self>,
         access: Access,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&FileConnection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, NodeError> {
         let deadline = tokio::time::Instant::now() + UPKEEP_LIMIT;
         let done = self.on_thread(access, deadline, UPKEEP_LIMIT, move |connection| {

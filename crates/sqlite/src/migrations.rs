@@ -1,6 +1,6 @@
 //! Numbered migrations, embedded: each is applied once, in a transaction of its own, and never changes afterwards.
 
-use pawl_kernel::migration::{self, Applied, Migration};
+use pawl_kernel::migration::{self, AppliedMigration, Migration};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::sql;
@@ -37,11 +37,11 @@ pub(crate) fn newest() -> i64 {
     migration::newest(MIGRATIONS)
 }
 
-fn applied(connection: &Connection) -> rusqlite::Result<Vec<Applied>> {
+fn applied(connection: &Connection) -> rusqlite::Result<Vec<AppliedMigration>> {
     connection.execute(sql::MIGRATIONS_TABLE, [])?;
     let mut statement = connection.prepare(sql::MIGRATIONS_APPLIED)?;
     let rows = statement.query_map([], |row| {
-        Ok(Applied {
+        Ok(AppliedMigration {
             version: row.get(0)?,
             name: row.get(1)?,
             checksum: row.get(2)?,

@@ -26,7 +26,7 @@ pub(super) use crew::{CHILD, Crew, child};
 
 /// Where the measurement takes place.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct ServerUrls {
     pub database_url: String,
     pub broker_url: String,
 }
@@ -35,18 +35,18 @@ const CLIENTS: u32 = 32;
 
 /// An installation of its own in the database and on the broker, gone afterwards.
 pub(super) struct Site {
-    pub(super) places: Places,
+    pub(super) places: ServerUrls,
     pub(super) config: Config,
     pub(super) measure: Measure,
 }
 
 impl Site {
-    pub(super) async fn open(places: &Places) -> Result<Self, BenchError> {
+    pub(super) async fn open(places: &ServerUrls) -> Result<Self, BenchError> {
         Self::named(places, "").await
     }
 
     /// One of several.
-    pub(super) async fn named(places: &Places, name: &str) -> Result<Self, BenchError> {
+    pub(super) async fn named(places: &ServerUrls, name: &str) -> Result<Self, BenchError> {
         let mut config = Config::default();
         config.database.schema = format!("pawl_bench_{}{name}", std::process::id());
         config.broker.prefix = format!("bench-{}{name}.", std::process::id());
@@ -84,7 +84,7 @@ impl Site {
 }
 
 async fn join(
-    places: &Places,
+    places: &ServerUrls,
     config: &Config,
     roles: Roles,
     slots: usize,
@@ -107,7 +107,7 @@ async fn join(
 }
 
 pub(super) async fn measure(
-    places: &Places,
+    places: &ServerUrls,
     what: Option<&str>,
     quick: bool,
 ) -> Result<Vec<Row>, BenchError> {
@@ -155,7 +155,7 @@ pub(super) async fn refuse_weak_durability(site: &Site) -> Result<(), BenchError
     Ok(())
 }
 
-struct Plan {
+struct ClusterPlan {
     rounds: usize,
     pure: u64,
     effect: u64,
@@ -164,7 +164,7 @@ struct Plan {
     pgbench: Duration,
 }
 
-impl Plan {
+impl ClusterPlan {
     fn new(quick: bool) -> Self {
         let seconds = Duration::from_secs;
         match quick {
@@ -189,7 +189,7 @@ impl Plan {
 }
 
 #[derive(Default)]
-struct Samples {
+struct ClusterSamples {
     pgbench: Vec<f64>,
     pure: [Vec<f64>; 2],
     effect: [Vec<f64>; 2],
@@ -220,7 +220,7 @@ const STRICT: Names = [
 ];
 
 async fn throughput(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
-    let plan = Plan::new(quick);
+    let plan = ClusterPlan::new(quick);
     let cluster = site.join(Roles::ALL, 1_024).await?;
     let control = &cluster.control;
     let pure = save(control, &flows::pure_ten()).await?;
@@ -229,7 +229,7 @@ async fn throughput(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
     for schema in [pure, effect, strict] {
         run_many(control, schema, 200, 64).await?;
     }
-    let mut samples = Samples::default();
+    let mut samples = ClusterSamples::default();
     for _ in 0..plan.rounds {
         samples.pgbench.push(pgbench(site, plan.pgbench)?);
         for (place, in_flight) in IN_FLIGHT.into_iter().enumerate() {
@@ -270,7 +270,7 @@ async fn throughput(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
 
 /// One flow alone, against the baseline before and after: something to tune by.
 async fn single(site: &Site, what: &str, quick: bool) -> Result<Vec<Row>, BenchError> {
-    let plan = Plan::new(quick);
+    let plan = ClusterPlan::new(quick);
     let cluster = site.join(Roles::ALL, 1_024).await?;
     let control = &cluster.control;
     let (flow, count, names) = match what {
@@ -411,7 +411,7 @@ async fn verify(control: &Control, schema: SchemaId, executions: u64) -> Result<
     }
 }
 
-impl Samples {
+impl ClusterSamples {
     fn rows(mut self) -> Vec<Row> {
         let p = median(&mut self.pgbench);
         let [mut pure_64, mut pure_512] = self.pure;

@@ -174,7 +174,7 @@ pub(crate) async fn single(folder: &Path, what: &str, quick: bool) -> Result<Vec
 }
 
 /// How much of everything is measured.
-struct Plan {
+struct LoadPlan {
     rounds: u64,
     pure: u64,
     effect: u64,
@@ -182,7 +182,7 @@ struct Plan {
     baseline: std::time::Duration,
 }
 
-impl Plan {
+impl LoadPlan {
     fn new(quick: bool) -> Self {
         let millis = std::time::Duration::from_millis;
         if quick {
@@ -206,7 +206,7 @@ impl Plan {
 }
 
 #[derive(Default)]
-struct Samples {
+struct LoadSamples {
     raw: Vec<f64>,
     pure: Vec<f64>,
     effect: Vec<f64>,
@@ -216,14 +216,14 @@ struct Samples {
 
 /// Throughput and latency, each in turns with its baseline.
 pub(crate) async fn throughput(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
-    let plan = Plan::new(quick);
+    let plan = LoadPlan::new(quick);
     let mut raw = Raw::open(&folder.join("raw.db")).map_err(BenchError::of)?;
     let bench = Bench::open(&folder.join("throughput")).await?;
     let pure = bench.save(&flows::pure_ten()).await?;
     let effect = bench.save(&flows::effect_ten()).await?;
     bench.run_many(pure, 200).await?;
     bench.run_many(effect, 50).await?;
-    let mut samples = Samples::default();
+    let mut samples = LoadSamples::default();
     for _ in 0..plan.rounds {
         sample(&plan, &bench, &mut raw, (pure, effect), &mut samples).await?;
     }
@@ -240,11 +240,11 @@ pub(crate) async fn throughput(folder: &Path, quick: bool) -> Result<Vec<Row>, B
 }
 
 async fn sample(
-    plan: &Plan,
+    plan: &LoadPlan,
     bench: &Bench,
     raw: &mut Raw,
     (pure, effect): (SchemaId, SchemaId),
-    samples: &mut Samples,
+    samples: &mut LoadSamples,
 ) -> Result<(), BenchError> {
     samples.raw.push(
         raw.steps_per_second(plan.baseline)
@@ -267,7 +267,7 @@ async fn sample(
     Ok(())
 }
 
-impl Samples {
+impl LoadSamples {
     fn rows(mut self) -> Vec<Row> {
         let r = median(&mut self.raw);
         let ten = median(&mut self.ten_commits);

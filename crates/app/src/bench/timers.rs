@@ -18,19 +18,19 @@ mod rate;
 use std::path::Path;
 
 use super::cluster::Site;
-use super::{BenchError, Places, Row};
+use super::{BenchError, Row, ServerUrls};
 use ground::Ground;
 
 pub(super) fn on_folder(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
     let runtime = crate::system::runtime().map_err(BenchError::of)?;
     runtime.block_on(async {
-        let empty = embedded::Folder::open(&folder.join("timers"))?;
-        let full = embedded::Folder::open(&folder.join("timers-full"))?;
+        let empty = embedded::EmbeddedGround::open(&folder.join("timers"))?;
+        let full = embedded::EmbeddedGround::open(&folder.join("timers-full"))?;
         measure(&empty, &full, quick).await
     })
 }
 
-pub(super) async fn on_cluster(places: &Places, quick: bool) -> Result<Vec<Row>, BenchError> {
+pub(super) async fn on_cluster(places: &ServerUrls, quick: bool) -> Result<Vec<Row>, BenchError> {
     let (empty, full) = (
         Site::open(places).await?,
         Site::named(places, "full").await?,
@@ -44,8 +44,8 @@ pub(super) async fn on_cluster(places: &Places, quick: bool) -> Result<Vec<Row>,
 async fn on_sites(empty: &Site, full: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
     super::cluster::refuse_weak_durability(empty).await?;
     let (empty, full) = (
-        cluster::Server::open(empty).await?,
-        cluster::Server::open(full).await?,
+        cluster::ClusterGround::open(empty).await?,
+        cluster::ClusterGround::open(full).await?,
     );
     let rows = measure(&empty, &full, quick).await;
     empty.close().await;

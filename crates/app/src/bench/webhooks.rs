@@ -26,7 +26,7 @@ const CLIENTS: usize = 64;
 const PATH: &str = "/webhook/bench/:id";
 const BODY: &str = r#"{"n":5,"name":"known"}"#;
 
-struct Plan {
+struct WebhookPlan {
     rounds: usize,
     calls: u64,
 }
@@ -39,11 +39,11 @@ struct Round {
 
 pub(super) async fn measure(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
     let plan = match quick {
-        true => Plan {
+        true => WebhookPlan {
             rounds: 1,
             calls: 2_000,
         },
-        false => Plan {
+        false => WebhookPlan {
             rounds: 5,
             calls: 20_000,
         },

@@ -15,7 +15,7 @@ pub(super) const NESTING_MAX: usize = 64;
 /// What a value costs besides its text: about what it takes up in JSON.
 pub(super) const VALUE_BYTES: usize = 8;
 
-pub(super) type Outcome<'a> = Result<Val<'a>, ExprError>;
+pub(super) type EvalResult<'a> = Result<Val<'a>, ExprError>;
 
 pub(super) struct Evaluator<'a> {
     pub(super) scope: &'a Scope<'a>,
@@ -42,7 +42,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(super) fn eval(&mut self, expr: &'a Expr) -> Outcome<'a> {
+    pub(super) fn eval(&mut self, expr: &'a Expr) -> EvalResult<'a> {
         self.meter.step(1, expr.span)?;
         match &expr.kind {
             ExprKind::Literal(literal) => Ok(from_literal(literal)),
@@ -70,13 +70,13 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn list(&mut self, items: &'a [Expr], span: Span) -> Outcome<'a> {
+    fn list(&mut self, items: &'a [Expr], span: Span) -> EvalResult<'a> {
         let items = items.iter().map(|item| self.eval(item));
         let items = items.collect::<Result<Vec<_>, _>>()?;
         self.build_list(items, span)
     }
 
-    fn object(&mut self, entries: &'a [(ObjectKey, Expr)], span: Span) -> Outcome<'a> {
+    fn object(&mut self, entries: &'a [(ObjectKey, Expr)], span: Span) -> EvalResult<'a> {
         let mut object = BuiltObject::default();
         for (key, value) in entries {
             let key = match key {
@@ -101,7 +101,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn negate(&mut self, operand: &'a Expr, span: Span) -> Outcome<'a> {
+    fn negate(&mut self, operand: &'a Expr, span: Span) -> EvalResult<'a> {
         match self.eval(operand)? {
             Val::Number(number) => from_math(number.negate(), span),
             other => {
@@ -111,7 +111,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn arithmetic(&mut self, first: &'a Expr, rest: &'a [(ArithmeticOp, Expr)]) -> Outcome<'a> {
+    fn arithmetic(&mut self, first: &'a Expr, rest: &'a [(ArithmeticOp, Expr)]) -> EvalResult<'a> {
         let mut value = self.eval(first)?;
         for (op, operand) in rest {
             let right = self.eval(operand)?;
@@ -121,7 +121,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `&&` looks for the first false, `||` for the first true.
-    fn until(&mut self, items: &'a [Expr], wanted: bool) -> Outcome<'a> {
+    fn until(&mut self, items: &'a [Expr], wanted: bool) -> EvalResult<'a> {
         for item in items {
             if self.truth(item)? == wanted {
                 return Ok(Val::Bool(wanted));
@@ -135,7 +135,7 @@ impl<'a> Evaluator<'a> {
         as_truth(&value, expr.span)
     }
 
-    fn coalesce(&mut self, items: &'a [Expr]) -> Outcome<'a> {
+    fn coalesce(&mut self, items: &'a [Expr]) -> EvalResult<'a> {
         let Some((last, others)) = items.split_last() else {
             return Ok(Val::Null);
         };
@@ -149,7 +149,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value, or null where its path is missing.
-    pub(super) fn tolerant(&mut self, expr: &'a Expr) -> Outcome<'a> {
+    pub(super) fn tolerant(&mut self, expr: &'a Expr) -> EvalResult<'a> {
         self.tolerating += 1;
         let outcome = self.eval(expr);
         self.tolerating -= 1;
@@ -160,7 +160,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Does the path lead somewhere? A null found there counts as something.
-    fn exists(&mut self, expr: &'a Expr) -> Outcome<'a> {
+    fn exists(&mut self, expr: &'a Expr) -> EvalResult<'a> {
         self.tolerating += 1;
         let outcome = match &expr.kind {
             ExprKind::Path(path) => self.strict_path(path, expr.span),
@@ -175,7 +175,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A missing part gives null if it, or the part behind it, was written with `?.`.
-    fn path(&mut self, path: &'a Path, span: Span) -> Outcome<'a> {
+    fn path(&mut self, path: &'a Path, span: Span) -> EvalResult<'a> {
         let is_optional = |at: usize| path.segments.get(at).is_some_and(|part| part.optional);
         let Some(mut value) = self.base(&path.base)? else {
             return match is_optional(0) {
@@ -193,7 +193,7 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
-    fn strict_path(&mut self, path: &'a Path, span: Span) -> Outcome<'a> {
+    fn strict_path(&mut self, path: &'a Path, span: Span) -> EvalResult<'a> {
         let Some(mut value) = self.base(&path.base)? else {
             return Err(self.undefined_root(path, span));
         };
@@ -244,7 +244,7 @@ impl<'a> Evaluator<'a> {
         function: &'static FunctionDoc,
         arguments: &'a [Expr],
         span: Span,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         match function.body() {
             Body::Eager(body) => {
                 let values = arguments.iter().map(|argument| self.eval(argument));
@@ -270,7 +270,7 @@ impl<'a> Evaluator<'a> {
 
     /// Arrow functions never outlive the call they are given to, so the parameters that enclose
     /// them are still on the stack, in the places the parser gave them.
-    pub(super) fn apply(&mut self, arrow: &'a Arrow, values: &[Val<'a>]) -> Outcome<'a> {
+    pub(super) fn apply(&mut self, arrow: &'a Arrow, values: &[Val<'a>]) -> EvalResult<'a> {
         let outer = self.locals.len();
         self.locals
             .extend(values.iter().take(arrow.parameters).cloned());
@@ -279,14 +279,14 @@ impl<'a> Evaluator<'a> {
         outcome
     }
 
-    pub(super) fn build_list(&mut self, items: Vec<Val<'a>>, span: Span) -> Outcome<'a> {
+    pub(super) fn build_list(&mut self, items: Vec<Val<'a>>, span: Span) -> EvalResult<'a> {
         self.meter.allocate(items.len() * VALUE_BYTES, span)?;
         let list = Val::List(List::build(items));
         check_nesting(list.built_depth(), span)?;
         Ok(list)
     }
 
-    pub(super) fn build_object(&mut self, object: BuiltObject<'a>, span: Span) -> Outcome<'a> {
+    pub(super) fn build_object(&mut self, object: BuiltObject<'a>, span: Span) -> EvalResult<'a> {
         self.meter.allocate(object.len() * 2 * VALUE_BYTES, span)?;
         check_nesting(object.depth(), span)?;
         Ok(Val::Object(Object::Built(object.into())))
@@ -318,7 +318,7 @@ pub(super) fn check_nesting(depth: usize, span: Span) -> Result<(), ExprError> {
     Err(ExprError::limit(message, span))
 }
 
-pub(super) fn from_math<'a>(result: Result<Number, &'static str>, span: Span) -> Outcome<'a> {
+pub(super) fn from_math<'a>(result: Result<Number, &'static str>, span: Span) -> EvalResult<'a> {
     result
         .map(Val::Number)
         .map_err(|fault| ExprError::math(fault, span))

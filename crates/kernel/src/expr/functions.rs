@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::ast::Expr;
 use super::error::{ExprError, Span};
-use super::eval::{Evaluator, Outcome, as_truth, from_math};
+use super::eval::{EvalResult, Evaluator, as_truth, from_math};
 use super::number::{MathFault, Number};
 use super::value::{BuiltObject, List, Object, Text, Val};
 
@@ -41,7 +41,7 @@ pub struct FunctionDoc {
 
 #[derive(Clone, Copy)]
 pub(super) enum Body {
-    Eager(for<'c, 'a> fn(&mut Call<'c, 'a>) -> Outcome<'a>),
+    Eager(for<'c, 'a> fn(&mut Call<'c, 'a>) -> EvalResult<'a>),
     // These decide themselves which arguments to evaluate, and forgive missing paths.
     Default,
     Exists,
@@ -283,7 +283,7 @@ impl<'c, 'a> Call<'c, 'a> {
         usize::try_from(int).map_err(|_| self.invalid("a count must not be negative"))
     }
 
-    fn apply(&mut self, position: usize, values: &[Val<'a>]) -> Outcome<'a> {
+    fn apply(&mut self, position: usize, values: &[Val<'a>]) -> EvalResult<'a> {
         match self.values.get(position) {
             Some(Val::Arrow(arrow)) => self.evaluator.apply(arrow, values),
             _ => Err(self.wrong_type(position, "a function")),
@@ -312,15 +312,15 @@ impl<'c, 'a> Call<'c, 'a> {
         self.evaluator.meter.allocate(bytes, self.span)
     }
 
-    fn build_list(&mut self, items: Vec<Val<'a>>) -> Outcome<'a> {
+    fn build_list(&mut self, items: Vec<Val<'a>>) -> EvalResult<'a> {
         self.evaluator.build_list(items, self.span)
     }
 
-    fn build_object(&mut self, object: BuiltObject<'a>) -> Outcome<'a> {
+    fn build_object(&mut self, object: BuiltObject<'a>) -> EvalResult<'a> {
         self.evaluator.build_object(object, self.span)
     }
 
-    fn math_result(&self, result: Result<Number, MathFault>) -> Outcome<'a> {
+    fn math_result(&self, result: Result<Number, MathFault>) -> EvalResult<'a> {
         from_math(result, self.span)
     }
 

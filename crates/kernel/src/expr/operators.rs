@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::ast::{ArithmeticOp, CompareOp};
 use super::error::{ExprError, Span};
-use super::eval::{Evaluator, Outcome, from_math};
+use super::eval::{EvalResult, Evaluator, from_math};
 use super::value::{List, Object, Val};
 
 impl<'a> Evaluator<'a> {
@@ -14,7 +14,7 @@ impl<'a> Evaluator<'a> {
         left: Val<'a>,
         right: Val<'a>,
         span: Span,
-    ) -> Outcome<'a> {
+    ) -> EvalResult<'a> {
         match (op, left, right) {
             (_, Val::Number(left), Val::Number(right)) => {
                 from_math(left.calculate(op, right), span)
@@ -30,7 +30,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn join_lists(&mut self, left: &List<'a>, right: &List<'a>, span: Span) -> Outcome<'a> {
+    fn join_lists(&mut self, left: &List<'a>, right: &List<'a>, span: Span) -> EvalResult<'a> {
         self.meter.step((left.len() + right.len()) as u64, span)?;
         self.build_list(left.iter().chain(right.iter()).collect(), span)
     }

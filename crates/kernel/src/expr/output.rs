@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::{ExprError, Span};
-use super::eval::{Evaluator, Outcome, VALUE_BYTES, check_nesting};
+use super::eval::{EvalResult, Evaluator, VALUE_BYTES, check_nesting};
 use super::number::Number;
 use super::value::{BuiltObject, Text, Val};
 
@@ -61,7 +61,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// JSON that was made while evaluating, as a value.
-    pub(super) fn adopt_json(&mut self, value: Value, span: Span) -> Outcome<'a> {
+    pub(super) fn adopt_json(&mut self, value: Value, span: Span) -> EvalResult<'a> {
         match value {
             Value::Null => Ok(Val::Null),
             Value::Bool(truth) => Ok(Val::Bool(truth)),

@@ -64,7 +64,7 @@ struct Parser<'t> {
 
 /// How an expression was written, which decides what may stand next to it without parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum ExpressionShape {
     Closed,
     Piped,
     Arithmetic,
@@ -72,12 +72,12 @@ enum Shape {
 
 struct Operand {
     expr: Expr,
-    shape: Shape,
+    shape: ExpressionShape,
 }
 
 impl Operand {
     fn closed(expr: Expr) -> Self {
-        let shape = Shape::Closed;
+        let shape = ExpressionShape::Closed;
         Self { expr, shape }
     }
 }
@@ -274,7 +274,7 @@ impl<'t> Parser<'t> {
         }
         let span = Span::new(first.expr.span.start, self.previous_end);
         let kind = ExprKind::Arithmetic(Box::new(first.expr), rest);
-        let shape = Shape::Arithmetic;
+        let shape = ExpressionShape::Arithmetic;
         let expr = self.node(kind, span)?;
         Ok(Operand { expr, shape })
     }
@@ -504,7 +504,7 @@ impl<'t> Parser<'t> {
     }
 
     fn refuse_pipe(&self, operand: &Operand, place: &str) -> Parse<()> {
-        if operand.shape != Shape::Piped {
+        if operand.shape != ExpressionShape::Piped {
             return Ok(());
         }
         let message = format!("it is unclear what the pipe behind {place} applies to");
@@ -513,7 +513,7 @@ impl<'t> Parser<'t> {
     }
 
     fn refuse_arithmetic(&self, operand: &Operand) -> Parse<()> {
-        if operand.shape != Shape::Arithmetic {
+        if operand.shape != ExpressionShape::Arithmetic {
             return Ok(());
         }
         let message = "`??` next to arithmetic needs parentheses";

@@ -29,13 +29,13 @@ const NESTING_MAX: u32 = 32;
 pub(super) type Pay<'p> = &'p mut dyn FnMut(u64) -> Result<(), ExprError>;
 
 /// Why a search ended without an answer.
-enum Stop {
+enum SearchStop {
     /// The automaton cannot decide about a word boundary next to a byte that is not ASCII.
     Undecided,
     Unpaid(ExprError),
 }
 
-impl From<ExprError> for Stop {
+impl From<ExprError> for SearchStop {
     fn from(error: ExprError) -> Self {
         Self::Unpaid(error)
     }
@@ -83,11 +83,11 @@ impl Pattern {
     pub(super) fn is_in(&mut self, text: &str, pay: Pay<'_>) -> Result<bool, ExprError> {
         match self.forward.end(text, 0, true, pay) {
             Ok(end) => Ok(end.is_some()),
-            Err(Stop::Undecided) => {
+            Err(SearchStop::Undecided) => {
                 let found = walk::search(&self.nfa, text, 0, pay)?;
                 Ok(found.is_some())
             }
-            Err(Stop::Unpaid(error)) => Err(error),
+            Err(SearchStop::Unpaid(error)) => Err(error),
         }
     }
 
@@ -100,9 +100,9 @@ impl Pattern {
     ) -> Result<Option<Range<usize>>, ExprError> {
         loop {
             let found = match self.span(text, from, pay) {
-                Err(Stop::Undecided) => walk::search(&self.nfa, text, from, pay)?
+                Err(SearchStop::Undecided) => walk::search(&self.nfa, text, from, pay)?
                     .and_then(|groups| groups.into_iter().next().flatten()),
-                Err(Stop::Unpaid(error)) => return Err(error),
+                Err(SearchStop::Unpaid(error)) => return Err(error),
                 Ok(found) => found,
             };
             match found {
@@ -120,7 +120,7 @@ impl Pattern {
         text: &str,
         from: usize,
         pay: Pay<'_>,
-    ) -> Result<Option<Range<usize>>, Stop> {
+    ) -> Result<Option<Range<usize>>, SearchStop> {
         let Some(end) = self.forward.end(text, from, false, pay)? else {
             return Ok(None);
         };
@@ -132,7 +132,7 @@ impl Pattern {
             // It was compiled before, in the other direction: what fails here is only its size.
             missing => match backward(&self.text) {
                 Ok(made) => missing.insert(made),
-                Err(_) => return Err(Stop::Undecided),
+                Err(_) => return Err(SearchStop::Undecided),
             },
         };
         let start = backward.start(text, from..end, pay)?;

@@ -29,10 +29,10 @@ pub enum Encoding {
 
 /// A config string, compiled once. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Template(Arc<Compiled>);
+pub struct Template(Arc<TemplateCode>);
 
 #[derive(Debug)]
-struct Compiled {
+struct TemplateCode {
     text: String,
     encoding: Encoding,
     parts: Vec<Part>,
@@ -50,7 +50,7 @@ impl Template {
     pub fn compile(text: &str, encoding: Encoding) -> Result<Template, ExprError> {
         let (parts, references) = split(text)?;
         let text = text.to_owned();
-        Ok(Template(Arc::new(Compiled {
+        Ok(Template(Arc::new(TemplateCode {
             text,
             encoding,
             parts,
@@ -133,7 +133,7 @@ fn push_text(parts: &mut Vec<Part>, start: usize, end: usize) {
     }
 }
 
-impl Compiled {
+impl TemplateCode {
     fn render_text<'a>(&'a self, evaluator: &mut Evaluator<'a>) -> Result<String, ExprError> {
         let mut out = String::new();
         let mut encoded = Vec::new();

@@ -217,16 +217,16 @@ const PATTERNS: &[&str] = &[
 /// What values there are to draw for a parameter, and how one becomes another that may cost more: `@` is the value as
 /// it was, `#` a number.
 #[derive(Clone, Copy)]
-struct Kind {
+struct InputKind {
     pool: &'static [&'static str],
     growths: &'static [&'static str],
 }
 
-const ARROW: Kind = Kind {
+const ARROW: InputKind = InputKind {
     pool: ARROWS,
     growths: &[],
 };
-const PATTERN: Kind = Kind {
+const PATTERN: InputKind = InputKind {
     pool: PATTERNS,
     growths: &[
         "(@ + @)",
@@ -240,7 +240,7 @@ const PATTERN: Kind = Kind {
         "('(' + @ + ')?(' + @ + ')')",
     ],
 };
-const LIST: Kind = Kind {
+const LIST: InputKind = InputKind {
     pool: LISTS,
     growths: &[
         "[@, @]",
@@ -253,7 +253,7 @@ const LIST: Kind = Kind {
         "map(@, x => string(x))",
     ],
 };
-const OBJECT: Kind = Kind {
+const OBJECT: InputKind = InputKind {
     pool: OBJECTS,
     growths: &[
         "{a: @, b: @}",
@@ -261,7 +261,7 @@ const OBJECT: Kind = Kind {
         "{list: map(range(#), x => @)}",
     ],
 };
-const TEXT: Kind = Kind {
+const TEXT: InputKind = InputKind {
     pool: TEXTS,
     growths: &[
         "(@ + @)",
@@ -275,14 +275,14 @@ const TEXT: Kind = Kind {
         "substring(@, #, 1000000)",
     ],
 };
-const NUMBER: Kind = Kind {
+const NUMBER: InputKind = InputKind {
     pool: NUMBERS,
     growths: &["(@ + #)", "(@ * #)", "(0 - @)", "(@ / #)", "#"],
 };
 const SIZES: &[&str] = &["2", "3", "7", "16", "50", "200", "1000", "5000", "60000"];
 
 /// Kinds by the name of the parameter, so that most calls are meant seriously.
-fn kind(draw: &mut Draw, parameter: &str) -> Kind {
+fn kind(draw: &mut Draw, parameter: &str) -> InputKind {
     match parameter.trim_end_matches(['?', '.']) {
         name if name.contains("=>") => ARROW,
         "pattern" => PATTERN,

@@ -7,11 +7,11 @@ use std::ops::Range;
 pub(super) struct View {
     pub(super) bytes: Vec<u8>,
     /// Where stretches of the bytes begin, and what they were made of.
-    runs: Vec<Run>,
+    runs: Vec<CharRun>,
     source_length: usize,
 }
 
-struct Run {
+struct CharRun {
     start: usize,
     origin: usize,
     /// All of it was made of one escape.
@@ -25,9 +25,9 @@ enum Meaning {
 }
 
 /// Reads the escape that a text begins with: its meaning and its length.
-type Read = fn(&[u8]) -> Option<(Meaning, usize)>;
+type DecodedView = fn(&[u8]) -> Option<(Meaning, usize)>;
 
-const KINDS: [(u8, Read); 3] = [(b'%', percent), (b'&', entity), (b'\\', backslash)];
+const KINDS: [(u8, DecodedView); 3] = [(b'%', percent), (b'&', entity), (b'\\', backslash)];
 
 /// Names of what encoders of HTML write by name.
 const ENTITIES: [(&str, char); 33] = [
@@ -76,7 +76,7 @@ pub(super) fn of(text: &[u8]) -> impl Iterator<Item = View> {
 }
 
 impl View {
-    fn without(text: &[u8], mark: u8, read: Read) -> Option<Self> {
+    fn without(text: &[u8], mark: u8, read: DecodedView) -> Option<Self> {
         if !text.contains(&mark) {
             return None;
         }
@@ -127,7 +127,7 @@ impl View {
     }
 
     fn begin(&mut self, origin: usize, is_escape: bool) {
-        self.runs.push(Run {
+        self.runs.push(CharRun {
             start: self.bytes.len(),
             origin,
             is_escape,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub use self::config::RenderError;
-use self::config::{BadText, Compiled};
+use self::config::{BadText, ConfigValue};
 pub use self::late::LateTexts;
 use self::late::Reads;
 use super::codes;
@@ -41,8 +41,8 @@ pub struct Graph {
 /// The templates that decide which quotas an execution counts against.
 #[derive(Default)]
 struct AdmissionTexts {
-    tenant: Option<Compiled>,
-    key: Option<Compiled>,
+    tenant: Option<ConfigValue>,
+    key: Option<ConfigValue>,
 }
 
 impl AdmissionTexts {
@@ -73,7 +73,7 @@ pub struct Node {
     pub definition: NodeDefinition,
     /// The node's own timeout, or that of the settings.
     pub timeout: Duration,
-    config: Arc<Compiled>,
+    config: Arc<ConfigValue>,
     late_reads: Option<Reads>,
     secret_reads: SecretReads,
     exits: Vec<(Box<str>, usize)>,
@@ -217,7 +217,7 @@ impl Node {
         let mut problems: Vec<BadText> = Vec::new();
         let config = match &handler {
             Some(handler) => config::compile(&node.config, handler.spec().fields, &mut problems),
-            None => Compiled::Literal(node.config.clone()),
+            None => ConfigValue::Literal(node.config.clone()),
         };
         for problem in problems {
             findings.add(bad_text(
@@ -269,13 +269,13 @@ fn names_of(definition: &Definition) -> BTreeMap<String, String> {
     definition.nodes.iter().rev().filter_map(named).collect()
 }
 
-fn secret_reads(config: &Compiled) -> SecretReads {
+fn secret_reads(config: &ConfigValue) -> SecretReads {
     let mut reads = SecretReads::default();
     config.each_reference("", &mut |_, reference| reads.add(reference));
     reads
 }
 
-fn has_late(config: &Compiled) -> bool {
+fn has_late(config: &ConfigValue) -> bool {
     let mut found = false;
     config.each_late(&mut |_| found = true);
     found

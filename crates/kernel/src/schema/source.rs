@@ -42,7 +42,7 @@ type Document = (Value, Mark);
 type Refused = Vec<(Range<usize>, Finding)>;
 
 /// Why a text was refused.
-enum Refusal {
+enum SourceRefusal {
     /// Not this language; another reader may still try.
     Syntax(Range<usize>, Box<Finding>),
     /// Understood, but not acceptable. With stand-ins for what was refused, there may be a document in
@@ -80,8 +80,8 @@ impl Source {
         source.line_starts = place::line_starts(text);
         let (document, refused) = match read_any(file, text) {
             Ok(document) => (Some(Box::new(document)), Vec::new()),
-            Err(Refusal::Syntax(at, finding)) => (None, vec![(at, *finding)]),
-            Err(Refusal::Content(refused, document)) => (document, refused),
+            Err(SourceRefusal::Syntax(at, finding)) => (None, vec![(at, *finding)]),
+            Err(SourceRefusal::Content(refused, document)) => (document, refused),
         };
         let problems = source.refused(refused);
         let source = document.map(|document| {
@@ -204,14 +204,16 @@ fn child<'a>(value: &'a Value, mark: &'a Mark, token: &str) -> Option<(&'a Value
 
 /// Flow-style YAML may begin with a brace too, so text that is not JSON gets a second chance, unless
 /// the file's name says JSON.
-fn read_any(file: Option<&str>, text: &str) -> Result<Document, Refusal> {
+fn read_any(file: Option<&str>, text: &str) -> Result<Document, SourceRefusal> {
     let named_json = file.is_some_and(|name| name.to_ascii_lowercase().ends_with(".json"));
     if !named_json && !text.trim_start().starts_with(['{', '[']) {
         return yaml::read(text);
     }
     match json::read(text) {
-        Err(Refusal::Syntax(..)) if !named_json && !looks_like_json(text) => yaml::read(text),
-        Err(refusal @ Refusal::Syntax(..)) if !named_json => yaml::read(text).map_err(|_| refusal),
+        Err(SourceRefusal::Syntax(..)) if !named_json && !looks_like_json(text) => yaml::read(text),
+        Err(refusal @ SourceRefusal::Syntax(..)) if !named_json => {
+            yaml::read(text).map_err(|_| refusal)
+        }
         result => result,
     }
 }

@@ -14,7 +14,7 @@ use super::codes;
 use super::definition::{Definition, NodeDefinition};
 use super::exits::name_exits;
 use super::findings::{Finding, Findings};
-use super::graph::config::{BadText, Compiled, compile, compile_text};
+use super::graph::config::{BadText, ConfigValue, compile, compile_text};
 use super::read::{Layout, MAX_EDGES, MAX_NODES, NodeLayout};
 use crate::diagnostic::Diagnostic;
 use crate::node::{NodeHandler, Registry};
@@ -110,7 +110,7 @@ fn check_node(
     for problem in problems {
         findings.add(bad_text(&place.config, Some(&node.id), problem));
     }
-    let reader = references::Reader::Node {
+    let reader = references::ExpressionPlace::Node {
         id: &node.id,
         pure: spec.pure,
         locals: handler.locals(),
@@ -179,8 +179,13 @@ fn check_settings(definition: &Definition, paths: &references::Paths<'_>, findin
         let compiled = compile_text(text).unwrap_or_else(|error| {
             let pointer = String::from(pointer);
             findings.add(bad_text("", None, BadText { pointer, error }));
-            Compiled::Literal(Value::Null)
+            ConfigValue::Literal(Value::Null)
         });
-        paths.check(&compiled, pointer, references::Reader::Settings, findings);
+        paths.check(
+            &compiled,
+            pointer,
+            references::ExpressionPlace::Settings,
+            findings,
+        );
     }
 }

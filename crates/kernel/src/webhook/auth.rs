@@ -44,7 +44,7 @@ pub enum Proof {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum AuthRefusal {
     /// The server does not have the secret: nobody gets in.
     NoSecret,
     /// A header is not there, or there twice, or not readable.
@@ -69,11 +69,11 @@ pub fn check(
     headers: &impl Headers,
     body: &[u8],
     now: Timestamp,
-) -> Result<Proof, Refusal> {
+) -> Result<Proof, AuthRefusal> {
     let needed = || {
         secret
             .filter(|text| !text.is_empty())
-            .ok_or(Refusal::NoSecret)
+            .ok_or(AuthRefusal::NoSecret)
     };
     match auth {
         Auth::Open => Ok(Proof::Token),
@@ -81,7 +81,7 @@ pub fn check(
         Auth::Hmac {
             header, tolerance, ..
         } => {
-            let key = key_of(needed()?).ok_or(Refusal::NoSecret)?;
+            let key = key_of(needed()?).ok_or(AuthRefusal::NoSecret)?;
             match header.is_none() && headers.has(STANDARD_SIGNATURE) {
                 true => check_standard(&key, headers, body, *tolerance, now),
                 false => {
@@ -99,10 +99,10 @@ pub fn check_head(
     secret: Option<&str>,
     headers: &impl Headers,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), AuthRefusal> {
     match check(auth, secret, headers, &[], now) {
         // Over another body than the one to come.
-        Err(Refusal::Wrong) if matches!(auth, Auth::Hmac { .. }) => Ok(()),
+        Err(AuthRefusal::Wrong) if matches!(auth, Auth::Hmac { .. }) => Ok(()),
         checked => checked.map(|_| ()),
     }
 }
@@ -111,19 +111,19 @@ fn check_token(
     header: Option<&str>,
     secret: &str,
     headers: &impl Headers,
-) -> Result<Proof, Refusal> {
+) -> Result<Proof, AuthRefusal> {
     let value = headers
         .one(header.unwrap_or("authorization"))
-        .ok_or(Refusal::Missing)?;
+        .ok_or(AuthRefusal::Missing)?;
     let token = match header {
         Some(name) if name != "authorization" => value,
-        _ => bearer(value).ok_or(Refusal::Missing)?,
+        _ => bearer(value).ok_or(AuthRefusal::Missing)?,
     };
     // Digests are of one length, so not even that can be found out.
     let digest = |text: &str| Sha256::digest(text.as_bytes());
     match same(&digest(token), &digest(secret)) {
         true => Ok(Proof::Token),
-        false => Err(Refusal::Wrong),
+        false => Err(AuthRefusal::Wrong),
     }
 }
 
@@ -148,15 +148,15 @@ fn check_standard(
     body: &[u8],
     tolerance: Duration,
     now: Timestamp,
-) -> Result<Proof, Refusal> {
-    let one = |name| headers.one(name).ok_or(Refusal::Missing);
+) -> Result<Proof, AuthRefusal> {
+    let one = |name| headers.one(name).ok_or(AuthRefusal::Missing);
     let (id, stamp) = (one(STANDARD_ID)?, one(STANDARD_TIMESTAMP)?);
     let signatures = one(STANDARD_SIGNATURE)?;
     if id.is_empty() || id.len() > ID_MAX {
-        return Err(Refusal::Missing);
+        return Err(AuthRefusal::Missing);
     }
     if id.contains('.') {
-        return Err(Refusal::DottedId);
+        return Err(AuthRefusal::DottedId);
     }
     check_time(stamp, tolerance, now)?;
     let signed = [id.as_bytes(), b".", stamp.as_bytes(), b".", body].concat();
@@ -167,7 +167,7 @@ fn check_standard(
     let right = given.fold(false, |right, one| right | same(&one, &expected));
     match right {
         true => Ok(signed_proof(key, &signed, Some(id))),
-        false => Err(Refusal::Wrong),
+        false => Err(AuthRefusal::Wrong),
     }
 }
 
@@ -178,16 +178,16 @@ fn check_simple(
     body: &[u8],
     tolerance: Duration,
     now: Timestamp,
-) -> Result<Proof, Refusal> {
-    let given = headers.one(header).ok_or(Refusal::Missing)?;
-    let stamp = headers.one(TIMESTAMP).ok_or(Refusal::Missing)?;
+) -> Result<Proof, AuthRefusal> {
+    let given = headers.one(header).ok_or(AuthRefusal::Missing)?;
+    let stamp = headers.one(TIMESTAMP).ok_or(AuthRefusal::Missing)?;
     check_time(stamp, tolerance, now)?;
     let signed = [stamp.as_bytes(), b".", body].concat();
     let expected = hmac_sha256(key, &signed);
     let given = given.strip_prefix("sha256=").and_then(from_hex);
     match given.is_some_and(|given| same(&given, &expected)) {
         true => Ok(signed_proof(key, &signed, other_reading(stamp, body))),
-        false => Err(Refusal::Wrong),
+        false => Err(AuthRefusal::Wrong),
     }
 }
 
@@ -216,17 +216,17 @@ fn signed_proof(key: &[u8], signed: &[u8], id: Option<&str>) -> Proof {
 }
 
 /// Seconds since 1970, and nothing else.
-fn check_time(stamp: &str, tolerance: Duration, now: Timestamp) -> Result<(), Refusal> {
+fn check_time(stamp: &str, tolerance: Duration, now: Timestamp) -> Result<(), AuthRefusal> {
     let digits =
         stamp.len() <= *SECONDS_DIGITS.end() && stamp.bytes().all(|byte| byte.is_ascii_digit());
     let seconds: i64 = match digits {
-        true => stamp.parse().map_err(|_| Refusal::Missing)?,
-        false => return Err(Refusal::Missing),
+        true => stamp.parse().map_err(|_| AuthRefusal::Missing)?,
+        false => return Err(AuthRefusal::Missing),
     };
     let off = (now.as_micros() / 1_000_000 - seconds).unsigned_abs();
     match off <= tolerance.as_secs() {
         true => Ok(()),
-        false => Err(Refusal::Expired),
+        false => Err(AuthRefusal::Expired),
     }
 }
 
@@ -281,7 +281,7 @@ mod tests {
         Sent(vec![(SIGNATURE, value), (TIMESTAMP, stamp.into())])
     }
 
-    fn verdict(sent: &Sent) -> Result<Proof, Refusal> {
+    fn verdict(sent: &Sent) -> Result<Proof, AuthRefusal> {
         check(&hmac(None), Some("key"), sent, BODY, NOW)
     }
 
@@ -302,7 +302,7 @@ mod tests {
         let proof = check(&hmac(None), Some(secret), &sent, body, now).unwrap();
         assert!(matches!(proof, Proof::Signed { id: Some(_), .. }));
         let other = check(&hmac(None), Some(secret), &sent, b"{}", now);
-        assert_eq!(other, Err(Refusal::Wrong));
+        assert_eq!(other, Err(AuthRefusal::Wrong));
     }
 
     #[test]
@@ -311,11 +311,11 @@ mod tests {
         assert!(matches!(verdict(&sent), Ok(Proof::Signed { id: None, .. })));
         assert_eq!(
             verdict(&simple("1700000000", "kez", BODY)),
-            Err(Refusal::Wrong)
+            Err(AuthRefusal::Wrong)
         );
         assert_eq!(
             verdict(&simple("1700000000", "key", b"{}")),
-            Err(Refusal::Wrong)
+            Err(AuthRefusal::Wrong)
         );
         assert_eq!(check_head(&hmac(None), Some("key"), &sent, NOW), Ok(()));
     }
@@ -337,7 +337,7 @@ mod tests {
     fn an_id_has_one_reading() {
         // The same bytes are signed for the id `order`, the second time as timestamp, and the rest as body.
         let dotted = standard("order.1700000000", "1699999999", "key", BODY);
-        assert_eq!(verdict(&dotted), Err(Refusal::DottedId));
+        assert_eq!(verdict(&dotted), Err(AuthRefusal::DottedId));
         assert!(verdict(&standard("order", "1700000000", "key", BODY)).is_ok());
     }
 
@@ -421,16 +421,16 @@ mod tests {
         ];
         for text in wrong {
             let sent = Sent(vec![(SIGNATURE, text.clone()), stamp.clone()]);
-            assert_eq!(verdict(&sent), Err(Refusal::Wrong), "{text}");
+            assert_eq!(verdict(&sent), Err(AuthRefusal::Wrong), "{text}");
         }
         let twice = Sent(vec![right[0].clone(), right[0].clone(), stamp.clone()]);
-        assert_eq!(verdict(&twice), Err(Refusal::Missing));
-        assert_eq!(verdict(&Sent(vec![stamp])), Err(Refusal::Missing));
+        assert_eq!(verdict(&twice), Err(AuthRefusal::Missing));
+        assert_eq!(verdict(&Sent(vec![stamp])), Err(AuthRefusal::Missing));
         assert_eq!(
             verdict(&Sent(vec![right[0].clone()])),
-            Err(Refusal::Missing)
+            Err(AuthRefusal::Missing)
         );
-        assert_eq!(verdict(&Sent(Vec::new())), Err(Refusal::Missing));
+        assert_eq!(verdict(&Sent(Vec::new())), Err(AuthRefusal::Missing));
     }
 
     #[test]
@@ -438,15 +438,15 @@ mod tests {
         for (stamp, expected) in [
             ("1699999700", None),
             ("1700000300", None),
-            ("1699999699", Some(Refusal::Expired)),
-            ("1700000301", Some(Refusal::Expired)),
-            ("0", Some(Refusal::Expired)),
-            ("-1", Some(Refusal::Missing)),
-            ("1000000000000000000", Some(Refusal::Missing)),
-            ("now", Some(Refusal::Missing)),
-            ("", Some(Refusal::Missing)),
-            ("+1700000000", Some(Refusal::Missing)),
-            ("1700000000.5", Some(Refusal::Missing)),
+            ("1699999699", Some(AuthRefusal::Expired)),
+            ("1700000301", Some(AuthRefusal::Expired)),
+            ("0", Some(AuthRefusal::Expired)),
+            ("-1", Some(AuthRefusal::Missing)),
+            ("1000000000000000000", Some(AuthRefusal::Missing)),
+            ("now", Some(AuthRefusal::Missing)),
+            ("", Some(AuthRefusal::Missing)),
+            ("+1700000000", Some(AuthRefusal::Missing)),
+            ("1700000000.5", Some(AuthRefusal::Missing)),
         ] {
             assert_eq!(
                 verdict(&simple(stamp, "key", BODY)).err(),
@@ -461,10 +461,10 @@ mod tests {
         let sent = simple("1700000000", "", BODY);
         for secret in [None, Some(""), Some("whsec_"), Some("whsec_???")] {
             let refused = check(&hmac(None), secret, &sent, BODY, NOW);
-            assert_eq!(refused, Err(Refusal::NoSecret), "{secret:?}");
+            assert_eq!(refused, Err(AuthRefusal::NoSecret), "{secret:?}");
             assert_eq!(
                 check_head(&hmac(None), secret, &sent, NOW),
-                Err(Refusal::NoSecret)
+                Err(AuthRefusal::NoSecret)
             );
         }
         let token = Auth::Header {
@@ -475,7 +475,7 @@ mod tests {
         for secret in [None, Some("")] {
             assert_eq!(
                 check(&token, secret, &empty, BODY, NOW),
-                Err(Refusal::NoSecret)
+                Err(AuthRefusal::NoSecret)
             );
         }
     }
@@ -493,12 +493,12 @@ mod tests {
             assert_eq!(verdict(&token(None), &sent), Ok(Proof::Token), "{good}");
         }
         for (bad, refusal) in [
-            ("Bearer t0k3", Refusal::Wrong),
-            ("Bearer t0k3n1", Refusal::Wrong),
-            ("Bearer T0K3N", Refusal::Wrong),
-            ("t0k3n", Refusal::Missing),
-            ("Basic t0k3n", Refusal::Missing),
-            ("", Refusal::Missing),
+            ("Bearer t0k3", AuthRefusal::Wrong),
+            ("Bearer t0k3n1", AuthRefusal::Wrong),
+            ("Bearer T0K3N", AuthRefusal::Wrong),
+            ("t0k3n", AuthRefusal::Missing),
+            ("Basic t0k3n", AuthRefusal::Missing),
+            ("", AuthRefusal::Missing),
         ] {
             let sent = sent("authorization", bad);
             assert_eq!(verdict(&token(None), &sent), Err(refusal), "{bad}");
@@ -507,11 +507,11 @@ mod tests {
         assert_eq!(verdict(&own, &sent("x-token", "t0k3n")), Ok(Proof::Token));
         assert_eq!(
             verdict(&own, &sent("x-token", "Bearer t0k3n")),
-            Err(Refusal::Wrong)
+            Err(AuthRefusal::Wrong)
         );
         assert_eq!(
             verdict(&own, &sent("authorization", "Bearer t0k3n")),
-            Err(Refusal::Missing)
+            Err(AuthRefusal::Missing)
         );
     }
 

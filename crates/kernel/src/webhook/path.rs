@@ -6,17 +6,17 @@ pub const PARTS_MAX: usize = 16;
 const BYTES_MAX: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
-    parts: Vec<Part>,
+pub struct PathPattern {
+    parts: Vec<PathPart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PathPart {
     Fixed(String),
     Param(String),
 }
 
-impl Pattern {
+impl PathPattern {
     /// A slash at the beginning may be written or not.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > BYTES_MAX {
@@ -36,44 +36,44 @@ impl Pattern {
         }
     }
 
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[PathPart] {
         &self.parts
     }
 
     pub fn params(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Param(name) => Some(name.as_str()),
-            Part::Fixed(_) => None,
+            PathPart::Param(name) => Some(name.as_str()),
+            PathPart::Fixed(_) => None,
         })
     }
 
     /// The path without the names of its parameters: two of one shape take the same requests.
     pub fn shape(&self) -> String {
         let parts = self.parts.iter().map(|part| match part {
-            Part::Fixed(text) => text.as_str(),
-            Part::Param(_) => ":",
+            PathPart::Fixed(text) => text.as_str(),
+            PathPart::Param(_) => ":",
         });
         parts.collect::<Vec<_>>().join("/")
     }
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for PathPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, part) in self.parts.iter().enumerate() {
             let slash = if place == 0 { "" } else { "/" };
             match part {
-                Part::Fixed(text) => write!(f, "{slash}{text}")?,
-                Part::Param(name) => write!(f, "{slash}:{name}")?,
+                PathPart::Fixed(text) => write!(f, "{slash}{text}")?,
+                PathPart::Param(name) => write!(f, "{slash}:{name}")?,
             }
         }
         Ok(())
     }
 }
 
-fn part(text: &str) -> Result<Part, String> {
+fn part(text: &str) -> Result<PathPart, String> {
     if let Some(name) = text.strip_prefix(':') {
         return match is_name(name) {
-            true => Ok(Part::Param(name.to_owned())),
+            true => Ok(PathPart::Param(name.to_owned())),
             false => Err(format!(
                 "`:{name}` is no parameter; write `:` and a name of letters, digits and _"
             )),
@@ -85,7 +85,7 @@ fn part(text: &str) -> Result<Part, String> {
         text if text.contains('*') => {
             Err("there are no wildcards; write `:name` for a part that varies".into())
         }
-        text if text.bytes().all(is_plain) => Ok(Part::Fixed(text.to_owned())),
+        text if text.bytes().all(is_plain) => Ok(PathPart::Fixed(text.to_owned())),
         text => Err(format!(
             "`{text}` cannot be part of a path: letters, digits and `-._~` can"
         )),
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn patterns_and_their_shapes() {
-        let pattern = Pattern::parse("/orders/:id/check").unwrap();
+        let pattern = PathPattern::parse("/orders/:id/check").unwrap();
         assert_eq!(pattern.to_string(), "orders/:id/check");
         assert_eq!(pattern.shape(), "orders/:/check");
         assert_eq!(pattern.params().collect::<Vec<_>>(), ["id"]);
@@ -165,7 +165,7 @@ mod tests {
             &long,
             &"a".repeat(257),
         ] {
-            assert!(Pattern::parse(bad).is_err(), "{bad}");
+            assert!(PathPattern::parse(bad).is_err(), "{bad}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::path::Pattern;
+use super::path::PathPattern;
 use super::{Auth, BODY_MAX, Method, Respond, TOLERANCE_DEFAULT, Trigger, WAIT_DEFAULT, WAIT_MAX};
 use crate::schema::codes;
 use crate::schema::findings::Findings;
@@ -15,13 +15,13 @@ const FIELDS: &[&str] = &[
 ];
 const HEADER_FIELDS: &[&str] = &["type", "header", "secret"];
 const HMAC_FIELDS: &[&str] = &["type", "header", "secret", "tolerance"];
-const AUTHS: &[(&str, Kind)] = &[("header", Kind::Header), ("hmac", Kind::Hmac)];
+const AUTHS: &[(&str, AuthKind)] = &[("header", AuthKind::Header), ("hmac", AuthKind::Hmac)];
 const SECOND: Duration = Duration::from_secs(1);
 /// A signature is remembered for a day; one from a clock that is ahead is good for twice its tolerance.
 const TOLERANCE_MAX: Duration = Duration::from_secs(12 * 3_600);
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum AuthKind {
     Header,
     Hmac,
 }
@@ -57,9 +57,9 @@ pub fn of_value(entry: &Value) -> Option<Trigger> {
     read(&fields, &mut Findings::default())
 }
 
-fn path(entry: &Fields<'_>, findings: &mut Findings) -> Option<Pattern> {
+fn path(entry: &Fields<'_>, findings: &mut Findings) -> Option<PathPattern> {
     let text = entry.text("path", findings)?;
-    let parsed = Pattern::parse(&text);
+    let parsed = PathPattern::parse(&text);
     if let Err(problem) = &parsed {
         findings.add(entry.error(codes::BAD_PATH, "path", problem.clone()));
     }
@@ -90,12 +90,12 @@ fn auth(entry: &Fields<'_>, findings: &mut Findings) -> Option<Auth> {
     let header = header(&fields, findings);
     let secret = secret(&fields, findings);
     Some(match kind {
-        Kind::Header => {
+        AuthKind::Header => {
             fields.check_known(HEADER_FIELDS, &[], findings);
             let secret = secret?;
             Auth::Header { header, secret }
         }
-        Kind::Hmac => {
+        AuthKind::Hmac => {
             fields.check_known(HMAC_FIELDS, &[], findings);
             let tolerance = fields.duration("tolerance", SECOND..=TOLERANCE_MAX, findings);
             Auth::Hmac {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Method;
-use super::path::{Part, Pattern};
+use super::path::{PathPart, PathPattern};
 
 /// Triggers are known by a number, which is whatever the owner of the tree wants it to be.
 #[derive(Debug, Default)]
@@ -27,12 +27,12 @@ pub enum Found {
 }
 
 impl Router {
-    pub fn add(&mut self, method: Method, path: &Pattern, trigger: usize) {
+    pub fn add(&mut self, method: Method, path: &PathPattern, trigger: usize) {
         let mut branch = &mut self.root;
         for part in path.parts() {
             branch = match part {
-                Part::Fixed(text) => branch.fixed.entry(text.clone()).or_default(),
-                Part::Param(_) => branch.param.get_or_insert_default(),
+                PathPart::Fixed(text) => branch.fixed.entry(text.clone()).or_default(),
+                PathPart::Param(_) => branch.param.get_or_insert_default(),
             };
         }
         branch.ends.push((method, trigger));
@@ -84,13 +84,13 @@ impl Branch {
 
 /// What a request says for the parameters of the path it was found by, in order.
 pub fn params<'a>(
-    path: &'a Pattern,
+    path: &'a PathPattern,
     parts: &'a [String],
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
     let pairs = path.parts().iter().zip(parts);
     pairs.filter_map(|(part, said)| match part {
-        Part::Param(name) => Some((name.as_str(), said.as_str())),
-        Part::Fixed(_) => None,
+        PathPart::Param(name) => Some((name.as_str(), said.as_str())),
+        PathPart::Fixed(_) => None,
     })
 }
 
@@ -102,7 +102,7 @@ mod tests {
     fn router(paths: &[(Method, &str)]) -> Router {
         let mut router = Router::default();
         for (number, (method, path)) in paths.iter().enumerate() {
-            router.add(*method, &Pattern::parse(path).unwrap(), number);
+            router.add(*method, &PathPattern::parse(path).unwrap(), number);
         }
         router
     }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn parameters_by_name() {
-        let path = Pattern::parse("orders/:id/items/:item").unwrap();
+        let path = PathPattern::parse("orders/:id/items/:item").unwrap();
         let parts = requested("orders/a%2Fb/items/2").unwrap();
         let found: Vec<_> = params(&path, &parts).collect();
         assert_eq!(found, [("id", "a/b"), ("item", "2")]);

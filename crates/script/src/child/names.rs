@@ -45,7 +45,7 @@ const OWN: [&str; 8] = [
 ];
 
 /// What the functions of a realm share; the job is filled in when it comes.
-pub(super) struct Job {
+pub(super) struct ScriptRun {
     pub(super) link: Rc<Link>,
     pub(super) console: Console,
     pub(super) now_ms: Cell<f64>,
@@ -54,7 +54,7 @@ pub(super) struct Job {
 }
 
 /// Puts the names into the realm; returns `kept`.
-pub(super) fn install<'js>(ctx: &Ctx<'js>, job: &Rc<Job>) -> Result<Object<'js>> {
+pub(super) fn install<'js>(ctx: &Ctx<'js>, job: &Rc<ScriptRun>) -> Result<Object<'js>> {
     let globals = ctx.globals();
     // Memory beyond the limit of the heap, and a way to wait without being asked whether to go on.
     globals.remove("SharedArrayBuffer")?;
@@ -90,7 +90,12 @@ fn next_random(state: &Cell<u64>) -> f64 {
 }
 
 /// The value of a name, when it is touched.
-fn make<'js>(ctx: &Ctx<'js>, job: &Rc<Job>, name: &str, kept: &Object<'js>) -> Result<Value<'js>> {
+fn make<'js>(
+    ctx: &Ctx<'js>,
+    job: &Rc<ScriptRun>,
+    name: &str,
+    kept: &Object<'js>,
+) -> Result<Value<'js>> {
     match name {
         "$json" => input(ctx, job, kept),
         "$input" => {
@@ -108,7 +113,7 @@ fn make<'js>(ctx: &Ctx<'js>, job: &Rc<Job>, name: &str, kept: &Object<'js>) -> R
 }
 
 /// One object, whether it was asked for as `$json` or as `$input.item.json`.
-fn input<'js>(ctx: &Ctx<'js>, job: &Rc<Job>, kept: &Object<'js>) -> Result<Value<'js>> {
+fn input<'js>(ctx: &Ctx<'js>, job: &Rc<ScriptRun>, kept: &Object<'js>) -> Result<Value<'js>> {
     if kept.contains_key("input")? {
         return kept.get("input");
     }
@@ -123,7 +128,7 @@ fn input<'js>(ctx: &Ctx<'js>, job: &Rc<Job>, kept: &Object<'js>) -> Result<Value
 /// What a script of ours makes, once per realm, with what it needs from `kept`.
 fn script<'js, V: rquickjs::FromJs<'js>>(
     ctx: &Ctx<'js>,
-    job: &Rc<Job>,
+    job: &Rc<ScriptRun>,
     kept: &Object<'js>,
     name: &str,
 ) -> Result<V> {
@@ -163,7 +168,7 @@ fn script<'js, V: rquickjs::FromJs<'js>>(
     kept.get(name)
 }
 
-fn keep_loader<'js>(ctx: &Ctx<'js>, job: &Rc<Job>, kept: &Object<'js>) -> Result<()> {
+fn keep_loader<'js>(ctx: &Ctx<'js>, job: &Rc<ScriptRun>, kept: &Object<'js>) -> Result<()> {
     if kept.contains_key("load")? {
         return Ok(());
     }
@@ -182,7 +187,7 @@ fn keep_loader<'js>(ctx: &Ctx<'js>, job: &Rc<Job>, kept: &Object<'js>) -> Result
     kept.set("load", bind.call::<_, Value<'js>>((load, kept.clone()))?)
 }
 
-fn writer<'js>(ctx: &Ctx<'js>, job: &Rc<Job>) -> Result<Function<'js>> {
+fn writer<'js>(ctx: &Ctx<'js>, job: &Rc<ScriptRun>) -> Result<Function<'js>> {
     let job = Rc::clone(job);
     Function::new(
         ctx.clone(),
@@ -205,7 +210,7 @@ fn level_of(name: &str) -> LogLevel {
 /// Data from the parent: what came with the job, or what it answers.
 fn load<'js>(
     ctx: &Ctx<'js>,
-    job: &Rc<Job>,
+    job: &Rc<ScriptRun>,
     kept: &Object<'js>,
     path: &str,
     frozen: bool,

@@ -11,7 +11,7 @@ use rquickjs::{Context, Ctx, Function, Object, Persistent, Promise, Runtime, Val
 use super::console::Console;
 use super::failure;
 use super::link::Link;
-use super::names::{self, Job};
+use super::names::{self, ScriptRun};
 use super::output::{Clock, Fault, Output, unwrapped};
 use crate::Limits;
 use crate::error::Code;
@@ -34,7 +34,7 @@ pub(super) struct Realm {
     context: Context,
     kept: Persistent<Object<'static>>,
     timer: Rc<Timer>,
-    job: Rc<Job>,
+    job: Rc<ScriptRun>,
     memory_bytes: usize,
     // Last: everything above lives in it.
     _runtime: Runtime,
@@ -72,7 +72,7 @@ impl Realm {
         let asked = Rc::clone(&timer);
         runtime.set_interrupt_handler(Some(Box::new(move || asked.is_over())));
         let context = Context::custom::<Language>(&runtime)?;
-        let job = Rc::new(Job {
+        let job = Rc::new(ScriptRun {
             link: Rc::clone(link),
             console: Console::new(limits.console_bytes),
             now_ms: Cell::new(0.0),

@@ -34,7 +34,7 @@ const PREPARED_MAX: usize = 200;
 const TALK_BYTES: usize = 1 << 20;
 const UNDEFINED_TABLE: &str = "42P01";
 
-pub(crate) struct Connection {
+pub(crate) struct ServerConnection {
     client: Client,
     meter: Meter,
     /// Of the connection in the configuration, for messages.
@@ -69,7 +69,7 @@ impl Times {
     }
 }
 
-impl Connection {
+impl ServerConnection {
     pub(crate) async fn new(opened: Opened, name: Arc<str>) -> Result<Self, Fault> {
         let mut connection = Self {
             client: opened.client,
@@ -291,7 +291,7 @@ fn parameters(statement: &Statement, values: &[Value]) -> Result<Vec<Parameter>,
     .collect()
 }
 
-impl Session for Connection {
+impl Session for ServerConnection {
     const DIALECT: Dialect = Dialect::Postgres;
 
     async fn claim(&mut self, key: &str) -> Result<Claim, Fault> {
@@ -372,7 +372,7 @@ impl Session for Connection {
     }
 }
 
-impl Connection {
+impl ServerConnection {
     fn claim_fault(&self, fault: Fault) -> Fault {
         let state = fault.error.details.get("sqlstate").and_then(Value::as_str);
         match state {

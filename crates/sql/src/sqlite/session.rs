@@ -35,7 +35,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(5);
 /// Which file it is, whatever its name.
 pub(crate) type Identity = (u64, u64);
 
-pub(crate) struct Connection {
+pub(crate) struct FileConnection {
     inner: rusqlite::Connection,
     file: Option<Identity>,
     /// Our own statements may do what those of users may not.
@@ -47,7 +47,7 @@ pub(crate) struct Connection {
     lock_timeout: Duration,
 }
 
-impl Connection {
+impl FileConnection {
     pub(crate) fn new(
         inner: rusqlite::Connection,
         ours: Arc<AtomicBool>,
@@ -286,7 +286,7 @@ fn broken() -> Fault {
     .into()
 }
 
-impl Session for Connection {
+impl Session for FileConnection {
     const DIALECT: Dialect = Dialect::Sqlite;
 
     async fn claim(&mut self, key: &str) -> Result<Claim, Fault> {

@@ -1,7 +1,7 @@
 //! What a caller must prove. The rules are the kernel's; here is what they are told.
 
 use axum::http::{HeaderMap, StatusCode, header};
-use pawl_kernel::webhook::auth::{self, Headers, Proof, Refusal};
+use pawl_kernel::webhook::auth::{self, AuthRefusal, Headers, Proof};
 use pawl_kernel::webhook::{Auth, Webhook};
 
 use crate::api::ApiState;
@@ -58,17 +58,17 @@ fn secret<'a>(state: &'a ApiState, webhook: &Webhook) -> Option<&'a str> {
 }
 
 /// Says what is missing, never what would have been right.
-fn refused(state: &ApiState, webhook: &Webhook, refusal: Refusal) -> ApiError {
+fn refused(state: &ApiState, webhook: &Webhook, refusal: AuthRefusal) -> ApiError {
     let auth = &webhook.trigger.auth;
     let message = match (refusal, auth) {
-        (Refusal::NoSecret, _) => {
+        (AuthRefusal::NoSecret, _) => {
             warn_of_missing_secret(state, webhook);
             let message =
                 "this webhook is not ready: its secret is missing in the server's configuration";
             return ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_CONFIGURED", message);
         }
         (
-            Refusal::Missing,
+            AuthRefusal::Missing,
             Auth::Header {
                 header: Some(name), ..
             },
@@ -76,7 +76,7 @@ fn refused(state: &ApiState, webhook: &Webhook, refusal: Refusal) -> ApiError {
             format!("this webhook needs one header `{name}` with its token")
         }
         (
-            Refusal::Missing,
+            AuthRefusal::Missing,
             Auth::Hmac {
                 header: Some(name), ..
             },
@@ -84,20 +84,20 @@ fn refused(state: &ApiState, webhook: &Webhook, refusal: Refusal) -> ApiError {
             "this webhook needs a signature: one header `{name}` and one `{}`",
             auth::TIMESTAMP
         ),
-        (Refusal::Missing, Auth::Hmac { .. }) => format!(
+        (AuthRefusal::Missing, Auth::Hmac { .. }) => format!(
             "this webhook needs a signature: one header `{}` and one `{}`, or those of Standard Webhooks",
             auth::SIGNATURE,
             auth::TIMESTAMP
         ),
-        (Refusal::Missing, _) => {
+        (AuthRefusal::Missing, _) => {
             "this webhook needs one header `Authorization: Bearer TOKEN`".into()
         }
-        (Refusal::DottedId, _) => {
+        (AuthRefusal::DottedId, _) => {
             "`webhook-id` must not contain a full stop: the signature would fit another id and body too".into()
         }
-        (Refusal::Expired, _) => "the timestamp of the signature is too far from now".into(),
-        (Refusal::Wrong, Auth::Hmac { .. }) => "the signature does not fit the body".into(),
-        (Refusal::Wrong, _) => "the token is not the one of this webhook".into(),
+        (AuthRefusal::Expired, _) => "the timestamp of the signature is too far from now".into(),
+        (AuthRefusal::Wrong, Auth::Hmac { .. }) => "the signature does not fit the body".into(),
+        (AuthRefusal::Wrong, _) => "the token is not the one of this webhook".into(),
     };
     ApiError::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
         .header(header::WWW_AUTHENTICATE, "Bearer")

@@ -14,13 +14,13 @@ use crate::bench::{BenchError, Row, median};
 const AT_ONCE: usize = 32;
 const NAME: &str = "add";
 
-struct Plan {
+struct AddPlan {
     rounds: u64,
     alone: u64,
     together: u64,
 }
 
-impl Plan {
+impl AddPlan {
     fn new(quick: bool) -> Self {
         match quick {
             true => Self {
@@ -43,13 +43,13 @@ impl Plan {
 
 /// Microseconds of one action.
 #[derive(Default)]
-struct Samples {
+struct AddSamples {
     alone: Vec<f64>,
     together: Vec<f64>,
 }
 
-impl Samples {
-    async fn round(&mut self, control: &Control, plan: &Plan) -> Result<(), BenchError> {
+impl AddSamples {
+    async fn round(&mut self, control: &Control, plan: &AddPlan) -> Result<(), BenchError> {
         for _ in 0..plan.alone {
             let start = Instant::now();
             add(control).await?;
@@ -65,16 +65,16 @@ pub(super) async fn measure(
     full: &dyn Ground,
     quick: bool,
 ) -> Result<Vec<Row>, BenchError> {
-    let plan = Plan::new(quick);
+    let plan = AddPlan::new(quick);
     let firings = Firings::default();
     let engines = [
         empty.start(plan::options(&firings)).await?,
         full.start(plan::options(&firings)).await?,
     ];
-    let mut samples: [Samples; 2] = Default::default();
+    let mut samples: [AddSamples; 2] = Default::default();
     for engine in &engines {
         // Statements are prepared, connections opened.
-        Samples::default().round(engine.control(), &plan).await?;
+        AddSamples::default().round(engine.control(), &plan).await?;
     }
     for _ in 0..plan.rounds {
         for (engine, samples) in engines.iter().zip(&mut samples) {
@@ -91,7 +91,7 @@ pub(super) async fn measure(
     Ok(rows(samples))
 }
 
-fn rows([mut empty, mut full]: [Samples; 2]) -> Vec<Row> {
+fn rows([mut empty, mut full]: [AddSamples; 2]) -> Vec<Row> {
     let goal = "<= 1.5x of none pending";
     let against = |name, full: &mut [f64], empty: &mut [f64]| {
         Row::against(name, median(full), "us", median(empty), goal)

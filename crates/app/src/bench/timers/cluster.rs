@@ -26,14 +26,14 @@ const TIMERS: Roles = Roles {
 const WATCHED: Duration = Duration::from_secs(10);
 const SETTLING: Duration = Duration::from_secs(3);
 
-pub(super) struct Server<'a> {
+pub(super) struct ClusterGround<'a> {
     site: &'a Site,
     plain: Plain,
     /// A process that does nothing by itself: it writes what users write, and knows the database's time.
     server: Cluster,
 }
 
-impl<'a> Server<'a> {
+impl<'a> ClusterGround<'a> {
     pub(super) async fn open(site: &'a Site) -> Result<Self, BenchError> {
         // Makes the tables.
         let server = join(site, Roles::NONE, plan::options(&Firings::default())).await?;
@@ -68,7 +68,7 @@ async fn join(site: &Site, roles: Roles, options: Options) -> Result<Cluster, Be
 }
 
 #[async_trait]
-impl Ground for Server<'_> {
+impl Ground for ClusterGround<'_> {
     fn clock(&self) -> Arc<dyn Clock> {
         self.server.store.clock()
     }

@@ -15,12 +15,12 @@ use crate::bench::{BenchError, flows, idle};
 use crate::system::SystemClock;
 use crate::wiring::Embedded;
 
-pub(super) struct Folder {
+pub(super) struct EmbeddedGround {
     folder: PathBuf,
     plain: Mutex<Plain>,
 }
 
-impl Folder {
+impl EmbeddedGround {
     pub(super) fn open(folder: &Path) -> Result<Self, BenchError> {
         std::fs::create_dir_all(folder).map_err(BenchError::of)?;
         let plain = Plain::open(&folder.join("plain.db")).map_err(BenchError::Failed)?;
@@ -44,7 +44,7 @@ impl Folder {
 }
 
 #[async_trait]
-impl Ground for Folder {
+impl Ground for EmbeddedGround {
     fn clock(&self) -> Arc<dyn Clock> {
         Arc::new(SystemClock)
     }

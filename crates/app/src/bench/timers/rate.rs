@@ -18,7 +18,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// Fired before anything is measured.
 pub(super) const WARM_UP: u64 = 200;
 
-struct Plan {
+struct RatePlan {
     rounds: usize,
     count: u64,
     /// Due at once.
@@ -27,7 +27,7 @@ struct Plan {
     writing: Duration,
 }
 
-impl Plan {
+impl RatePlan {
     fn new(quick: bool, writing: Duration) -> Self {
         match quick {
             true => Self {
@@ -53,7 +53,7 @@ impl Plan {
 }
 
 #[derive(Default)]
-struct Samples {
+struct RateSamples {
     pawl: Vec<Lateness>,
     plain: [Vec<Lateness>; 2],
     transactions: Vec<f64>,
@@ -64,8 +64,8 @@ pub(super) async fn measure(
     quick: bool,
     writing: Duration,
 ) -> Result<Vec<Row>, BenchError> {
-    let plan = Plan::new(quick, writing);
-    let mut samples = Samples::default();
+    let plan = RatePlan::new(quick, writing);
+    let mut samples = RateSamples::default();
     for round in 0..plan.rounds {
         let name = format!("rate{round}");
         let (lateness, transactions) = pawl_rate(ground, &plan, &name).await?;
@@ -81,7 +81,7 @@ pub(super) async fn measure(
 /// Lateness, and transactions per action.
 async fn pawl_rate(
     ground: &dyn Ground,
-    plan: &Plan,
+    plan: &RatePlan,
     name: &str,
 ) -> Result<(Lateness, Option<f64>), BenchError> {
     let clock = ground.clock();
@@ -136,7 +136,7 @@ fn in_time(now: Timestamp, first: Timestamp) -> Result<(), BenchError> {
 
 async fn plain_rate(
     ground: &dyn Ground,
-    plan: &Plan,
+    plan: &RatePlan,
     name: &str,
     every: Duration,
 ) -> Result<Lateness, BenchError> {
@@ -155,7 +155,7 @@ fn middle(samples: &[Lateness], of: Figure) -> f64 {
     median(&mut samples.iter().map(of).collect::<Vec<_>>())
 }
 
-impl Samples {
+impl RateSamples {
     fn rows(mut self) -> Vec<Row> {
         let [often, seldom] = &self.plain;
         let against = |name, of: Figure, unit, plain: &[Lateness], goal| {
@@ -187,7 +187,7 @@ impl Samples {
 
 /// A backlog that is made as fast as it goes.
 pub(super) async fn capacity(ground: &dyn Ground, quick: bool) -> Result<Row, BenchError> {
-    let plan = Plan::new(quick, Duration::ZERO);
+    let plan = RatePlan::new(quick, Duration::ZERO);
     let (mut pawl, mut plain) = (Vec::new(), Vec::new());
     for round in 0..plan.rounds {
         let name = format!("backlog{round}");
@@ -203,7 +203,11 @@ pub(super) async fn capacity(ground: &dyn Ground, quick: bool) -> Result<Row, Be
     ))
 }
 
-async fn pawl_capacity(ground: &dyn Ground, plan: &Plan, name: &str) -> Result<f64, BenchError> {
+async fn pawl_capacity(
+    ground: &dyn Ground,
+    plan: &RatePlan,
+    name: &str,
+) -> Result<f64, BenchError> {
     let clock = ground.clock();
     let now = clock.now();
     let actions = plan::actions(name, plan.backlog, now, Duration::ZERO, now)?;
@@ -221,7 +225,11 @@ async fn pawl_capacity(ground: &dyn Ground, plan: &Plan, name: &str) -> Result<f
     Ok(firings.take(plan.backlog)?.burst)
 }
 
-async fn plain_capacity(ground: &dyn Ground, plan: &Plan, name: &str) -> Result<f64, BenchError> {
+async fn plain_capacity(
+    ground: &dyn Ground,
+    plan: &RatePlan,
+    name: &str,
+) -> Result<f64, BenchError> {
     let now = ground.clock().now();
     let actions = plan::actions(name, plan.backlog, now, Duration::ZERO, now)?;
     ground.plain_fill_all(actions).await?;

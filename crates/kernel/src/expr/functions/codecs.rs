@@ -71,12 +71,12 @@ pub(super) const TABLE: &[Row] = &[
     ),
 ];
 
-fn json<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn json<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (value, span) = (call.value(0), call.span);
     call.evaluator.json_text_of(&value, span).map(new_text)
 }
 
-fn parse_json<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn parse_json<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (text, span) = (call.text(0)?, call.span);
     call.scan(text.len())?;
     let values = text.bytes().filter(|byte| b",[{".contains(byte)).count();
@@ -105,14 +105,14 @@ fn not_json(call: &Call<'_, '_>, error: &JsonError) -> ExprError {
     call.invalid(&format!("{problem}, at line {line}, column {column}"))
 }
 
-fn sha256<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn sha256<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let text = call.text(0)?;
     call.scan(text.len().saturating_mul(4))?;
     call.allocate(64)?;
     Ok(new_text(hex(&Sha256::digest(text.as_bytes()))))
 }
 
-fn hmac_sha256<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn hmac_sha256<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (key, text) = (call.text(0)?, call.text(1)?);
     call.scan(text.len().saturating_add(key.len()).saturating_mul(4))?;
     call.allocate(64)?;
@@ -122,32 +122,32 @@ fn hmac_sha256<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     ))))
 }
 
-fn base64_encode<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn base64_encode<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let text = call.text(0)?;
     call.allocate(text.len() / 3 * 4 + 4)?;
     Ok(new_text(STANDARD.encode(text.as_bytes())))
 }
 
-fn base64_decode<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn base64_decode<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let text = call.text(0)?;
     call.allocate(text.len())?;
     let bytes = STANDARD.decode(text.as_bytes()).ok();
     decoded(call, bytes, "the text is not base64 of UTF-8 text")
 }
 
-fn hex_encode<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn hex_encode<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let text = call.text(0)?;
     call.allocate(text.len().saturating_mul(2))?;
     Ok(new_text(hex(text.as_bytes())))
 }
 
-fn hex_decoded<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn hex_decoded<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let text = call.text(0)?;
     call.allocate(text.len())?;
     decoded(call, hex_decode(&text), "the text is not hex of UTF-8 text")
 }
 
-fn decoded<'a>(call: &Call<'_, 'a>, bytes: Option<Vec<u8>>, problem: &str) -> Outcome<'a> {
+fn decoded<'a>(call: &Call<'_, 'a>, bytes: Option<Vec<u8>>, problem: &str) -> EvalResult<'a> {
     match bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
         Some(text) => Ok(new_text(text)),
         None => Err(call.invalid(problem)),

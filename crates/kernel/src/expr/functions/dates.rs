@@ -78,14 +78,14 @@ pub(super) const TABLE: &[Row] = &[
     ),
 ];
 
-fn now<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn now<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let micros = call.evaluator.scope.now_micros;
     let now = Timestamp::from_microsecond(micros);
     now.map(written)
         .map_err(|_| call.math("the time is out of range"))
 }
 
-fn format_date<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn format_date<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let pattern = call.text(1)?;
     let date = zoned(call, 2)?;
     call.allocate(pattern.len().saturating_mul(FORMAT_BYTES_PER_BYTE))?;
@@ -95,7 +95,7 @@ fn format_date<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     }
 }
 
-fn add_duration<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn add_duration<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let duration = call.text(1)?;
     let date = zoned(call, 2)?;
     call.scan(duration.len())?;
@@ -107,7 +107,7 @@ fn add_duration<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     Ok(written(later.timestamp()))
 }
 
-fn diff_seconds<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn diff_seconds<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (from, to) = (instant(call, 0)?, instant(call, 1)?);
     let nanos = to.as_nanosecond() - from.as_nanosecond();
     if nanos % NANOS_PER_SECOND == 0 {
@@ -117,12 +117,12 @@ fn diff_seconds<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.math_result(Number::finite(nanos as f64 / NANOS_PER_SECOND as f64))
 }
 
-fn from_unix<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn from_unix<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let seconds = call.number(0)?;
     from_seconds(call, seconds).map(written)
 }
 
-fn start_of<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn start_of<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let unit = call.text(1)?;
     let date = zoned(call, 2)?;
     let start = match &*unit {
@@ -142,7 +142,7 @@ fn start_of<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     Ok(written(start.timestamp()))
 }
 
-fn date_part<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn date_part<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let part = call.text(1)?;
     let date = zoned(call, 2)?;
     Ok(Val::int(match &*part {

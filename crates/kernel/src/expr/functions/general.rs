@@ -71,7 +71,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
 ];
 
-fn len<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn len<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     match call.value(0) {
         Val::Text(text) => {
             call.scan(text.len())?;
@@ -83,18 +83,18 @@ fn len<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     }
 }
 
-fn contains<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn contains<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (whole, part, span) = (call.value(0), call.value(1), call.span);
     call.evaluator.is_in(&part, &whole, span).map(Val::Bool)
 }
 
-fn string<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn string<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (value, span) = (call.value(0), call.span);
     call.evaluator.text_of(&value, span).map(Val::Text)
 }
 
 /// Version 8, the version for identifiers with a meaning of their own: here a hash.
-fn uuid<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn uuid<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     call.allocate(36)?;
     let number = call.evaluator.meter.next_uuid_call();
     let scope = call.evaluator.scope;

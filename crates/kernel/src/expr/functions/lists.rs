@@ -174,7 +174,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
 ];
 
-fn map<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn map<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let list = call.list(0)?;
     let mut mapped = Vec::new();
     for (position, item) in list.iter().enumerate() {
@@ -183,7 +183,7 @@ fn map<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(mapped)
 }
 
-fn filter<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn filter<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let list = call.list(0)?;
     let mut kept = Vec::new();
     for (position, item) in list.iter().enumerate() {
@@ -204,7 +204,7 @@ fn first_where<'a>(call: &mut Call<'_, 'a>, wanted: bool) -> Result<Option<Val<'
     Ok(None)
 }
 
-fn reduce<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn reduce<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (list, mut result) = (call.list(0)?, call.value(1));
     for (position, item) in list.iter().enumerate() {
         result = call.apply(2, &[result, item, Val::count(position)])?;
@@ -212,7 +212,7 @@ fn reduce<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     Ok(result)
 }
 
-fn sum<'a>(call: &mut Call<'_, 'a>, list: &List<'a>) -> Outcome<'a> {
+fn sum<'a>(call: &mut Call<'_, 'a>, list: &List<'a>) -> EvalResult<'a> {
     let mut total = Number::Int(0);
     for item in list.iter() {
         call.step(1)?;
@@ -225,7 +225,7 @@ fn sum<'a>(call: &mut Call<'_, 'a>, list: &List<'a>) -> Outcome<'a> {
     Ok(Val::Number(total))
 }
 
-fn avg<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn avg<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let list = call.list(0)?;
     if list.len() == 0 {
         return Err(call.math("an empty list has no average"));
@@ -237,7 +237,7 @@ fn avg<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
         .calculate(ArithmeticOp::Divide, total, count, span)
 }
 
-fn extreme<'a>(call: &mut Call<'_, 'a>, wanted: std::cmp::Ordering) -> Outcome<'a> {
+fn extreme<'a>(call: &mut Call<'_, 'a>, wanted: std::cmp::Ordering) -> EvalResult<'a> {
     let list = match call.values {
         [Val::List(list)] => list.clone(),
         values => List::build(values.to_vec()),
@@ -258,13 +258,13 @@ fn extreme<'a>(call: &mut Call<'_, 'a>, wanted: std::cmp::Ordering) -> Outcome<'
     Ok(best)
 }
 
-fn sort<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn sort<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let list = call.list(0)?;
     let keyed = list.iter().map(|item| (item.clone(), item)).collect();
     sort_keyed(call, keyed)
 }
 
-fn sort_by<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn sort_by<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let list = call.list(0)?;
     let mut keyed = Vec::new();
     for (position, item) in list.iter().enumerate() {
@@ -274,7 +274,7 @@ fn sort_by<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     sort_keyed(call, keyed)
 }
 
-fn sort_keyed<'a>(call: &mut Call<'_, 'a>, keyed: Vec<(Val<'a>, Val<'a>)>) -> Outcome<'a> {
+fn sort_keyed<'a>(call: &mut Call<'_, 'a>, keyed: Vec<(Val<'a>, Val<'a>)>) -> EvalResult<'a> {
     call.allocate(keyed.len() * 2 * VALUE_BYTES)?;
     let span = call.span;
     let sorted = merge_sort(keyed, |(left, _), (right, _)| {
@@ -284,13 +284,13 @@ fn sort_keyed<'a>(call: &mut Call<'_, 'a>, keyed: Vec<(Val<'a>, Val<'a>)>) -> Ou
     call.build_list(sorted.into_iter().map(|(_, item)| item).collect())
 }
 
-fn reverse<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn reverse<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let list = call.list(0)?;
     call.step(list.len())?;
     call.build_list(list.iter().rev().collect())
 }
 
-fn unique<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn unique<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (list, span) = (call.list(0)?, call.span);
     let mut seen = HashSet::new();
     let mut kept = Vec::new();
@@ -302,7 +302,7 @@ fn unique<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(kept)
 }
 
-fn flatten<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn flatten<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let list = call.list(0)?;
     let mut flat = Vec::new();
     for item in list.iter() {
@@ -320,7 +320,7 @@ fn flatten<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(flat)
 }
 
-fn slice<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn slice<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (list, start) = (call.list(0)?, call.int(1)?);
     let end = call.has(2).then(|| call.int(2)).transpose()?;
     let range = clamped_range(start, end, list.len());
@@ -328,7 +328,7 @@ fn slice<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(range.filter_map(|position| list.get(position)).collect())
 }
 
-fn range<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn range<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (start, end) = match call.has(1) {
         true => (call.int(0)?, call.int(1)?),
         false => (0, call.int(0)?),
@@ -348,7 +348,7 @@ fn range<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(elements.collect())
 }
 
-fn group_by<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn group_by<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let list = call.list(0)?;
     // The object maps a key to the place of its group, so that groups grow where they stand.
     let mut places = BuiltObject::default();
@@ -389,13 +389,13 @@ fn group_key<'a>(call: &mut Call<'_, 'a>, key: &Val<'a>) -> Result<Text<'a>, Exp
     }
 }
 
-fn index_of<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn index_of<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (list, value, span) = (call.list(0)?, call.value(1), call.span);
     let position = call.evaluator.position_in(&value, &list, span)?;
     Ok(position.map_or(Val::int(-1), Val::count))
 }
 
-fn zip<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn zip<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (left, right) = (call.list(0)?, call.list(1)?);
     let mut pairs = Vec::new();
     for (left, right) in left.iter().zip(right.iter()) {
@@ -405,7 +405,7 @@ fn zip<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(pairs)
 }
 
-fn chunk<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn chunk<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (list, size) = (call.list(0)?, call.size(1)?);
     if size == 0 {
         return Err(call.math("the size of a chunk is 0"));

@@ -82,21 +82,21 @@ pub(super) const TABLE: &[Row] = &[
     ),
 ];
 
-fn int<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn int<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let number = parsed(call)?;
     call.math_result(number.truncate())
 }
 
-fn float<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn float<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let number = parsed(call)?;
     call.math_result(Number::finite(number.to_f64()))
 }
 
-fn number<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn number<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     parsed(call).map(Val::Number)
 }
 
-fn decimal<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn decimal<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     if let Val::Number(number) = call.value(0) {
         return call.math_result(number.to_decimal().map(Number::Decimal));
     }
@@ -134,7 +134,7 @@ fn from_text(text: &str) -> Option<Number> {
     Number::finite(text.parse().ok()?).ok()
 }
 
-fn round<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn round<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (number, digits) = (call.number(0)?, call.int_or(1, 0)?);
     if !(0..=DIGITS_MAX).contains(&digits) {
         return Err(call.math("the digits must be between 0 and 28"));
@@ -169,7 +169,7 @@ fn to_whole<'a>(
     call: &mut Call<'_, 'a>,
     float: fn(f64) -> Result<Number, MathFault>,
     decimal: fn(Decimal) -> Decimal,
-) -> Outcome<'a> {
+) -> EvalResult<'a> {
     let rounded = match call.number(0)? {
         Number::Float(number) => float(number),
         Number::Decimal(number) => Ok(Number::Decimal(decimal(number))),
@@ -178,7 +178,7 @@ fn to_whole<'a>(
     call.math_result(rounded)
 }
 
-fn clamp<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn clamp<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (number, low, high) = (call.number(0)?, call.number(1)?, call.number(2)?);
     if low.compare(high).is_gt() {
         return Err(call.math("the lower bound is above the upper one"));

@@ -70,8 +70,8 @@ pub(super) const TABLE: &[Row] = &[
 
 fn collected<'a>(
     call: &mut Call<'_, 'a>,
-    choose: fn(Text<'a>, Val<'a>) -> Outcome<'a>,
-) -> Outcome<'a> {
+    choose: fn(Text<'a>, Val<'a>) -> EvalResult<'a>,
+) -> EvalResult<'a> {
     let object = call.object(0)?;
     call.step(object.len())?;
     let items = object.iter().map(|(key, value)| choose(key, value));
@@ -79,7 +79,7 @@ fn collected<'a>(
     call.build_list(items)
 }
 
-fn entries<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn entries<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let mut items = Vec::new();
     for (key, value) in call.object(0)?.iter() {
         call.step(1)?;
@@ -91,7 +91,7 @@ fn entries<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(items)
 }
 
-fn from_entries<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn from_entries<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let mut object = BuiltObject::default();
     for entry in call.list(0)?.iter() {
         call.step(1)?;
@@ -110,7 +110,7 @@ fn from_entries<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_object(object)
 }
 
-fn merge<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn merge<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let mut merged = BuiltObject::default();
     for position in 0..call.count() {
         let object = call.object(position)?;
@@ -123,7 +123,7 @@ fn merge<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_object(merged)
 }
 
-fn selected<'a>(call: &mut Call<'_, 'a>, listed: bool) -> Outcome<'a> {
+fn selected<'a>(call: &mut Call<'_, 'a>, listed: bool) -> EvalResult<'a> {
     let (object, keys) = (call.object(0)?, call.list(1)?);
     let mut names = std::collections::HashSet::new();
     for key in keys.iter() {
@@ -147,13 +147,13 @@ fn selected<'a>(call: &mut Call<'_, 'a>, listed: bool) -> Outcome<'a> {
     call.build_object(chosen)
 }
 
-fn has<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn has<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (object, key) = (call.object(0)?, call.text(1)?);
     call.scan(key.len())?;
     Ok(Val::Bool(object.get(&key).is_some()))
 }
 
-fn get<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn get<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (mut value, path) = (call.value(0), call.text(1)?);
     // It is looked at letter by letter, and an honest path is short.
     call.step(path.len() / 8)?;

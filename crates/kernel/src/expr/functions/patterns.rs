@@ -35,14 +35,14 @@ pub(super) const TABLE: &[Row] = &[
     ),
 ];
 
-fn matches<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn matches<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (text, mut pattern) = prepared(call)?;
     let found = pattern.is_in(&text, &mut |steps| call.pay(steps))?;
     keep(call, pattern);
     Ok(Val::Bool(found))
 }
 
-fn first_match<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn first_match<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (text, mut pattern) = prepared(call)?;
     let Some(whole) = pattern.find(&text, 0, &mut |steps| call.pay(steps))? else {
         keep(call, pattern);
@@ -57,7 +57,7 @@ fn first_match<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(groups)
 }
 
-fn replace<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn replace<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (text, mut pattern) = prepared(call)?;
     let to = call.text(2)?;
     call.scan(to.len())?;

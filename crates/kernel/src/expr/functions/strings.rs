@@ -104,19 +104,19 @@ pub(super) const TABLE: &[Row] = &[
     ),
 ];
 
-fn mapped<'a>(call: &mut Call<'_, 'a>, change: fn(&str) -> String) -> Outcome<'a> {
+fn mapped<'a>(call: &mut Call<'_, 'a>, change: fn(&str) -> String) -> EvalResult<'a> {
     let text = call.text(0)?;
     call.allocate(text.len())?;
     Ok(new_text(change(&text)))
 }
 
-fn tested<'a>(call: &mut Call<'_, 'a>, test: fn(&str, &str) -> bool) -> Outcome<'a> {
+fn tested<'a>(call: &mut Call<'_, 'a>, test: fn(&str, &str) -> bool) -> EvalResult<'a> {
     let (text, part) = (call.text(0)?, call.text(1)?);
     call.scan(part.len())?;
     Ok(Val::Bool(test(&text, &part)))
 }
 
-fn split<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn split<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (text, separator) = (call.text(0)?, call.text(1)?);
     call.allocate(text.len())?;
     // A search begins by looking at all that it searches for.
@@ -138,7 +138,7 @@ fn split<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     call.build_list(parts)
 }
 
-fn join<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn join<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (list, separator) = (call.list(0)?, call.text_or(1, "")?);
     let span = call.span;
     let mut joined = String::new();
@@ -154,7 +154,7 @@ fn join<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     Ok(new_text(joined))
 }
 
-fn replace<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn replace<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (text, from, to) = (call.text(0)?, call.text(1)?, call.text(2)?);
     if from.is_empty() {
         return Err(call.invalid("the text to replace is empty"));
@@ -166,7 +166,7 @@ fn replace<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     Ok(new_text(text.replace(&*from, &to)))
 }
 
-fn substring<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn substring<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (text, start) = (call.text(0)?, call.int(1)?);
     let end = call.has(2).then(|| call.int(2)).transpose()?;
     call.scan(text.len())?;
@@ -176,7 +176,7 @@ fn substring<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     Ok(new_text(part))
 }
 
-fn padded<'a>(call: &mut Call<'_, 'a>, at_start: bool) -> Outcome<'a> {
+fn padded<'a>(call: &mut Call<'_, 'a>, at_start: bool) -> EvalResult<'a> {
     let (text, length, fill) = (call.text(0)?, call.size(1)?, call.text_or(2, " ")?);
     if fill.is_empty() {
         return Err(call.invalid("the text to fill with is empty"));
@@ -192,7 +192,7 @@ fn padded<'a>(call: &mut Call<'_, 'a>, at_start: bool) -> Outcome<'a> {
     }))
 }
 
-fn repeat<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn repeat<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (text, times) = (call.text(0)?, call.size(1)?);
     call.allocate(text.len().saturating_mul(times))?;
     match text.is_empty() {
@@ -201,7 +201,7 @@ fn repeat<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     }
 }
 
-fn url_encode<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn url_encode<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let (value, span) = (call.value(0), call.span);
     let text = call.evaluator.text_of(&value, span)?;
     call.allocate(text.len().saturating_mul(3))?;
@@ -210,7 +210,7 @@ fn url_encode<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
     Ok(new_text(encoded))
 }
 
-fn url_decode<'a>(call: &mut Call<'_, 'a>) -> Outcome<'a> {
+fn url_decode<'a>(call: &mut Call<'_, 'a>) -> EvalResult<'a> {
     let text = call.text(0)?;
     call.allocate(text.len())?;
     match percent_decode(&text) {

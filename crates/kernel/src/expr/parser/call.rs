@@ -6,10 +6,10 @@ impl<'t> Parser<'t> {
     pub(super) fn piped(&mut self) -> Parse<Operand> {
         let references = self.references.len();
         let mut value = self.postfix()?;
-        let mut shape = Shape::Closed;
+        let mut shape = ExpressionShape::Closed;
         while self.eat("|")? {
             value = self.pipe(value, references)?;
-            shape = Shape::Piped;
+            shape = ExpressionShape::Piped;
         }
         let expr = value;
         Ok(Operand { expr, shape })

@@ -8,7 +8,7 @@ use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::NFA;
 use regex_automata::{Anchored, Input, MatchKind};
 
-use super::{BadPattern, Pay, Stop};
+use super::{BadPattern, Pay, SearchStop};
 
 /// What the states of one automaton may take up before it forgets them and begins anew.
 const CACHE_BYTES: usize = 1024 * 1024;
@@ -72,11 +72,11 @@ impl Automaton {
         from: usize,
         any: bool,
         pay: Pay<'_>,
-    ) -> Result<Option<usize>, Stop> {
+    ) -> Result<Option<usize>, SearchStop> {
         let bytes = text.as_bytes();
         let input = Input::new(bytes).span(from..bytes.len());
         let start = self.dfa.start_state_forward(&mut self.cache, &input);
-        let mut state = start.map_err(|_| Stop::Undecided)?;
+        let mut state = start.map_err(|_| SearchStop::Undecided)?;
         let mut found = None;
         let mut unpaid = 0;
         for at in from..=bytes.len() {
@@ -107,13 +107,13 @@ impl Automaton {
         text: &str,
         range: Range<usize>,
         pay: Pay<'_>,
-    ) -> Result<Option<usize>, Stop> {
+    ) -> Result<Option<usize>, SearchStop> {
         let bytes = text.as_bytes();
         let input = Input::new(bytes)
             .span(range.clone())
             .anchored(Anchored::Yes);
         let start = self.dfa.start_state_reverse(&mut self.cache, &input);
-        let mut state = start.map_err(|_| Stop::Undecided)?;
+        let mut state = start.map_err(|_| SearchStop::Undecided)?;
         let mut found = None;
         let mut unpaid = 0;
         // One byte further than the range: it may decide about a boundary.
@@ -138,7 +138,12 @@ impl Automaton {
         Ok(found)
     }
 
-    fn step(&mut self, state: LazyStateID, byte: u8, pay: Pay<'_>) -> Result<LazyStateID, Stop> {
+    fn step(
+        &mut self,
+        state: LazyStateID,
+        byte: u8,
+        pay: Pay<'_>,
+    ) -> Result<LazyStateID, SearchStop> {
         if state.is_tagged() {
             if self.is_new(state, byte) {
                 pay(self.price)?;
@@ -156,12 +161,12 @@ impl Automaton {
             self.known.clear();
             self.at_hand = None;
         }
-        next.map_err(|_| Stop::Undecided)
+        next.map_err(|_| SearchStop::Undecided)
     }
 
-    fn step_out(&mut self, state: LazyStateID) -> Result<LazyStateID, Stop> {
+    fn step_out(&mut self, state: LazyStateID) -> Result<LazyStateID, SearchStop> {
         let next = self.dfa.next_eoi_state(&mut self.cache, state);
-        next.map_err(|_| Stop::Undecided)
+        next.map_err(|_| SearchStop::Undecided)
     }
 
     fn is_new(&mut self, state: LazyStateID, byte: u8) -> bool {
@@ -181,9 +186,9 @@ impl Automaton {
 }
 
 /// Nothing that follows can change what was found.
-fn is_over(state: LazyStateID) -> Result<bool, Stop> {
+fn is_over(state: LazyStateID) -> Result<bool, SearchStop> {
     match state.is_quit() {
-        true => Err(Stop::Undecided),
+        true => Err(SearchStop::Undecided),
         false => Ok(state.is_dead()),
     }
 }

@@ -8,16 +8,16 @@ use crate::schema::findings::join;
 
 /// Parts without expressions are literals as a whole, whatever their size: they render by one clone.
 #[derive(Debug)]
-pub(in crate::schema) enum Compiled {
+pub(in crate::schema) enum ConfigValue {
     Literal(Value),
     Template(Template),
     Expression(Expression),
-    List(Vec<Compiled>),
-    Object(Vec<(String, Compiled)>),
+    List(Vec<ConfigValue>),
+    Object(Vec<(String, ConfigValue)>),
     /// Left to the node; until then it stands there as written.
     Late {
         source: Value,
-        text: Box<Compiled>,
+        text: Box<ConfigValue>,
     },
 }
 
@@ -41,19 +41,19 @@ pub(in crate::schema) fn compile(
     config: &Value,
     fields: &[FieldSpec],
     problems: &mut Vec<BadText>,
-) -> Compiled {
+) -> ConfigValue {
     let Value::Object(map) = config else {
-        return Compiled::Literal(config.clone());
+        return ConfigValue::Literal(config.clone());
     };
     Compiler { problems }.fields(map, fields, "")
 }
 
 /// One template outside any config, as settings have.
-pub(in crate::schema) fn compile_text(text: &str) -> Result<Compiled, ExprError> {
+pub(in crate::schema) fn compile_text(text: &str) -> Result<ConfigValue, ExprError> {
     if !text.contains("{{") {
-        return Ok(Compiled::Literal(Value::String(text.to_owned())));
+        return Ok(ConfigValue::Literal(Value::String(text.to_owned())));
     }
-    Template::compile(text, Encoding::Text).map(Compiled::Template)
+    Template::compile(text, Encoding::Text).map(ConfigValue::Template)
 }
 
 struct Compiler<'a> {
@@ -66,25 +66,25 @@ impl Compiler<'_> {
         map: &Map<String, Value>,
         fields: &[FieldSpec],
         pointer: &str,
-    ) -> Compiled {
+    ) -> ConfigValue {
         let compiled = map.iter().map(|(name, value)| {
             let field = fields.iter().find(|field| field.name == name);
             let compiled = match field {
                 Some(field) => self.field(value, field, &join(pointer, name)),
-                None => Compiled::Literal(value.clone()),
+                None => ConfigValue::Literal(value.clone()),
             };
             (name.clone(), compiled)
         });
         fold_object(compiled.collect())
     }
 
-    fn field(&mut self, value: &Value, field: &FieldSpec, pointer: &str) -> Compiled {
+    fn field(&mut self, value: &Value, field: &FieldSpec, pointer: &str) -> ConfigValue {
         let (mode, is_late) = field.mode.reading();
         let text = self.value(value, &field.kind, mode, pointer);
         if !is_late {
             return text;
         }
-        Compiled::Late {
+        ConfigValue::Late {
             source: value.clone(),
             text: Box::new(text),
         }
@@ -96,7 +96,7 @@ impl Compiler<'_> {
         kind: &FieldKind,
         mode: FieldMode,
         pointer: &str,
-    ) -> Compiled {
+    ) -> ConfigValue {
         let kind = fitting(kind, value);
         match value {
             Value::String(text) => self.text(text, mode, pointer),
@@ -116,7 +116,7 @@ impl Compiler<'_> {
                 FieldKind::Map(inner) => self.map(map, inner, mode, pointer),
                 _ => self.map(map, &FieldKind::Any, mode, pointer),
             },
-            other => Compiled::Literal(other.clone()),
+            other => ConfigValue::Literal(other.clone()),
         }
     }
 
@@ -126,7 +126,7 @@ impl Compiler<'_> {
         kind: &FieldKind,
         mode: FieldMode,
         pointer: &str,
-    ) -> Compiled {
+    ) -> ConfigValue {
         let compiled = map.iter().map(|(name, value)| {
             (
                 name.clone(),
@@ -136,13 +136,13 @@ impl Compiler<'_> {
         fold_object(compiled.collect())
     }
 
-    fn text(&mut self, text: &str, mode: FieldMode, pointer: &str) -> Compiled {
-        let literal = || Compiled::Literal(Value::String(text.to_owned()));
-        let template = |encoding| Template::compile(text, encoding).map(Compiled::Template);
+    fn text(&mut self, text: &str, mode: FieldMode, pointer: &str) -> ConfigValue {
+        let literal = || ConfigValue::Literal(Value::String(text.to_owned()));
+        let template = |encoding| Template::compile(text, encoding).map(ConfigValue::Template);
         let compiled = match mode {
             FieldMode::Raw => Ok(literal()),
             FieldMode::Expression | FieldMode::LateExpression => {
-                Expression::compile(text).map(Compiled::Expression)
+                Expression::compile(text).map(ConfigValue::Expression)
             }
             _ if !text.contains("{{") => Ok(literal()),
             FieldMode::Template | FieldMode::LateTemplate => template(Encoding::Text),
@@ -171,31 +171,31 @@ pub(in crate::schema) fn fitting<'a>(kind: &'a FieldKind, value: &Value) -> &'a 
         .unwrap_or(kind)
 }
 
-fn fold_list(items: Vec<Compiled>) -> Compiled {
+fn fold_list(items: Vec<ConfigValue>) -> ConfigValue {
     if !items
         .iter()
-        .all(|item| matches!(item, Compiled::Literal(_)))
+        .all(|item| matches!(item, ConfigValue::Literal(_)))
     {
-        return Compiled::List(items);
+        return ConfigValue::List(items);
     }
-    let values = items.into_iter().filter_map(Compiled::into_literal);
-    Compiled::Literal(Value::Array(values.collect()))
+    let values = items.into_iter().filter_map(ConfigValue::into_literal);
+    ConfigValue::Literal(Value::Array(values.collect()))
 }
 
-fn fold_object(entries: Vec<(String, Compiled)>) -> Compiled {
+fn fold_object(entries: Vec<(String, ConfigValue)>) -> ConfigValue {
     if !entries
         .iter()
-        .all(|(_, entry)| matches!(entry, Compiled::Literal(_)))
+        .all(|(_, entry)| matches!(entry, ConfigValue::Literal(_)))
     {
-        return Compiled::Object(entries);
+        return ConfigValue::Object(entries);
     }
     let values = entries
         .into_iter()
         .filter_map(|(name, entry)| Some((name, entry.into_literal()?)));
-    Compiled::Literal(Value::Object(values.collect()))
+    ConfigValue::Literal(Value::Object(values.collect()))
 }
 
-impl Compiled {
+impl ConfigValue {
     fn into_literal(self) -> Option<Value> {
         match self {
             Self::Literal(value) => Some(value),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::config::{Compiled, RenderError};
+use super::config::{ConfigValue, RenderError};
 use crate::expr::{Limits, Meter, Reference, Scope, Segment};
 use crate::node::NodeError;
 
@@ -15,7 +15,7 @@ use crate::node::NodeError;
 pub(super) struct Reads(BTreeSet<(String, Option<String>)>);
 
 impl Reads {
-    pub(super) fn of(config: &Compiled) -> Self {
+    pub(super) fn of(config: &ConfigValue) -> Self {
         let mut reads = Self::default();
         config.each_late(&mut |text| {
             text.each_reference("", &mut |_, reference| reads.add(reference));
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Long {
 /// The late texts of one visit to a node, with what they can read. Can be sent to another thread.
 #[derive(Clone, Debug, Default)]
 pub struct LateTexts {
-    config: Option<Arc<Compiled>>,
+    config: Option<Arc<ConfigValue>>,
     roots: Arc<Map<String, Value>>,
     now_micros: i64,
     execution_id: Arc<str>,
@@ -82,7 +82,7 @@ pub struct LateTexts {
 }
 
 impl LateTexts {
-    pub(super) fn new(config: &Arc<Compiled>, reads: &Reads, scope: &Scope<'_>) -> Self {
+    pub(super) fn new(config: &Arc<ConfigValue>, reads: &Reads, scope: &Scope<'_>) -> Self {
         Self {
             config: Some(Arc::clone(config)),
             roots: Arc::new(reads.take(scope.roots)),
@@ -120,7 +120,7 @@ impl LateTexts {
         locals: &Map<String, Value>,
     ) -> Option<Result<Value, RenderError>> {
         let text = match self.find(path)? {
-            Compiled::Late { text, .. } => text,
+            ConfigValue::Late { text, .. } => text,
             other => other,
         };
         let scope = Scope::new(&self.roots, self.now_micros, &self.execution_id, self.seq);
@@ -158,7 +158,7 @@ impl LateTexts {
         }
     }
 
-    fn find(&self, path: &[&str]) -> Option<&Compiled> {
+    fn find(&self, path: &[&str]) -> Option<&ConfigValue> {
         self.config.as_ref()?.at(path)
     }
 }

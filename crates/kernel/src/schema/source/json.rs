@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use serde_json::{Map, Number, Value};
 
-use super::{Document, MAX_DEPTH, MAX_VALUES, Mark, Refusal, Refused, codes};
+use super::{Document, MAX_DEPTH, MAX_VALUES, Mark, Refused, SourceRefusal, codes};
 use crate::schema::findings::{Finding, join};
 
 const MAX_REFUSED: usize = 100;
 
-pub(super) fn read(text: &str) -> Result<Document, Refusal> {
-    let mut reader = Reader {
+pub(super) fn read(text: &str) -> Result<Document, SourceRefusal> {
+    let mut reader = JsonReader {
         text,
         at: 0,
         values: 0,
@@ -19,40 +19,41 @@ pub(super) fn read(text: &str) -> Result<Document, Refusal> {
     };
     let read = reader.document();
     match read {
-        Err(Stop::Syntax(at, message)) => {
+        Err(JsonStop::Syntax(at, message)) => {
             let end = text[at..].chars().next().map_or(at, |c| at + c.len_utf8());
-            Err(Refusal::Syntax(
+            Err(SourceRefusal::Syntax(
                 at..end,
                 Box::new(Finding::error(codes::INVALID_JSON, "", message)),
             ))
         }
-        Err(Stop::Limit(at, finding)) => {
+        Err(JsonStop::Limit(at, finding)) => {
             reader.refused.push((at..at + 1, *finding));
-            Err(Refusal::Content(reader.refused, None))
+            Err(SourceRefusal::Content(reader.refused, None))
         }
-        Ok(document) if !reader.refused.is_empty() => {
-            Err(Refusal::Content(reader.refused, Some(Box::new(document))))
-        }
+        Ok(document) if !reader.refused.is_empty() => Err(SourceRefusal::Content(
+            reader.refused,
+            Some(Box::new(document)),
+        )),
         Ok(document) => Ok(document),
     }
 }
 
-enum Stop {
+enum JsonStop {
     Syntax(usize, String),
     Limit(usize, Box<Finding>),
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
     values: usize,
     refused: Refused,
 }
 
-type Read<T> = Result<T, Stop>;
+type JsonResult<T> = Result<T, JsonStop>;
 
-impl Reader<'_> {
-    fn document(&mut self) -> Read<Document> {
+impl JsonReader<'_> {
+    fn document(&mut self) -> JsonResult<Document> {
         let document = self.value("", 0)?;
         match self.peek() {
             None => Ok(document),
@@ -60,19 +61,19 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, pointer: &str, depth: usize) -> Read<Document> {
+    fn value(&mut self, pointer: &str, depth: usize) -> JsonResult<Document> {
         self.values += 1;
         let first = self.peek();
         if depth > MAX_DEPTH {
             let message = format!("nested more than {MAX_DEPTH} levels deep");
-            return Err(Stop::Limit(
+            return Err(JsonStop::Limit(
                 self.at,
                 Box::new(Finding::error(codes::TOO_DEEP, pointer, message)),
             ));
         }
         if self.values > MAX_VALUES {
             let message = format!("more than {MAX_VALUES} values");
-            return Err(Stop::Limit(
+            return Err(JsonStop::Limit(
                 self.at,
                 Box::new(Finding::error(codes::TOO_LARGE, pointer, message)),
             ));
@@ -94,7 +95,7 @@ impl Reader<'_> {
         Ok((value, mark))
     }
 
-    fn object(&mut self, pointer: &str, depth: usize) -> Read<(Value, Vec<Mark>)> {
+    fn object(&mut self, pointer: &str, depth: usize) -> JsonResult<(Value, Vec<Mark>)> {
         self.at += 1;
         let mut map = Map::new();
         let mut marks: Vec<Mark> = Vec::new();
@@ -122,7 +123,7 @@ impl Reader<'_> {
         }
     }
 
-    fn key(&mut self) -> Read<(String, Range<usize>)> {
+    fn key(&mut self) -> JsonResult<(String, Range<usize>)> {
         match self.peek() {
             Some(b'"') => {
                 let start = self.at;
@@ -134,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, pointer: &str, depth: usize) -> Read<(Value, Vec<Mark>)> {
+    fn list(&mut self, pointer: &str, depth: usize) -> JsonResult<(Value, Vec<Mark>)> {
         self.at += 1;
         let (mut items, mut marks) = (Vec::new(), Vec::new());
         if self.eat(b']') {
@@ -154,7 +155,7 @@ impl Reader<'_> {
         }
     }
 
-    fn string(&mut self) -> Read<String> {
+    fn string(&mut self) -> JsonResult<String> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let mut end = start + 1;
@@ -163,7 +164,7 @@ impl Reader<'_> {
                 b'"' => break,
                 b'\\' => end += 2,
                 b'\n' => {
-                    return Err(Stop::Syntax(
+                    return Err(JsonStop::Syntax(
                         start,
                         "a string is not closed on its line".into(),
                     ));
@@ -172,18 +173,18 @@ impl Reader<'_> {
             }
         }
         let Some(spelling) = self.text.get(start..=end) else {
-            return Err(Stop::Syntax(start, "a string is never closed".into()));
+            return Err(JsonStop::Syntax(start, "a string is never closed".into()));
         };
         self.at = end + 1;
         serde_json::from_str(spelling).map_err(|error| {
-            Stop::Syntax(
+            JsonStop::Syntax(
                 start + string_error_offset(spelling, &error),
                 reason(&error),
             )
         })
     }
 
-    fn number(&mut self, pointer: &str) -> Read<Value> {
+    fn number(&mut self, pointer: &str) -> JsonResult<Value> {
         let start = self.at;
         let length = self.text[start..]
             .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')))
@@ -205,7 +206,7 @@ impl Reader<'_> {
                 self.refuse_number(pointer, start, "is too large for a number");
                 Ok(Value::Null)
             }
-            Err(_) => Err(Stop::Syntax(
+            Err(_) => Err(JsonStop::Syntax(
                 start,
                 format!("`{}` is no JSON number", brief(spelling)),
             )),
@@ -219,7 +220,7 @@ impl Reader<'_> {
         self.refuse(start..self.at, finding);
     }
 
-    fn word(&mut self) -> Read<Value> {
+    fn word(&mut self) -> JsonResult<Value> {
         let rest = &self.text[self.at..];
         for (word, value) in [
             ("null", Value::Null),
@@ -273,15 +274,15 @@ impl Reader<'_> {
         found
     }
 
-    fn expect(&mut self, byte: u8, what: &str) -> Read<()> {
+    fn expect(&mut self, byte: u8, what: &str) -> JsonResult<()> {
         if self.eat(byte) {
             return Ok(());
         }
         self.fail(&format!("{what} should be here"))
     }
 
-    fn fail<T>(&self, message: &str) -> Read<T> {
-        Err(Stop::Syntax(self.at, message.to_owned()))
+    fn fail<T>(&self, message: &str) -> JsonResult<T> {
+        Err(JsonStop::Syntax(self.at, message.to_owned()))
     }
 }
 

@@ -13,7 +13,7 @@ use saphyr::{LoadableYamlNode, MarkedYaml, ScanError};
 
 use self::build::Builder;
 use self::measure::Excess;
-use super::{Document, MAX_DEPTH, MAX_VALUES, Refusal, codes};
+use super::{Document, MAX_DEPTH, MAX_VALUES, SourceRefusal, codes};
 use crate::schema::findings::Finding;
 
 /// More indentation levels than any text within `MAX_DEPTH` needs, few enough for any stack.
@@ -23,7 +23,7 @@ const MAX_READ_AGAIN: usize = 2 << 20;
 const REPEATED_KEY: &str = "duplicated key in mapping";
 const QUOTE_HINT: &str = "put the value in quotes: \"{{ … }}\"";
 
-pub(super) fn read(text: &str) -> Result<Document, Refusal> {
+pub(super) fn read(text: &str) -> Result<Document, SourceRefusal> {
     let offsets = Offsets::new(text);
     measure(text, &offsets)?;
     let mut renamed = text.to_owned();
@@ -47,12 +47,15 @@ pub(super) fn read(text: &str) -> Result<Document, Refusal> {
     if builder.refused.is_empty() {
         return Ok(read);
     }
-    Err(Refusal::Content(builder.refused, Some(Box::new(read))))
+    Err(SourceRefusal::Content(
+        builder.refused,
+        Some(Box::new(read)),
+    ))
 }
 
-fn measure(text: &str, offsets: &Offsets) -> Result<(), Refusal> {
+fn measure(text: &str, offsets: &Offsets) -> Result<(), SourceRefusal> {
     if let Some(at) = indents_exceeded(text) {
-        return Err(Refusal::Content(vec![(at..at, too_deep())], None));
+        return Err(SourceRefusal::Content(vec![(at..at, too_deep())], None));
     }
     let excess = measure::excess(text).map_err(|error| syntax_error(text, offsets, &error))?;
     let Some((excess, start)) = excess else {
@@ -63,7 +66,7 @@ fn measure(text: &str, offsets: &Offsets) -> Result<(), Refusal> {
         Excess::Depth => too_deep(),
         Excess::Values => too_large(),
     };
-    Err(Refusal::Content(vec![(at..at + 1, finding)], None))
+    Err(SourceRefusal::Content(vec![(at..at + 1, finding)], None))
 }
 
 /// Gives a repeated key another name of the same length, so that the parser goes on and finds the
@@ -87,7 +90,7 @@ fn rename_repeated(text: &mut String, error: &ScanError, number: usize) -> bool 
     true
 }
 
-fn repeated_keys(offsets: &Offsets, repeated: &[usize]) -> Refusal {
+fn repeated_keys(offsets: &Offsets, repeated: &[usize]) -> SourceRefusal {
     let finding = || {
         Finding::error(
             codes::DUPLICATE_KEY,
@@ -99,23 +102,23 @@ fn repeated_keys(offsets: &Offsets, repeated: &[usize]) -> Refusal {
         let at = offsets.byte(character);
         (at..at + 1, finding())
     });
-    Refusal::Content(refused.collect(), None)
+    SourceRefusal::Content(refused.collect(), None)
 }
 
 fn single<'a>(
     documents: &mut Vec<MarkedYaml<'a>>,
     offsets: &Offsets,
-) -> Result<MarkedYaml<'a>, Refusal> {
+) -> Result<MarkedYaml<'a>, SourceRefusal> {
     if let Some(second) = documents.get(1) {
         let at = offsets.byte(second.span.start.index());
         let message = "a second YAML document begins here";
         let finding = Finding::error(codes::SEVERAL_DOCUMENTS, "", message)
             .hint("a schema is one document: remove the `---` or split the file");
-        return Err(Refusal::Content(vec![(at..at + 1, finding)], None));
+        return Err(SourceRefusal::Content(vec![(at..at + 1, finding)], None));
     }
     documents.pop().ok_or_else(|| {
         let finding = Finding::error(codes::INVALID_YAML, "", "the text is empty");
-        Refusal::Syntax(0..0, Box::new(finding))
+        SourceRefusal::Syntax(0..0, Box::new(finding))
     })
 }
 
@@ -193,7 +196,7 @@ impl Offsets {
     }
 }
 
-fn syntax_error(text: &str, offsets: &Offsets, error: &ScanError) -> Refusal {
+fn syntax_error(text: &str, offsets: &Offsets, error: &ScanError) -> SourceRefusal {
     let at = last_written(text, offsets.byte(error.marker().index()));
     if let Some(range) = unquoted_expression(text, at) {
         let finding = Finding::error(
@@ -201,17 +204,17 @@ fn syntax_error(text: &str, offsets: &Offsets, error: &ScanError) -> Refusal {
             "",
             "a value that begins with `{{` needs quotes, because `{` opens a mapping in YAML",
         );
-        return Refusal::Syntax(range, Box::new(finding.hint(QUOTE_HINT)));
+        return SourceRefusal::Syntax(range, Box::new(finding.hint(QUOTE_HINT)));
     }
     let info = error.info();
     if info.contains("alias expansion") {
-        return Refusal::Content(vec![(at..at + 1, too_large())], None);
+        return SourceRefusal::Content(vec![(at..at + 1, too_large())], None);
     }
     if info.contains("recursion limit") {
-        return Refusal::Content(vec![(at..at + 1, too_deep())], None);
+        return SourceRefusal::Content(vec![(at..at + 1, too_deep())], None);
     }
     let finding = Finding::error(codes::INVALID_YAML, "", plain_words(info));
-    Refusal::Syntax(at..at + 1, Box::new(finding.maybe_hint(hint_for(info))))
+    SourceRefusal::Syntax(at..at + 1, Box::new(finding.maybe_hint(hint_for(info))))
 }
 
 /// At the end of the text the problem is what stands before, not the empty line.

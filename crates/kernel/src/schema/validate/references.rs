@@ -7,7 +7,7 @@ use crate::expr::{Reference, Segment};
 use crate::schema::codes;
 use crate::schema::definition::Definition;
 use crate::schema::findings::{Finding, Findings};
-use crate::schema::graph::config::Compiled;
+use crate::schema::graph::config::ConfigValue;
 
 /// What an expression can begin with, and the members of those whose members never vary.
 pub const ROOTS: &[(&str, &[&str])] = &[
@@ -32,7 +32,7 @@ const NOT_IN_SETTINGS: &[&str] = &["steps", "variables", "secrets"];
 
 /// Who reads: a node, or the settings before the first step.
 #[derive(Clone, Copy)]
-pub(super) enum Reader<'a> {
+pub(super) enum ExpressionPlace<'a> {
     Node {
         id: &'a str,
         pure: bool,
@@ -64,16 +64,16 @@ impl<'a> Paths<'a> {
 
     pub(super) fn check(
         &self,
-        compiled: &Compiled,
+        compiled: &ConfigValue,
         pointer: &str,
-        reader: Reader<'_>,
+        reader: ExpressionPlace<'_>,
         findings: &mut Findings,
     ) {
         compiled.each_reference(pointer, &mut |pointer, reference| {
             if let Some(finding) = self.problem(reference, pointer, reader, findings) {
                 let node = match reader {
-                    Reader::Node { id, .. } => Some(id),
-                    Reader::Settings => None,
+                    ExpressionPlace::Node { id, .. } => Some(id),
+                    ExpressionPlace::Settings => None,
                 };
                 let span = reference.span.start..reference.span.end;
                 findings.add(finding.node(node).inside(span));
@@ -85,7 +85,7 @@ impl<'a> Paths<'a> {
         &self,
         reference: &Reference,
         pointer: &str,
-        reader: Reader<'_>,
+        reader: ExpressionPlace<'_>,
         findings: &Findings,
     ) -> Option<Finding> {
         let mut names = reference.path.iter().map(|segment| match segment {
@@ -93,7 +93,7 @@ impl<'a> Paths<'a> {
             _ => None,
         });
         let root = names.next()??;
-        if matches!(reader, Reader::Node { locals, .. } if locals.contains(&root)) {
+        if matches!(reader, ExpressionPlace::Node { locals, .. } if locals.contains(&root)) {
             return None;
         }
         let Some((_, members)) = ROOTS.iter().find(|(name, _)| *name == root) else {
@@ -145,14 +145,14 @@ impl<'a> Paths<'a> {
     }
 }
 
-fn forbidden(root: &str, pointer: &str, reader: Reader<'_>) -> Option<Finding> {
+fn forbidden(root: &str, pointer: &str, reader: ExpressionPlace<'_>) -> Option<Finding> {
     match reader {
-        Reader::Node { pure: true, .. } if root == "secrets" => {
+        ExpressionPlace::Node { pure: true, .. } if root == "secrets" => {
             let message = "secrets are only available in nodes that reach outside";
             let finding = Finding::error(codes::SECRET_IN_PURE_NODE, pointer, message);
             Some(finding.hint("use the secret where it is sent, for example in `http_request`"))
         }
-        Reader::Settings if NOT_IN_SETTINGS.contains(&root) => {
+        ExpressionPlace::Settings if NOT_IN_SETTINGS.contains(&root) => {
             let message = format!("`{root}` does not exist yet when settings are read");
             let finding = Finding::error(codes::UNKNOWN_PATH, pointer, message);
             Some(finding.hint("use `input`, `webhook`, `user`, `execution` or `env`"))

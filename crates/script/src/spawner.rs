@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-pub(crate) struct Nursery {
+pub(crate) struct ChildSpawner {
     orders: Sender<Order>,
 }
 
@@ -21,11 +21,11 @@ struct Order {
     reply: oneshot::Sender<io::Result<Child>>,
 }
 
-impl Nursery {
+impl ChildSpawner {
     pub(crate) fn open(program: PathBuf, args: Vec<OsString>) -> io::Result<Self> {
         let (orders, receiver) = channel();
         std::thread::Builder::new()
-            .name("script-nursery".into())
+            .name("script-spawner".into())
             .spawn(move || serve(&receiver, &program, &args))?;
         Ok(Self { orders })
     }

@@ -23,14 +23,14 @@ const TRIED_AGAIN: Duration = Duration::from_secs(5);
 const KEPT_HERE: Duration = Duration::from_secs(600);
 
 #[derive(Clone)]
-pub(crate) struct Undertaker {
+pub(crate) struct DeadLetterSender {
     pub(crate) gate: watch::Receiver<Gate>,
     pub(crate) topology: Topology,
     /// What is kept of a body; the reason tells how long it was.
     pub(crate) max_bytes: usize,
 }
 
-impl Undertaker {
+impl DeadLetterSender {
     /// Does not wait: there may be many, and the broker may be slow.
     pub(crate) fn bury(
         &self,

@@ -30,7 +30,7 @@ const ROUND: usize = 256;
 /// The dead letters' channel comes after those of the classes.
 const DEAD_LETTERS: usize = CLASSES.len();
 
-pub(crate) enum Arrival {
+pub(crate) enum PublisherEvent {
     Answer(u64, Answer),
     /// All answers that were there when the fence was put up have been looked at: the oldest so many confirmations are
     /// certain.
@@ -61,7 +61,7 @@ impl From<lapin::Result<Confirmation>> for Answer {
     }
 }
 
-pub(crate) struct Desk {
+pub(crate) struct ConfirmPublisher {
     link: Arc<Link>,
     topology: Topology,
     /// One per class, so that a missing queue confuses the answers of no other, and one for dead letters.
@@ -71,15 +71,15 @@ pub(crate) struct Desk {
     sender: String,
     flights: Flights,
     /// Ready ones come out in the order in which they became ready; the fence relies on it.
-    pending: FuturesUnordered<BoxFuture<'static, Arrival>>,
+    pending: FuturesUnordered<BoxFuture<'static, PublisherEvent>>,
     fenced: bool,
     /// Unroutable at the first try; sent again once the topology is mended.
-    homeless: Vec<Order>,
+    unrouted: Vec<Order>,
     /// The broker takes nothing for now, and lapin would keep what it is given until it does.
     blocked: Option<Outcome>,
 }
 
-impl Desk {
+impl ConfirmPublisher {
     pub(crate) async fn open(
         link: &Arc<Link>,
         topology: &Topology,
@@ -95,7 +95,7 @@ impl Desk {
             flights: Flights::default(),
             pending: FuturesUnordered::new(),
             fenced: false,
-            homeless: Vec::new(),
+            unrouted: Vec::new(),
             blocked: None,
         };
         for class in CLASSES {
@@ -109,7 +109,7 @@ impl Desk {
     }
 
     pub(crate) fn in_flight(&self) -> usize {
-        self.flights.len() + self.homeless.len()
+        self.flights.len() + self.unrouted.len()
     }
 
     pub(crate) fn send(&mut self, order: Order, second_try: bool, now: Instant) {
@@ -140,18 +140,18 @@ impl Desk {
         self.pending.push(
             async move {
                 let sent = transmit(&channel, exchange, routing_key, &body, properties).await;
-                Arrival::Answer(number, sent.into())
+                PublisherEvent::Answer(number, sent.into())
             }
             .boxed(),
         );
     }
 
-    pub(crate) async fn next_arrival(&mut self) -> Option<Arrival> {
+    pub(crate) async fn next_event(&mut self) -> Option<PublisherEvent> {
         self.pending.next().await
     }
 
     /// Deals with `first` and whatever else is there. An error means that the connection is to be rebuilt.
-    pub(crate) fn arrived(&mut self, first: Arrival) -> Result<(), BrokerError> {
+    pub(crate) fn arrived(&mut self, first: PublisherEvent) -> Result<(), BrokerError> {
         let now = Instant::now();
         self.sort(first, now)?;
         for _ in 1..ROUND {
@@ -163,17 +163,17 @@ impl Desk {
         Ok(())
     }
 
-    fn sort(&mut self, arrival: Arrival, now: Instant) -> Result<(), BrokerError> {
+    fn sort(&mut self, arrival: PublisherEvent, now: Instant) -> Result<(), BrokerError> {
         match arrival {
-            Arrival::Answer(number, answer) => self.answered(number, answer, now),
-            Arrival::Fence(count) => {
+            PublisherEvent::Answer(number, answer) => self.answered(number, answer, now),
+            PublisherEvent::Fence(count) => {
                 self.fenced = false;
-                let homeless = self.flights.settle_confirmed(count);
-                self.rehome(homeless);
+                let unrouted = self.flights.settle_confirmed(count);
+                self.redeclare_and_resend(unrouted);
                 self.fence();
                 Ok(())
             }
-            Arrival::Mended(mended) => self.mended(mended, now),
+            PublisherEvent::Mended(mended) => self.mended(mended, now),
         }
     }
 
@@ -185,8 +185,8 @@ impl Desk {
             }
             Answer::Returned(returned) => {
                 let why = self.note_return(&returned);
-                let homeless = self.flights.carries_return(number, &why, now);
-                self.rehome(homeless);
+                let unrouted = self.flights.carries_return(number, &why, now);
+                self.redeclare_and_resend(unrouted);
             }
             Answer::Refused(returned) => {
                 if let Some(returned) = returned {
@@ -238,32 +238,32 @@ impl Desk {
         if count > 0 && !self.fenced {
             self.fenced = true;
             self.pending
-                .push(async move { Arrival::Fence(count) }.boxed());
+                .push(async move { PublisherEvent::Fence(count) }.boxed());
         }
     }
 
     /// A queue must have been deleted: declare everything again, then send these once more.
-    fn rehome(&mut self, homeless: impl IntoIterator<Item = Order>) {
-        let idle = self.homeless.is_empty();
-        self.homeless.extend(homeless);
-        if !idle || self.homeless.is_empty() {
+    fn redeclare_and_resend(&mut self, unrouted: impl IntoIterator<Item = Order>) {
+        let idle = self.unrouted.is_empty();
+        self.unrouted.extend(unrouted);
+        if !idle || self.unrouted.is_empty() {
             return;
         }
         tracing::warn!("the broker could not route a message; declaring the queues again");
         let (link, topology) = (self.link.clone(), self.topology.clone());
         self.pending
-            .push(async move { Arrival::Mended(topology.declare(&link).await) }.boxed());
+            .push(async move { PublisherEvent::Mended(topology.declare(&link).await) }.boxed());
     }
 
     fn mended(&mut self, mended: Result<(), BrokerError>, now: Instant) -> Result<(), BrokerError> {
-        let homeless = std::mem::take(&mut self.homeless);
+        let unrouted = std::mem::take(&mut self.unrouted);
         if let Err(error) = mended {
-            for order in homeless {
+            for order in unrouted {
                 let _ = order.reply.send(Outcome::Unroutable(error.to_string()));
             }
             return Err(error);
         }
-        for order in homeless {
+        for order in unrouted {
             self.send(order, true, now);
         }
         Ok(())
@@ -293,7 +293,7 @@ impl Desk {
 
     pub(crate) fn abandon(&mut self, outcome: &Outcome) {
         self.flights.abandon(outcome);
-        for order in self.homeless.drain(..) {
+        for order in self.unrouted.drain(..) {
             let _ = order.reply.send(outcome.clone());
         }
     }
