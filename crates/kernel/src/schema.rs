@@ -47,7 +47,7 @@ pub fn load(file: Option<&str>, text: &str, registry: &Registry) -> Loaded {
     load_named(None, file, text, registry)
 }
 
-/// As [`load`]; a schema without a name takes this one, made to fit.
+/// As [`load`]; a schema without a name takes this one, made to fit, or `unnamed` if nothing of it fits.
 pub fn load_named(
     name: Option<&str>,
     file: Option<&str>,

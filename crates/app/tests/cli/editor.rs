@@ -90,11 +90,13 @@ fn to_validate_is_to_ask_for_a_name() {
         "{}",
         ended.stdout
     );
+}
+
+#[test]
+fn a_file_whose_name_gives_none_is_run_all_the_same() {
+    let folder = folder();
     std::fs::write(folder.path().join("схема.json"), DRAWN).unwrap();
-    let ended = pawl(folder.path(), &["run", "схема.json"]).expect(2);
-    assert!(
-        ended.stderr.contains("the field `name` is missing"),
-        "{}",
-        ended.stderr
-    );
+    let run = pawl(folder.path(), &["run", "схема.json", "--json"]);
+    let run = run.expect(0).json();
+    assert_eq!(run["context"]["execution"]["schema"], "unnamed");
 }

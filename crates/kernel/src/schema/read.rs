@@ -21,6 +21,8 @@ use crate::node::Registry;
 pub const MAX_NODES: usize = 2_000;
 pub const MAX_EDGES: usize = 20_000;
 const MAX_NAME: usize = 100;
+/// For a document without a name that comes from a place whose name has nothing that can stay.
+const UNNAMED: &str = "unnamed";
 
 const FIELDS: &[&str] = &[
     "language",
@@ -168,8 +170,8 @@ fn language(document: &Fields<'_>, findings: &mut Findings) -> u32 {
 
 fn name(document: &Fields<'_>, default: Option<&str>, findings: &mut Findings) -> String {
     let default = default.filter(|_| !document.has("name"));
-    if let Some(name) = default.and_then(fitting_name) {
-        return name;
+    if let Some(name) = default {
+        return fitting_name(name).unwrap_or_else(|| UNNAMED.to_owned());
     }
     let Some(name) = document.required_text("name", findings) else {
         return String::new();
