@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use crate::json::{self, JsonRule};
 use needles::Needles;
 
 /// What stands in the place of a secret.
@@ -101,12 +102,13 @@ impl Redactor {
         fields.values_mut().for_each(|value| self.value(value));
     }
 
-    /// A text that is JSON stays JSON; one without secrets stays as it was written.
+    /// A text that is JSON stays JSON; one without secrets stays as it was written. One that an edge refuses because it has
+    /// several meanings is hidden as text: read and written anew it would no longer show why it was refused.
     pub fn json_text(&self, text: &mut String) {
         if self.is_empty() {
             return;
         }
-        let Ok(written) = serde_json::from_str::<Value>(text) else {
+        let Some(written) = with_one_meaning(text) else {
             return self.text(text);
         };
         let mut shown = written.clone();
@@ -166,6 +168,15 @@ impl Redactor {
             }
         }
         true
+    }
+}
+
+fn with_one_meaning(text: &str) -> Option<Value> {
+    match json::read(text.as_bytes()) {
+        Ok(value) => Some(value),
+        // An error that holds a whole body is deeper than a body may be.
+        Err(refused) if refused.rule == JsonRule::Depth => serde_json::from_str(text).ok(),
+        Err(_) => None,
     }
 }
 

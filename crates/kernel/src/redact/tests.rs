@@ -229,6 +229,34 @@ fn a_text_that_is_json_stays_json() {
     assert_eq!(text, "no json ***");
 }
 
+/// Dead letters show what was refused: two fields of one name stay two, and a long number keeps its digits.
+#[test]
+fn json_of_several_meanings_is_hidden_as_it_is_written() {
+    for (written, shown) in [
+        (
+            r#"{"a": "horse-42", "a": "second"}"#,
+            r#"{"a": "***", "a": "second"}"#,
+        ),
+        (
+            r#"{"n": 123456789012345678901234567890, "t": "horse-42"}"#,
+            r#"{"n": 123456789012345678901234567890, "t": "***"}"#,
+        ),
+    ] {
+        let mut text = written.to_owned();
+        redactor(&["horse-42"]).json_text(&mut text);
+        assert_eq!(text, shown);
+    }
+}
+
+/// A number that is hidden must not leave a text that nothing can read.
+#[test]
+fn json_deeper_than_an_edge_lets_in_stays_json() {
+    let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(70), "]".repeat(70));
+    let mut text = deep("8675309123");
+    redactor(&["8675309123"]).json_text(&mut text);
+    assert_eq!(text, deep("\"***\""));
+}
+
 #[test]
 fn without_secrets_nothing_is_touched() {
     let nothing = Redactor::default();
