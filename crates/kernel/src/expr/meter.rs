@@ -101,11 +101,8 @@ impl Meter {
     }
 
     /// `uuid()` calls are numbered from here on.
-    pub(crate) fn with_uuids_from(self, number: u64) -> Self {
-        Self {
-            uuid_calls: number,
-            ..self
-        }
+    pub(crate) fn number_uuids_from(&mut self, number: u64) {
+        self.uuid_calls = number;
     }
 
     pub fn steps_used(&self) -> u64 {
@@ -114,6 +111,11 @@ impl Meter {
 
     pub fn bytes_used(&self) -> u64 {
         self.bytes
+    }
+
+    /// A [short](Self::short) evaluation, unless others before it have used up what it may use.
+    pub(crate) fn short_after(used: u64) -> Option<Self> {
+        (used <= SHORT_STEPS).then(Self::short)
     }
 
     /// It asked for more steps than there were.

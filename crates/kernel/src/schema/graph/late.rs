@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -79,6 +80,8 @@ pub struct LateTexts {
     execution_id: Arc<str>,
     seq: u64,
     long: Long,
+    /// Steps of all texts until now that were evaluated where they were asked for: many short ones are a long one.
+    used: Arc<AtomicU64>,
 }
 
 impl LateTexts {
@@ -90,6 +93,7 @@ impl LateTexts {
             execution_id: scope.execution_id.into(),
             seq: scope.seq,
             long: Long::default(),
+            used: Arc::default(),
         }
     }
 
@@ -126,19 +130,27 @@ impl LateTexts {
         let scope = Scope::new(&self.roots, self.now_micros, &self.execution_id, self.seq);
         let scope = scope.with_locals(locals);
         let first_uuid = numbers(path, locals);
-        let mut meter = Meter::short().with_uuids_from(first_uuid);
-        let mut rendered = text.render(&scope, &mut meter);
-        if meter.is_spent() {
-            self.run_long(&mut |meter| {
-                let mut own = meter.clone().with_uuids_from(first_uuid);
-                rendered = text.render(&scope, &mut own);
-            });
-        }
+        let rendered = self.metered(&|meter| {
+            meter.number_uuids_from(first_uuid);
+            text.render(&scope, meter)
+        });
         let above = |error: RenderError| {
             let path = path.iter().rev();
             path.fold(error, |error, token| error.below(token))
         };
         Some(rendered.map_err(above))
+    }
+
+    /// At once while all texts together are short, otherwise as a long one.
+    fn metered<T>(&self, evaluate: &dyn Fn(&mut Meter) -> T) -> T {
+        if let Some(mut meter) = Meter::short_after(self.used.load(Ordering::Relaxed)) {
+            let result = evaluate(&mut meter);
+            self.used.fetch_add(meter.steps_used(), Ordering::Relaxed);
+            if !meter.is_spent() {
+                return result;
+            }
+        }
+        self.run_long(evaluate)
     }
 
     /// As [`render`](Self::render), with a failure as the node's own.
@@ -151,11 +163,12 @@ impl LateTexts {
         Some(rendered.map_err(NodeError::from))
     }
 
-    fn run_long(&self, work: &mut dyn FnMut(&mut Meter)) {
-        match &self.long.0 {
-            Some(run) => run(work),
-            None => work(&mut Meter::new(Limits::default())),
+    fn run_long<T>(&self, evaluate: &dyn Fn(&mut Meter) -> T) -> T {
+        let mut result = None;
+        if let Some(run) = &self.long.0 {
+            run(&mut |meter| result = Some(evaluate(meter)));
         }
+        result.unwrap_or_else(|| evaluate(&mut Meter::new(Limits::default())))
     }
 
     fn find(&self, path: &[&str]) -> Option<&ConfigValue> {

@@ -1,5 +1,7 @@
 //! Compiled graphs: edges, handlers, rendering.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -205,6 +207,33 @@ fn every_place_and_every_item_draws_ids_of_its_own() {
     let all = [drawn(0), drawn(1), drawn(2), output].map(|id| id.to_string());
     let distinct: std::collections::BTreeSet<_> = all.iter().collect();
     assert_eq!(distinct.len(), all.len(), "{all:?}");
+}
+
+/// A thousand short texts in a row keep a thread as long as a long one does.
+#[test]
+fn late_texts_are_short_together_or_long() {
+    let costly = "'{{reduce(range(800), 0, (sum, x) => sum + x) + input.n}}'";
+    let graph = compiled(&LATE.replace("'{{input.n}}'", costly));
+    let (node, roots) = (graph.node("q").unwrap(), json!({"input": {"n": 2}}));
+    let scope = Scope::new(roots.as_object().unwrap(), 0, "e", 1);
+    let long = Arc::new(AtomicU32::new(0));
+    let counted = long.clone();
+    let late = node.late(&scope).with_long_runs(|| {
+        move |work: &mut dyn FnMut(&mut Meter)| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            work(&mut Meter::default());
+        }
+    });
+    let locals = json!({"results": {"a": {"n": 5}}});
+    let render = || late.render(&["statements", "0", "params"], locals.as_object().unwrap());
+    assert_eq!(render().unwrap().unwrap(), json!([319_602, 5, 7]));
+    assert_eq!(long.load(Ordering::SeqCst), 0, "one alone is short");
+    let all = 50;
+    for _ in 1..all {
+        assert_eq!(render().unwrap().unwrap(), json!([319_602, 5, 7]));
+    }
+    let long = long.load(Ordering::SeqCst);
+    assert!((all - 10..all).contains(&long), "{long}");
 }
 
 #[test]
