@@ -333,5 +333,13 @@ async fn between_tries_everybody_sees_why() {
         line.contains("http_request") && line.contains("CONNECTION_FAILED") && line.ends_with(" 1")
     });
     assert!(counted, "a failed try is counted by type and code");
+    server.command(&path(&run, "pause")).await.expect(200);
+    let told = server.get(&path(&run, "explain")).await.expect(200);
+    let sentence = told["sentence"].as_str().unwrap();
+    assert_eq!(told["reason"], "paused");
+    assert!(
+        sentence.contains(" The node failed once (last: CONNECTION_FAILED "),
+        "{sentence}"
+    );
     server.close().await;
 }

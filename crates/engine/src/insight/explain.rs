@@ -66,14 +66,27 @@ fn why(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
         );
         return ("running", text);
     }
+    if state.hold != Some(Hold::Pause)
+        && let Some(text) = waiting(view, around)
+    {
+        return text;
+    }
+    let (reason, mut sentence) = standing(view, around);
+    if let Some(failed) = failures(view) {
+        sentence.push_str(&format!(" The node {failed}."));
+    }
+    (reason, sentence)
+}
+
+/// It neither runs nor waits for a time or an event.
+fn standing(view: &ExecutionView, around: &Surroundings) -> (&'static str, String) {
+    let state = &view.state;
+    let node = &state.position.node_id;
     if state.hold == Some(Hold::Pause) {
         return (
             "paused",
             format!("It was paused before node `{node}` and goes on when somebody resumes it."),
         );
-    }
-    if let Some(text) = waiting(view, around) {
-        return text;
     }
     if state.hold == Some(Hold::Debug) {
         let text = format!(
@@ -285,7 +298,9 @@ fn round(duration: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use pawl_kernel::execution::Lease;
     use pawl_testkit::fixture::new_execution;
+    use uuid::Uuid;
 
     use super::*;
 
@@ -317,5 +332,60 @@ mod tests {
             let told = explain(&view, &around(nobody_runs, queue_down));
             assert_eq!(told.reason, reason, "{}", told.sentence);
         }
+    }
+
+    /// Wherever it stands between two tries, it says why the last one failed.
+    #[test]
+    fn the_last_error_is_told_wherever_it_stands() {
+        let mut view = queued();
+        let now = view.state.updated_at;
+        view.state.position.attempt = 2;
+        view.state.position.last_error =
+            Some(json!({"code": "HTTP_STATUS", "message": "503"}).to_string());
+        let told = |change: &dyn Fn(&mut ExecutionView, &mut Surroundings)| {
+            let mut view = view.clone();
+            let mut around = Surroundings {
+                now,
+                sweep_after: Duration::from_secs(10),
+                ..Surroundings::default()
+            };
+            change(&mut view, &mut around);
+            explain(&view, &around)
+        };
+        let lease = |until| Lease {
+            owner: "w1".into(),
+            token: Uuid::nil(),
+            until,
+        };
+        let later = now.plus(Duration::from_secs(60));
+        let all = [
+            told(&|view, _| view.state.lease = Some(lease(later))),
+            told(&|view, _| view.state.hold = Some(Hold::Pause)),
+            told(&|view, _| view.state.hold = Some(Hold::Debug)),
+            told(&|_, around| around.unknown_type = Some("new".into())),
+            told(&|view, _| view.state.lease = Some(lease(now))),
+            told(&|_, around| around.queue_down = true),
+            told(&|_, around| around.nobody_runs = true),
+            told(&|_, _| {}),
+            told(&|_, around| around.now = later),
+        ];
+        for told in &all {
+            let failed = "failed 2 times (last: HTTP_STATUS 503).";
+            assert!(told.sentence.contains(failed), "{told:?}");
+        }
+        assert_eq!(
+            all.map(|told| told.reason),
+            [
+                "running",
+                "paused",
+                "waiting_for_debugger",
+                "no_worker_for_type",
+                "lease_expired",
+                "no_queue",
+                "no_worker",
+                "queued",
+                "waiting_for_worker"
+            ]
+        );
     }
 }
