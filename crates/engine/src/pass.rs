@@ -69,6 +69,8 @@ pub(crate) struct Pass {
     started: Timestamp,
     /// When the last visit ended: pure nodes take no time worth asking the clock for.
     at: Timestamp,
+    /// When the thread was last left to other tasks.
+    yielded_at: Timestamp,
     nodes_run: u32,
     limits: Limits,
     /// What the request of a repeated effect says of the run, instead of what is true of this one.
@@ -92,6 +94,9 @@ struct Limits {
 
 /// Nodes that take longer together are not worth one write less.
 const UNBORN_MAX: Duration = Duration::from_millis(5);
+
+/// Pure nodes may keep the thread from other tasks for so long, and for one node more.
+const POLL_MAX: Duration = Duration::from_millis(5);
 
 /// What one turn of the loop came to.
 enum Turn {
@@ -127,8 +132,7 @@ pub(crate) async fn run(
 impl Pass {
     async fn run(&mut self) -> PassEnd {
         loop {
-            // A long run of pure nodes must not keep the thread from everybody else.
-            tokio::task::consume_budget().await;
+            self.leave_the_thread().await;
             // Whoever asked for it waits, and nobody can see or stop it.
             if self.birth.is_some()
                 && self.at.since(self.started) >= UNBORN_MAX
@@ -140,6 +144,17 @@ impl Pass {
                 Turn::GoOn => {}
                 Turn::Over(end) => return end,
             }
+        }
+    }
+
+    /// Neither a long run of pure nodes nor a few slow ones may keep the thread from other tasks. The time is that of the last
+    /// visit: the clock is not asked again.
+    async fn leave_the_thread(&mut self) {
+        if self.at.since(self.yielded_at) >= POLL_MAX {
+            tokio::task::yield_now().await;
+            self.yielded_at = self.parts.now();
+        } else {
+            tokio::task::consume_budget().await;
         }
     }
 
@@ -166,6 +181,10 @@ impl Pass {
             Ok(decision) => decision,
             Err(turn) => return turn,
         };
+        if !node.pure {
+            // Its commit and its answer were waited for, while other tasks had the thread.
+            self.yielded_at = self.parts.now();
+        }
         self.follow(&graph, node, decision).await
     }
 

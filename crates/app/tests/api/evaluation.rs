@@ -32,8 +32,14 @@ fn random_letters(count: usize) -> String {
     (0..count).map(letter).collect()
 }
 
-/// The median time of ten asks for `/health/live`, one after the other.
+/// The median time of ten asks for `/health/live`.
 async fn health(server: &Server) -> Duration {
+    let times = asked_ten_times(server).await;
+    times[times.len() / 2]
+}
+
+/// The times of ten asks for `/health/live`, one after the other; the longest comes last.
+async fn asked_ten_times(server: &Server) -> Vec<Duration> {
     let mut times = Vec::new();
     for _ in 0..10 {
         let began = Instant::now();
@@ -41,7 +47,7 @@ async fn health(server: &Server) -> Duration {
         times.push(began.elapsed());
     }
     times.sort();
-    times[times.len() / 2]
+    times
 }
 
 /// As on a machine of two cores: one thread serves everything.
@@ -74,6 +80,40 @@ async fn health_is_answered_under_expressions_that_want_it_all() {
     let failed = server.get("/api/executions?status=failed&limit=1").await;
     let error = failed.expect(200)["items"][0]["error"].clone();
     assert_eq!(error["code"], "LIMIT_EXCEEDED", "{error}");
+    server.close().await;
+}
+
+/// start → 64 nodes, each of which is just short enough for the thread that serves everything: a pattern is compiled.
+fn chain(name: &str) -> Value {
+    let output = r"{{matches('', '^\\w{20}')}}";
+    let node = |number| json!({"id": format!("v{number}"), "type": "transform", "config": {"output": output}});
+    let edge =
+        |number| json!({"source": format!("v{number}"), "target": format!("v{}", number + 1)});
+    let mut schema = hook(name, output);
+    let start = json!({"id": "v0", "type": "start"});
+    schema["nodes"] = std::iter::once(start).chain((1..=64).map(node)).collect();
+    schema["edges"] = (0..64).map(edge).collect();
+    schema
+}
+
+/// None of the asks waits for a pass to end, let alone for all of them. Both times grow alike on a busy machine.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn health_is_answered_under_chains_of_short_expressions() {
+    let server = Server::start().await;
+    server.save(chain("chain")).await;
+    let address = server.address;
+    let calls = (0..16).map(|_| {
+        let request = Request::new("POST", "/webhook/chain").json(&json!({}));
+        async move { client::send(address, request).await.status }
+    });
+    let calls = async {
+        let began = Instant::now();
+        (join_all(calls).await, began.elapsed())
+    };
+    let ((ended, all), asks) = tokio::join!(calls, asked_ten_times(&server));
+    let longest = asks[asks.len() - 1];
+    assert!(longest * 3 < all, "{longest:?} of {all:?}");
+    assert!(ended.iter().all(|status| *status == 200), "{ended:?}");
     server.close().await;
 }
 
@@ -138,6 +178,37 @@ async fn a_long_evaluation_has_a_deadline() {
         error.contains("raise `expression_time` in [limits]"),
         "{error}"
     );
+    server.close().await;
+}
+
+/// Each text between the statements is short; all of them together are not.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_texts_of_many_items_share_a_deadline() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("shop.db");
+    std::fs::write(&file, "").unwrap();
+    let settings = format!(
+        "[connections.shop]\nurl = \"sqlite:{}\"\n[limits]\nexpression_time = \"10ms\"",
+        file.display()
+    );
+    let server = Server::with_bound_secrets(&[], &settings).await;
+    let statement = json!({"id": "all", "for_each": "{{range(input.items)}}", "sql": "SELECT $1 AS found",
+                           "params": ["{{matches(input.t, 'x+y')}}"]});
+    let config = json!({"connection": "shop", "readonly": true, "statements": [statement]});
+    let mut schema = hook("items", "");
+    schema["nodes"][1] = json!({"id": "v", "type": "sql", "config": config});
+    server.save(schema).await;
+    let run = async |items: u32| {
+        let input = json!({"items": items, "t": "z".repeat(48_000)});
+        let body = json!({"schema": "items", "input": input});
+        server.run_to_end(body).await
+    };
+    let one = run(1).await;
+    assert_eq!(one["status"], "completed", "{one}");
+    let many = run(500).await;
+    assert_eq!(many["error"]["code"], "LIMIT_EXCEEDED", "{many}");
+    let message = many["error"]["message"].as_str().unwrap();
+    assert!(message.contains("`expression_time`"), "{message}");
     server.close().await;
 }
 

@@ -109,6 +109,7 @@ fn assemble(
         token,
         started: now,
         at: now,
+        yielded_at: now,
         position: state.position.clone(),
         position_committed: true,
         nodes_run: 0,
