@@ -67,11 +67,14 @@ pub(super) async fn go_on(
     let mode = mode(fields.take("mode"))?;
     let variables = fields.object("variables")?;
     let expect_seq = fields.whole("expect_seq")?;
+    // Afterwards every one of them is known.
+    let warnings = state.control.doubts_about(id, &variables).await?;
     state
         .control
         .continue_debug(id, mode, variables, expect_seq)
         .await?;
-    executions::show(&state, id, None).await
+    let view = state.control.view(id).await?;
+    Ok(wire::ok(&ExecutionJson::from(&view).warning(&warnings)))
 }
 
 fn mode(value: Option<Value>) -> ApiResult<ContinueMode> {

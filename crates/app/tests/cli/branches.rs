@@ -220,6 +220,35 @@ fn a_fork_takes_another_input_and_version() {
     );
 }
 
+/// A name that nothing knows is most likely a typo; it is set, and told of.
+#[test]
+fn an_unknown_variable_is_warned_of() {
+    let folder = folder();
+    let dev = Dev::start(folder.path());
+    let limited = SUMMING.replace("input.m.n", "input.m.n + variables.limit");
+    save(&dev, folder.path(), &limited);
+    let start = ["start", "sum", "--input", "{}", "--var", "limit=3"];
+    let run = told(&dev, folder.path(), &[&start[..], &["--wait"]].concat(), 1);
+    let debugged = told(&dev, folder.path(), &[&start[..], &["--debug"]].concat(), 0);
+    let path = format!("/api/executions/{}", id(&debugged));
+    until(&dev, &path, |run| run["status"] == "waiting_debug");
+    for words in [
+        &["fork", id(&run), "--from", "1"][..],
+        &["retry", id(&run)],
+        &["continue", id(&debugged)],
+    ] {
+        let all = [&["executions"][..], words, &["--var", "limt=1"]].concat();
+        let told = dev.ask(folder.path(), &all).expect(0).stderr;
+        assert!(
+            told.starts_with("warning: the variable `limt` ") && told.contains("`limit`?"),
+            "{words:?}: {told}"
+        );
+    }
+    let known = ["executions", "fork", id(&run), "--from", "1"];
+    let known = [&known[..], &["--var", "limit=1"]].concat();
+    assert_eq!(dev.ask(folder.path(), &known).expect(0).stderr, "");
+}
+
 #[test]
 fn a_diff_can_leave_out_what_was_taken_over() {
     let folder = folder();

@@ -156,6 +156,24 @@ impl Control {
         self.launch(draft, branch, None).await
     }
 
+    /// What a user who sets these variables of a running execution may not have meant.
+    pub async fn doubts_about(
+        &self,
+        id: ExecutionId,
+        variables: &Map<String, Value>,
+    ) -> Result<Vec<String>, ControlError> {
+        if variables.is_empty() {
+            return Ok(Vec::new());
+        }
+        let view = self.view(id).await?;
+        let head = &view.execution.head;
+        let graph = self.parts.graphs.get(head.schema_id, head.schema_version);
+        let graph = graph.await?;
+        let context = self.context_at(&view, view.state.seq).await?;
+        let variables = self.without_secrets(variables.clone());
+        Ok(checks::unknown_variables(&graph, &context, &variables))
+    }
+
     /// The retry that was made under the key.
     async fn made_before(
         &self,
@@ -186,7 +204,7 @@ impl Control {
         if let Some(input) = &mut edit.input {
             self.parts.redactor.value(input);
         }
-        let mut warnings = checks::unknown_variables(&graph, &context, &edit);
+        let mut warnings = checks::unknown_variables(&graph, &context, &edit.variables);
         warnings.extend(checks::missing_nodes(&graph, version, &context));
         Ok(Branch {
             version,

@@ -58,6 +58,7 @@ pub(super) async fn go_on(args: ContinueArgs, json: bool) -> Done {
             Content::Json(body),
         )
         .await?;
+    warn(&answer);
     brief(&answer, json)
 }
 
@@ -151,12 +152,17 @@ fn waiting(mut url: Url, flag: &WaitFlag) -> Url {
     url
 }
 
-/// With `--wait` the end decides the exit code, as in `pawl run`.
-fn started_one(execution: &Value, flag: &WaitFlag, json: bool) -> Done {
+/// What the server thinks that the user may not have meant.
+fn warn(execution: &Value) {
     for warning in execution["warnings"].as_array().into_iter().flatten() {
         let warning = text::clean(warning.as_str().unwrap_or_default());
         terminal::complain(&format!("warning: {warning}"));
     }
+}
+
+/// With `--wait` the end decides the exit code, as in `pawl run`.
+fn started_one(execution: &Value, flag: &WaitFlag, json: bool) -> Done {
+    warn(execution);
     if flag.wait.is_none() {
         return brief(execution, json);
     }

@@ -1,7 +1,6 @@
 //! What keeps a retry or a fork from being made, and what its caller is warned of.
 
 use pawl_kernel::context::Context;
-use pawl_kernel::execution::Edit;
 use pawl_kernel::expr::nearest;
 use pawl_kernel::ports::store::ExecutionView;
 use pawl_kernel::schema::graph::{Graph, Node};
@@ -92,8 +91,12 @@ fn another_request(node_id: &str, key: &str, what: &str) -> ControlError {
 }
 
 /// A variable that nothing in the schema speaks of is most likely a typo.
-pub(super) fn unknown_variables(graph: &Graph, context: &Context, edit: &Edit) -> Vec<String> {
-    if edit.variables.is_empty() {
+pub(super) fn unknown_variables(
+    graph: &Graph,
+    context: &Context,
+    variables: &Map<String, Value>,
+) -> Vec<String> {
+    if variables.is_empty() {
         return Vec::new();
     }
     let none = Map::new();
@@ -106,7 +109,7 @@ pub(super) fn unknown_variables(graph: &Graph, context: &Context, edit: &Edit) -
             .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         format!("the variable `{name}` was not there before, and no node speaks of it{hint}")
     };
-    edit.variables.keys().filter(unknown).map(warning).collect()
+    variables.keys().filter(unknown).map(warning).collect()
 }
 
 /// Steps that were taken over stay in the context; a version without their nodes may not expect them.
