@@ -136,6 +136,12 @@ fn check_filter(filter: &Value) -> ApiResult<()> {
 async fn filter(state: &ApiState, value: Value) -> ApiResult<ExecutionFilter> {
     check_filter(&value)?;
     let mut fields = Fields::of(value, FILTER)?;
+    for name in ["schema", "schema_id"] {
+        if fields.number(name).is_some() {
+            let message = format!("`{name}` must be a text: {}", schemas::NUMBER_HINT);
+            return Err(ApiError::invalid_request(message).details(json!({"field": name})));
+        }
+    }
     let schema = match (fields.text("schema")?, fields.text("schema_id")?) {
         (Some(key), _) | (None, Some(key)) => Some(schemas::id_of(state, &key).await?),
         (None, None) => None,

@@ -96,6 +96,12 @@ pub(super) fn start_request(mut fields: Fields, now: Timestamp) -> ApiResult<Sta
 
 /// A number is an `external_id`, a text a name or an id.
 fn schema_key(fields: &mut Fields) -> ApiResult<SchemaKey> {
+    if fields.number("schema").is_some() {
+        return Err(ApiError::invalid_request(
+            "`schema` must be a text, the name or id of a schema; a number is an `external_id`, which `schema_id` takes",
+        )
+        .details(json!({"field": "schema"})));
+    }
     let number = fields.number("schema_id");
     match (fields.text("schema")?, number, fields.text("schema_id")?) {
         (Some(key), None, None) | (None, None, Some(key)) => Ok(SchemaKey::Text(key)),

@@ -22,6 +22,10 @@ use super::path::PathParts;
 use super::query::Query;
 use super::wire::{self, Page, SchemaJson, VersionLine};
 
+/// For a caller who names a schema by a number where a name or an id is taken.
+pub(super) const NUMBER_HINT: &str = "a number is an `external_id`, which is taken by `schema_id` of a start only (POST /api/executions, or a message); \
+     give the name or the id of the schema as a text";
+
 pub(super) async fn create(
     State(state): State<ApiState>,
     identity: Identity,
@@ -206,7 +210,13 @@ fn missing(key: &str) -> ApiError {
         .filter(|letter| !letter.is_control())
         .take(100)
         .collect();
-    ApiError::not_found(format!("there is no schema `{shown}`"))
+    let number = !shown.is_empty() && shown.bytes().all(|byte| byte.is_ascii_digit());
+    let hint = if number {
+        format!("; {NUMBER_HINT}")
+    } else {
+        String::new()
+    };
+    ApiError::not_found(format!("there is no schema `{shown}`{hint}"))
 }
 
 async fn version(

@@ -136,6 +136,29 @@ async fn a_number_is_the_external_id_of_a_schema() {
         let message = told["message"].as_str().unwrap();
         assert!(message.contains("`external_id`"), "{message}");
     }
+    // Where a schema is named by a text alone, the answer says where a number is taken.
+    let starting = json!({"schema": 123});
+    let mut told = vec![
+        server
+            .post("/api/executions", starting)
+            .await
+            .refuses(422, "INVALID_REQUEST"),
+    ];
+    for field in ["schema", "schema_id"] {
+        let bulk = json!({"action": "stop", "filter": {(field): 123}});
+        let bulk = server.post("/api/executions/bulk", bulk).await;
+        told.push(bulk.refuses(422, "INVALID_REQUEST"));
+    }
+    for path in ["/api/executions?schema_id=124", "/api/schemas/124"] {
+        told.push(server.get(path).await.refuses(404, "NOT_FOUND"));
+    }
+    for told in told {
+        let message = told["message"].as_str().unwrap();
+        assert!(
+            message.contains("a number is an `external_id`") && message.contains("`schema_id`"),
+            "{message}"
+        );
+    }
     let both = json!({"schema": "numbered", "schema_id": 123});
     let both = server.post("/api/executions", both).await;
     both.refuses(422, "INVALID_REQUEST");
