@@ -665,6 +665,9 @@ mod tests {
         let usual = read("");
         assert_eq!((usual.timer_shards, usual.shard_lock), (16, seconds(10)));
         assert!(!usual.allow_mock);
+        assert_eq!(usual.expression_time, seconds(1));
+        let patient = read("[limits]\nexpression_time = \"7s\"");
+        assert_eq!(patient.expression_time, seconds(7));
         let short = read("[engine]\nlease = \"6s\"");
         assert_eq!(short.schedule_limits().patience, seconds(6));
         let set = read(

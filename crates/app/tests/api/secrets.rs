@@ -70,6 +70,55 @@ async fn a_secret_comes_in_by_no_door() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_secret_comes_in_by_no_command() {
+    let server = Server::with_secrets(&[("canary", CANARY)]).await;
+    server.save(waiting("wait")).await;
+    let run = server.run(json!({"schema": "wait"})).await;
+    let path = format!("/api/executions/{}", id(&run));
+    server.until(id(&run), "waiting").await;
+    let escaped: String = CANARY.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    for place in [
+        format!("signals/{escaped}"),
+        format!("signals/go?id={escaped}"),
+    ] {
+        let refused = server.post(&format!("{path}/{place}"), json!({})).await;
+        refused.refuses(422, "INVALID_REQUEST");
+    }
+    let header = Request::new("POST", &format!("{path}/signals/go")).json(&json!({}));
+    let refused = server.send(header.header("Idempotency-Key", CANARY)).await;
+    refused.refuses(422, "INVALID_REQUEST");
+
+    let seen = async |run: &Value| {
+        let path = format!("/api/executions/{}/context", id(run));
+        server.get(&path).await.expect(200)["context"].clone()
+    };
+    server.command(&format!("{path}/stop")).await.expect(200);
+    server.until(id(&run), "stopped").await;
+    let fork = json!({"from_seq": 1, "input": {"a": CANARY, "b": CODED}});
+    let fork = server.post(&format!("{path}/fork"), fork).await.expect(201);
+    assert_eq!(seen(&fork).await["input"], json!({"a": "***", "b": "***"}));
+    for key in [CANARY, CODED] {
+        let retry = json!({"idempotency_key": key});
+        let refused = server.post(&format!("{path}/retry"), retry).await;
+        refused.refuses(422, "INVALID_REQUEST");
+    }
+
+    let debugged = server.run(json!({"schema": "wait", "debug_mode": true}));
+    let debugged = debugged.await;
+    server.until(id(&debugged), "waiting_debug").await;
+    let variables = json!({"variables": {"v": CANARY, (CANARY): CODED}});
+    let path = format!("/api/executions/{}/continue", id(&debugged));
+    let answer = server.post(&path, variables).await.expect(200);
+    assert!(!answer.to_string().contains("CANARY"), "{answer}");
+    server.until(id(&debugged), "waiting").await;
+    assert_eq!(
+        seen(&debugged).await["variables"],
+        json!({"v": "***", "***": "***"})
+    );
+    assert_not_stored(server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_secret_comes_in_by_no_part_of_a_webhook() {
     let server = Server::with_secrets(&[("canary", CANARY)]).await;
     let mut schema = linear("open");
