@@ -14,6 +14,26 @@ fn one(sql: &str, params: Value) -> Value {
     json!({"statements": [{"id": "a", "sql": sql, "params": params}], "output": "=a.row"})
 }
 
+/// What `pawl connection prepare` makes is for its owner, also in a folder that others may enter.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_made_here_is_private_and_one_that_is_there_keeps_its_rights() {
+    use std::fs::{File, Permissions, metadata, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let prepared = async |name: &str| {
+        let path = folder.path().join(name);
+        let database = connections(Settings::new(format!("sqlite:{}", path.display())));
+        database.prepare(DB).await.unwrap();
+        metadata(&path).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!(prepared("new.db").await, 0o600);
+    let old = folder.path().join("old.db");
+    File::create(&old).unwrap();
+    set_permissions(&old, Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(prepared("old.db").await, 0o640);
+}
+
 #[tokio::test]
 async fn types_come_and_go_without_loss() {
     let bed = Bed::sqlite().await;

@@ -1,5 +1,6 @@
 //! Opening a file, and what statements on it may not do.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +55,7 @@ pub(crate) fn open(
 ) -> rusqlite::Result<Connection> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if access == Access::Create {
+        make_private(file);
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
     let mut connection = Connection::open_with_flags(file, flags)?;
@@ -91,6 +93,16 @@ pub(crate) fn open(
         }
     }))?;
     Ok(connection)
+}
+
+/// Makes the file before SQLite would with rights of its own: what is made here is for its owner only, and its log and index
+/// get the rights of the file. One that is there keeps its rights; of one that cannot be made SQLite says why.
+fn make_private(file: &Path) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(file);
 }
 
 /// The second line behind the guard of texts: transactions, settings, other files, things that stay with a connection,
