@@ -123,6 +123,35 @@ async fn a_message_is_not_given_up_before_it_is_buried() {
     assert_eq!(depths(&queue).await, [0, 0, 0, 0].map(Some));
 }
 
+/// While no queue takes it, it stays unacknowledged: a process that ends meanwhile leaves it to the next one.
+#[tokio::test]
+async fn a_message_whose_burial_is_refused_is_delivered_again() {
+    let place = Place::fresh().await;
+    let stranger = place.stranger().await;
+    stranger.declare_full("schema_execution_dlq").await;
+    stranger.declare_plainly("schema_execution_queue").await;
+    stranger.publish("schema_execution_queue", b"garbage").await;
+    let first = place.queue().await;
+    // One behind it on the same channel: once it is acknowledged, so would be what came before it.
+    first.publish(message(1)).await.unwrap();
+    let behind = one(&first).await;
+    assert_eq!(number(&behind), 1);
+    first.acknowledge(behind.tag).await.unwrap();
+    eventually("both are taken", async || {
+        (depths(&first).await[1] == Some(0)).then_some(())
+    })
+    .await;
+    within(first.close()).await;
+    stranger.delete_queue("schema_execution_dlq").await;
+    let second = place.queue().await;
+    let mut drain = drain(&place.options()).await;
+    let letter = next(&mut drain).await;
+    assert_eq!(letter.body, "garbage");
+    letter.stored();
+    within(drain.close()).await;
+    assert_eq!(depths(&second).await, [0, 0, 0, 0].map(Some));
+}
+
 #[tokio::test]
 async fn a_letter_that_was_not_stored_comes_again() {
     let place = Place::fresh().await;

@@ -146,6 +146,20 @@ impl Stranger {
         declared.await.unwrap();
     }
 
+    /// A queue that takes nothing: whatever is published to it is refused.
+    pub(crate) async fn declare_full(&self, queue: &str) {
+        let durable = QueueDeclareOptions {
+            durable: true,
+            ..QueueDeclareOptions::default()
+        };
+        let mut table = FieldTable::default();
+        table.insert("x-max-length".into(), AMQPValue::LongInt(0));
+        let overflow: LongString = "reject-publish".into();
+        table.insert("x-overflow".into(), AMQPValue::LongString(overflow));
+        let declared = self.channel.queue_declare(queue.into(), durable, table);
+        declared.await.unwrap();
+    }
+
     pub(crate) async fn delete_queue(&self, queue: &str) {
         self.channel
             .queue_delete(queue.into(), QueueDeleteOptions::default())
