@@ -23,6 +23,7 @@ pub mod reaper;
 pub mod retention;
 mod running;
 pub mod scheduler;
+mod sync;
 pub mod timers;
 mod warm;
 pub mod worker;

@@ -21,7 +21,7 @@ use futures_util::future::{BoxFuture, join_all};
 use pawl_kernel::execution::Step;
 use pawl_kernel::ports::batches::BatchSizes;
 
-use crate::hints::lock;
+use crate::sync::lock;
 use catalogue as all;
 pub use describe::{Buckets, Description, Kind};
 pub use groups::{

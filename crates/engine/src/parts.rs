@@ -1,6 +1,6 @@
 //! The things every service of the engine works with, handed over once by the wiring.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -21,6 +21,7 @@ use crate::hints::{Hints, News};
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::scheduler::Lines;
+use crate::sync::lock;
 use crate::warm::Warm;
 
 /// Timers due later than this are found by looking, which happens more often.
@@ -101,13 +102,11 @@ impl Parts {
 
     /// For the doctor to tell, until the process ends.
     pub fn note_problem(&self, problem: &'static str, detail: String) {
-        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        problems.push((problem, detail));
+        lock(&self.problems).push((problem, detail));
     }
 
     pub(crate) fn problems(&self) -> Vec<(&'static str, String)> {
-        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        problems.clone()
+        lock(&self.problems).clone()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -10,8 +10,9 @@ use pawl_kernel::ports::store::{Store, StoreResult};
 use pawl_kernel::quota::{QuotaClaim, QuotaName};
 use pawl_kernel::time::Timestamp;
 
-use crate::hints::{News, lock};
+use crate::hints::News;
 use crate::parts::Parts;
+use crate::sync::lock;
 
 /// Most executions admitted in one transaction.
 const BATCH: u32 = 64;

@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use super::Timers;
 use super::share::Take;
-use crate::hints::lock;
 use crate::presence;
+use crate::sync::lock;
 
 /// Takings that may have given us shards, with the time they were asked for: also those whose answer was lost.
 #[derive(Clone, Default)]
