@@ -4,7 +4,9 @@
 //! execution is where it is. The engine knows no concrete store, queue, node type or server.
 
 mod actions;
+pub mod admission;
 pub mod adopter;
+mod announcer;
 mod backlog;
 mod birth;
 pub mod consumer;
@@ -19,10 +21,10 @@ mod options;
 mod parts;
 mod pass;
 mod presence;
+mod publisher;
 pub mod reaper;
 pub mod retention;
 mod running;
-pub mod scheduler;
 mod service;
 mod sync;
 pub mod timers;

@@ -124,7 +124,7 @@ impl Timers {
             locks: self.takings.guids(),
             owner: self.parts.options.worker_id.clone(),
             now,
-            alive_since: presence::alive_since(&self.parts, now),
+            alive_since: presence::alive_since(&self.parts.options, now),
         };
         let kept = self.parts.store.keep_shards(request).await?;
         // Taken at a time when the answer was lost: nobody has looked at them yet.
@@ -163,7 +163,7 @@ impl Timers {
         self.takings.add(guid, now);
         let request = LockRequest {
             guid,
-            owner: presence::full_name(&self.parts),
+            owner: presence::full_name(&self.parts.options),
             now,
             stale_before,
             unlocked_by: take.unlocked_by,
