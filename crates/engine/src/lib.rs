@@ -27,7 +27,7 @@ pub mod retention;
 mod running;
 mod service;
 mod sync;
-pub mod timers;
+mod timers;
 mod warm;
 pub mod worker;
 

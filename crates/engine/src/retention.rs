@@ -22,7 +22,7 @@ use crate::service::{NextTick, Service};
 
 /// Rows read at once.
 const PAGE: u32 = 500;
-/// Executions removed in one transaction: everybody else's writes go in between.
+/// Executions removed in one transaction: the writes of others go in between.
 const AT_ONCE: usize = 100;
 /// Most executions that one tick removes, and the longest it goes on.
 const PER_TICK: u64 = 10_000;

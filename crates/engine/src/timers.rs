@@ -50,7 +50,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Batches of messages on their way to the queue at once.
 const SENDING_MAX: usize = 8;
 
-pub struct Timers {
+pub(crate) struct Timers {
     parts: Parts,
     /// The shards that are ours, each with the guid of its taking.
     locks: BTreeMap<u32, Uuid>,

@@ -1,8 +1,8 @@
 //! Cron triggers of schemas are scheduled actions that belong to the engine: `cron:<schema id>:<name or place>`. The id of
 //! the schema and not its name, because a schema can be renamed.
 //!
-//! Whoever saves, activates, deactivates or deletes a schema brings them in step afterwards. That is not one transaction
-//! with the schema: done again it does no harm, so whoever finds them out of step does it again.
+//! A request that saves, activates, deactivates or deletes a schema brings them in step afterwards. That is not one
+//! transaction with the schema: done again it does no harm, so the keeper does it again for those it finds out of step.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub async fn drop_triggers(parts: &Parts, schema: SchemaId) -> StoreResult<()> {
     Ok(())
 }
 
-/// All schemas: whoever saved one may have died before its triggers were in step. Returns how many schemas have triggers.
+/// All schemas: a process that saved one may have died before its triggers were in step. Returns how many schemas have triggers.
 pub async fn keep_all_triggers_in_step(parts: &Parts) -> StoreResult<usize> {
     TriggerKeeper::new(parts.clone()).look().await
 }
@@ -227,7 +227,7 @@ async fn all_beginning(
     }
 }
 
-/// What the latest version wants. A line that means nothing, saved before anybody checked it, is left out.
+/// What the latest version wants. A line that means nothing, saved before such lines were checked, is left out.
 async fn wanted(parts: &Parts, schema: &SchemaRecord) -> Result<Vec<(String, Spec)>, ControlError> {
     let graph = parts.graphs.get(schema.id, schema.latest_version).await?;
     let definition = graph.definition();
