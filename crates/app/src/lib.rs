@@ -8,5 +8,6 @@ pub mod cli;
 pub mod config;
 pub mod echo;
 pub mod process;
+mod services;
 pub mod system;
 pub mod wiring;

@@ -1,21 +1,18 @@
 //! Puts an engine together. The only code that knows which store, queue and node types there are.
 
-mod applied;
 mod brokers;
 mod cluster;
-mod mail;
 mod observe;
 mod own;
 mod own_store;
 mod programs;
-mod services;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use pawl_engine::control::Control;
 use pawl_engine::worker::Worker;
-use pawl_engine::{Options, Parts};
+use pawl_engine::{Options, Parts, ServiceRunner};
 use pawl_kernel::node::Registry;
 use pawl_kernel::ports::store::{RecoveryStore, StoreError};
 use pawl_kernel::time::Clock;
@@ -26,15 +23,14 @@ use tokio_util::sync::CancellationToken;
 
 use brokers::ConfiguredBrokers;
 pub use cluster::{Cluster, Membership};
-pub(crate) use mail::start_of_letter;
 use own::OwnPlaces;
 pub(crate) use own_store::{exposure, look_for_exposure};
 pub use programs::SCRIPT_CHILD;
 pub(crate) use programs::databases;
-pub use services::Broken;
-pub(crate) use services::Services;
 
 use crate::config::Config;
+pub use crate::services::Broken;
+use crate::services::Services;
 use crate::system::{SystemClock, SystemEntropy};
 
 #[derive(Debug, thiserror::Error)]
@@ -73,10 +69,11 @@ impl Embedded {
         let mut embedded = Self::start_with(data, registry, options).await?;
         configure_quotas(&embedded.control, config).await?;
         look_for_exposure(embedded.control.parts(), config)?;
-        if let Some(keeper) = programs::keeper(embedded.control.parts(), config)? {
-            embedded
-                .helpers
-                .add("the keeper of applied rows", keeper.run());
+        let parts = embedded.control.parts();
+        if let Some(keeper) = programs::keeper(parts, config)? {
+            let runner = ServiceRunner::new(parts, embedded.stop.clone());
+            let keeping = runner.run(keeper);
+            embedded.helpers.add("the keeper of applied rows", keeping);
         }
         Ok(embedded)
     }

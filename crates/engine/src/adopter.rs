@@ -14,10 +14,10 @@ use pawl_kernel::ports::store::Claimed;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::birth::Birth;
-use crate::hints::lock;
 use crate::parts::Parts;
 use crate::pass::{self, PassEnd};
 use crate::running::Running;
+use crate::sync::lock;
 
 /// An execution this worker holds the lease of, with the slot it runs in.
 pub(crate) struct Fresh {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::time::Timestamp;
 
-use crate::hints::lock;
+use crate::sync::lock;
 
 /// No clock and no stranger's message makes anybody more patient than this.
 const AGE_MAX: Duration = Duration::from_secs(3600);

@@ -1,5 +1,8 @@
 //! Takes messages, claims what they point at, and runs passes: as many at once as there are slots. A message is
 //! acknowledged last, so that a crash anywhere before brings it back.
+//!
+//! No [`crate::service::Service`]: it ticks for nothing, its pace is that of the queue and of the passes, and at a shutdown
+//! it finishes what is in flight instead of ending at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,7 +155,7 @@ impl Consumer {
             .await
         {
             // Some of their messages were acknowledged early; for the others one message more does no harm.
-            Ok(dispatches) => self.parts.publish_all(dispatches).await,
+            Ok(dispatches) => self.parts.publisher.publish_all(dispatches).await,
             Err(error) => tracing::warn!(%error, "leases not given back; they will run out"),
         }
     }
@@ -178,7 +181,7 @@ async fn give_back(parts: &Parts, work: Fresh) {
     if work.delivery.is_none()
         && let Ok(dispatches) = released
     {
-        parts.publish_all(dispatches).await;
+        parts.publisher.publish_all(dispatches).await;
     }
 }
 

@@ -184,7 +184,7 @@ impl Control {
             self.parts.publish(dispatch).await;
         } else if done.applied.is_some() && done.status == Status::Pending {
             // Back from a pause, it stands in line again.
-            self.parts.line_changed();
+            self.parts.admission_changed();
         }
         Ok((done.status, done.applied.is_some()))
     }

@@ -10,7 +10,7 @@ use pawl_kernel::time::Clock;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::hints::lock;
+use crate::sync::lock;
 
 /// Where long evaluations are made.
 #[derive(Clone)]

@@ -9,7 +9,7 @@ use pawl_kernel::ports::store::{Store, StoreError};
 use pawl_kernel::schema::definition::Definition;
 use pawl_kernel::schema::graph::Graph;
 
-use crate::hints::lock;
+use crate::sync::lock;
 
 /// How many versions stay compiled; beyond it the least recently used is forgotten.
 const CAPACITY: usize = 1_000;

@@ -1,70 +1,190 @@
-//! Keeps the leases of nodes in flight alive, and hears through the answers who must stop.
+//! Keeps the leases of nodes in flight alive, and hears through the answers which passes must stop.
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::{ExecutionStore, StoreResult};
+use pawl_kernel::time::{Clock, Timestamp};
 use uuid::Uuid;
 
+use crate::metrics::WorkerMetrics;
 use crate::parts::Parts;
 use crate::running::Running;
+use crate::service::{NextTick, Service};
 
-/// Runs for ever. Sleeps without a timer while nothing is in flight.
-pub(crate) async fn run(parts: Parts, running: Arc<Running>) {
-    tokio::join!(
-        keep_alive(&parts, &running),
-        ask_about_stops(&parts, &running)
-    );
+/// Renews leases, and tells the passes what the store says of them.
+#[derive(Clone)]
+struct Renewal {
+    store: Arc<dyn ExecutionStore>,
+    running: Arc<Running>,
+    metrics: Arc<WorkerMetrics>,
+    clock: Arc<dyn Clock>,
+    lease: Duration,
 }
 
-async fn keep_alive(parts: &Parts, running: &Running) {
-    let interval = parts.options.lease / 3;
-    loop {
-        if running.is_empty() {
-            running.entered.notified().await;
+impl Renewal {
+    fn new(parts: &Parts, running: Arc<Running>) -> Self {
+        Self {
+            store: parts.store.clone(),
+            running,
+            metrics: parts.metrics.workers.clone(),
+            clock: parts.clock.clone(),
+            lease: parts.options.lease,
         }
-        let mut beat = pin!(async {
-            parts.clock.sleep_until(parts.now().plus(interval)).await;
-            beat(parts, running.to_renew(parts.now()), running).await;
-        });
-        // A store that does not answer must not keep anybody from giving up in time.
+    }
+
+    async fn renew(&self, leases: Vec<(ExecutionId, Uuid)>) -> StoreResult<()> {
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let until = self.clock.now().plus(self.lease);
+        let beats = self.store.heartbeat(leases.clone(), until).await;
+        let beats = beats.inspect_err(|_| self.metrics.heartbeat_failures.increment())?;
+        self.metrics.heartbeats.increment();
+        self.running.renewed(&leases, &beats);
+        Ok(())
+    }
+}
+
+/// Beats three times per lease, and makes passes give up whose lease is about to end by our own clock. Sleeps without a
+/// timer while nothing is in flight.
+pub(crate) struct Heartbeat {
+    renewal: Renewal,
+    /// A pass gives up this long before its lease ends.
+    margin: Duration,
+    next_beat: Timestamp,
+    /// Nothing was in flight at the last tick.
+    idle: bool,
+}
+
+impl Heartbeat {
+    pub(crate) fn new(parts: &Parts, running: Arc<Running>) -> Self {
+        Self {
+            renewal: Renewal::new(parts, running),
+            margin: parts.options.lease_margin,
+            next_beat: Timestamp::default(),
+            idle: true,
+        }
+    }
+
+    fn interval(&self) -> Duration {
+        self.renewal.lease / 3
+    }
+
+    fn now(&self) -> Timestamp {
+        self.renewal.clock.now()
+    }
+
+    /// When the first lease is to be given up, and `latest` if none is before.
+    fn next_look(&self, latest: Timestamp) -> Timestamp {
+        let expiry = self.renewal.running.first_expiry();
+        let expiry = expiry.map(|at| at.minus(self.margin));
+        expiry.map_or(latest, |at| at.min(latest))
+    }
+
+    fn give_up_expired(&self) {
+        let limit = self.now().plus(self.margin);
+        self.renewal.running.abandon_expired(limit);
+    }
+
+    /// A store that does not answer must not keep a pass from giving up in time.
+    async fn beat(&self, now: Timestamp) -> StoreResult<()> {
+        let leases = self.renewal.running.to_renew(now);
+        let mut renewed = pin!(self.renewal.renew(leases));
         loop {
-            let look_at = parts.now().plus(interval);
-            let expiry = running.first_expiry();
-            let expiry = expiry.map(|at| at.minus(parts.options.lease_margin));
+            let look_at = self.next_look(self.now().plus(self.interval()));
             tokio::select! {
                 biased;
-                () = &mut beat => break,
-                () = parts.clock.sleep_until(expiry.map_or(look_at, |at| at.min(look_at))) => {
-                    running.abandon_expired(parts.now().plus(parts.options.lease_margin));
-                }
+                done = &mut renewed => return done,
+                () = self.renewal.clock.sleep_until(look_at) => self.give_up_expired(),
             }
         }
-        running.abandon_expired(parts.now().plus(parts.options.lease_margin));
     }
 }
 
-/// A hint is not believed, but it makes us look at once instead of with the next beat.
-async fn ask_about_stops(parts: &Parts, running: &Running) {
-    loop {
-        let leases = running.doubtful(|| parts.now()).await;
-        beat(parts, leases, running).await;
+impl Service for Heartbeat {
+    fn name(&self) -> &'static str {
+        "heartbeat"
+    }
+
+    fn first_tick(&self) -> NextTick {
+        NextTick::OnSignal
+    }
+
+    async fn tick(&mut self, now: Timestamp) -> StoreResult<NextTick> {
+        let mut beaten = Ok(());
+        if now >= self.next_beat {
+            beaten = self.beat(now).await;
+            self.next_beat = self.now().plus(self.interval());
+        }
+        self.give_up_expired();
+        beaten?;
+        self.idle = self.renewal.running.is_empty();
+        if self.idle {
+            return Ok(NextTick::OnSignal);
+        }
+        Ok(NextTick::At(self.next_look(self.next_beat)))
+    }
+
+    /// Leases run out also while the store is away.
+    fn after_error(&self) -> NextTick {
+        NextTick::At(self.next_look(self.next_beat))
+    }
+
+    /// Something is in flight again. A lease outlasts the interval, so the first beat is an interval away; until then
+    /// whatever else comes in wakes nothing here: this is the hot path of every execution.
+    async fn signal(&mut self) -> NextTick {
+        if !self.idle {
+            return std::future::pending().await;
+        }
+        self.renewal.running.entered.notified().await;
+        self.idle = false;
+        self.next_beat = self.now().plus(self.interval());
+        NextTick::At(self.next_beat)
     }
 }
 
-async fn beat(parts: &Parts, leases: Vec<(ExecutionId, Uuid)>, running: &Running) {
-    if leases.is_empty() {
-        return;
+/// Asks the store about leases that a hint says were stopped: a hint is not believed, but it makes us look at once instead
+/// of with the next beat.
+pub(crate) struct StopCheck {
+    renewal: Renewal,
+    leases: Vec<(ExecutionId, Uuid)>,
+}
+
+impl StopCheck {
+    pub(crate) fn new(parts: &Parts, running: Arc<Running>) -> Self {
+        Self {
+            renewal: Renewal::new(parts, running),
+            leases: Vec::new(),
+        }
     }
-    let until = parts.now().plus(parts.options.lease);
-    match parts.store.heartbeat(leases.clone(), until).await {
-        Ok(beats) => {
-            parts.metrics.workers.heartbeats.increment();
-            running.renewed(&leases, &beats);
-        }
-        Err(error) => {
-            parts.metrics.workers.heartbeat_failures.increment();
-            tracing::warn!(%error, "heartbeat failed");
-        }
+}
+
+impl Service for StopCheck {
+    fn name(&self) -> &'static str {
+        "stop_check"
+    }
+
+    fn first_tick(&self) -> NextTick {
+        NextTick::OnSignal
+    }
+
+    async fn tick(&mut self, _now: Timestamp) -> StoreResult<NextTick> {
+        let leases = std::mem::take(&mut self.leases);
+        self.renewal.renew(leases).await?;
+        Ok(NextTick::OnSignal)
+    }
+
+    /// The next beat asks again.
+    fn after_error(&self) -> NextTick {
+        NextTick::OnSignal
+    }
+
+    async fn signal(&mut self) -> NextTick {
+        let clock = &self.renewal.clock;
+        self.leases = self.renewal.running.doubtful(|| clock.now()).await;
+        NextTick::Now
     }
 }

@@ -2,7 +2,7 @@
 //! is lost.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use pawl_kernel::execution::{PriorityClass, Status};
@@ -13,6 +13,7 @@ use pawl_kernel::webhook::answer::Answer;
 use tokio::sync::Notify;
 
 use crate::backlog::Backlog;
+use crate::sync::lock;
 
 /// How long other processes are told of an execution that somebody there watches. Watchers remind in time.
 const INTEREST: Duration = Duration::from_secs(120);
@@ -318,11 +319,6 @@ impl Drop for Watcher {
             all.remove(&self.id);
         }
     }
-}
-
-/// A poisoned lock only means that another thread panicked; the maps behind these locks stay whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@
 //! execution is where it is. The engine knows no concrete store, queue, node type or server.
 
 mod actions;
+pub mod admission;
 pub mod adopter;
+mod announcer;
 mod backlog;
 mod birth;
 pub mod consumer;
@@ -19,11 +21,13 @@ mod options;
 mod parts;
 mod pass;
 mod presence;
+mod publisher;
 pub mod reaper;
 pub mod retention;
 mod running;
-pub mod scheduler;
-pub mod timers;
+mod service;
+mod sync;
+mod timers;
 mod warm;
 pub mod worker;
 
@@ -35,3 +39,4 @@ pub use options::Options;
 pub use parts::Parts;
 pub use pawl_kernel::redact::Redactor;
 pub use presence::alive_since;
+pub use service::{NextTick, Service, ServiceRunner};

@@ -21,7 +21,7 @@ use futures_util::future::{BoxFuture, join_all};
 use pawl_kernel::execution::Step;
 use pawl_kernel::ports::batches::BatchSizes;
 
-use crate::hints::lock;
+use crate::sync::lock;
 use catalogue as all;
 pub use describe::{Buckets, Description, Kind};
 pub use groups::{
@@ -41,12 +41,12 @@ pub struct Metrics {
     series: SeriesRegistry,
     refreshers: Mutex<Vec<Refresher>>,
     pub nodes: NodeMetrics,
-    pub executions: ExecutionMetrics,
+    pub executions: Arc<ExecutionMetrics>,
     pub commits: CommitMetrics,
-    pub queue: QueueMetrics,
-    pub workers: WorkerMetrics,
+    pub queue: Arc<QueueMetrics>,
+    pub workers: Arc<WorkerMetrics>,
     pub timers: TimerMetrics,
-    pub scheduler: SchedulerMetrics,
+    pub scheduler: Arc<SchedulerMetrics>,
 }
 
 impl Metrics {
@@ -55,12 +55,12 @@ impl Metrics {
         let series = SeriesRegistry::default();
         Self {
             nodes: NodeMetrics::new(&series, node_types),
-            executions: ExecutionMetrics::new(&series),
+            executions: Arc::new(ExecutionMetrics::new(&series)),
             commits: CommitMetrics::new(&series),
-            queue: QueueMetrics::new(&series),
-            workers: WorkerMetrics::new(&series),
+            queue: Arc::new(QueueMetrics::new(&series)),
+            workers: Arc::new(WorkerMetrics::new(&series)),
             timers: TimerMetrics::new(&series),
-            scheduler: SchedulerMetrics::new(&series),
+            scheduler: Arc::new(SchedulerMetrics::new(&series)),
             refreshers: Mutex::default(),
             series,
         }

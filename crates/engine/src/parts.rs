@@ -1,12 +1,11 @@
-//! The things every service of the engine works with, handed over once by the wiring.
+//! What passes and commands work with, handed over once by the wiring. A background service takes what it needs of it when
+//! it is made, and keeps no more than that.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
-use futures_util::StreamExt;
 use pawl_kernel::id::{Entropy, ExecutionId};
 use pawl_kernel::node::{NodeError, Registry};
-use pawl_kernel::ports::queue::{Message, Queue};
+use pawl_kernel::ports::queue::Queue;
 use pawl_kernel::ports::store::{Dispatch, Store};
 use pawl_kernel::redact::Redactor;
 use pawl_kernel::secrets::{self, CarriedSecrets, Reader, SecretReads};
@@ -15,16 +14,16 @@ use pawl_kernel::transition::Applied;
 use pawl_kernel::webhook::answer::Answer;
 use serde_json::{Map, Value};
 
+use crate::admission::AdmissionQueue;
+use crate::announcer::Announcer;
 use crate::evaluation::Evaluations;
 use crate::graphs::Graphs;
-use crate::hints::{Hints, News};
+use crate::hints::Hints;
 use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::scheduler::Lines;
+use crate::publisher::Publisher;
+use crate::sync::lock;
 use crate::warm::Warm;
-
-/// Timers due later than this are found by looking, which happens more often.
-const NEAR_FUTURE: Duration = Duration::from_secs(90);
 
 /// Cheap to clone: one count for all of it.
 #[derive(Clone)]
@@ -39,7 +38,9 @@ pub struct Inner {
     pub graphs: Arc<Graphs>,
     pub hints: Arc<Hints>,
     pub metrics: Arc<Metrics>,
-    pub(crate) lines: Lines,
+    pub(crate) publisher: Publisher,
+    pub(crate) announcer: Announcer,
+    pub(crate) admission: Arc<AdmissionQueue>,
     pub(crate) warm: Warm,
     pub(crate) evaluations: Evaluations,
     pub redactor: Arc<Redactor>,
@@ -64,9 +65,10 @@ impl Parts {
         reader: Reader<'_>,
     ) -> Result<(Map<String, Value>, CarriedSecrets), NodeError> {
         let (values, scopes) = (&self.options.secrets, &self.options.secret_scopes);
-        let (given, carried) = match reads.is_empty() {
-            true => Default::default(),
-            false => secrets::resolve(values, scopes, reads, reader)?,
+        let (given, carried) = if reads.is_empty() {
+            Default::default()
+        } else {
+            secrets::resolve(values, scopes, reads, reader)?
         };
         Ok((given, carried.hidden_by(&self.redactor)))
     }
@@ -79,14 +81,23 @@ impl Parts {
         registry: Arc<Registry>,
         options: Options,
     ) -> Self {
+        let node_types = registry.iter().map(|node| node.spec().node_type);
+        let metrics = Metrics::new(node_types);
+        let (hints, admission) = (Arc::<Hints>::default(), Arc::<AdmissionQueue>::default());
+        let announcer = Announcer::new(
+            hints.clone(),
+            admission.clone(),
+            metrics.executions.clone(),
+            clock.clone(),
+        );
         Self(Arc::new(Inner {
             graphs: Arc::new(Graphs::new(store.clone(), registry.clone())),
             redactor: Arc::new(Redactor::new(options.secrets.values())),
-            hints: Arc::new(Hints::default()),
-            metrics: Arc::new(Metrics::new(
-                registry.iter().map(|node| node.spec().node_type),
-            )),
-            lines: Lines::default(),
+            publisher: Publisher::new(queue.clone(), clock.clone(), metrics.queue.clone()),
+            announcer,
+            hints,
+            admission,
+            metrics: Arc::new(metrics),
             warm: Warm::default(),
             evaluations: Evaluations::new(clock.clone(), options.expression_time),
             options: Arc::new(options),
@@ -101,13 +112,11 @@ impl Parts {
 
     /// For the doctor to tell, until the process ends.
     pub fn note_problem(&self, problem: &'static str, detail: String) {
-        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        problems.push((problem, detail));
+        lock(&self.problems).push((problem, detail));
     }
 
     pub(crate) fn problems(&self) -> Vec<(&'static str, String)> {
-        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        problems.clone()
+        lock(&self.problems).clone()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -116,64 +125,31 @@ impl Parts {
 
     /// Publishes a message. One that cannot be published is left to the sweeper: the row says that it is due.
     pub(crate) async fn publish(&self, dispatch: Dispatch) {
-        let id = dispatch.execution_id;
-        let message = Message::new(dispatch, self.now());
-        let published = self.queue.publish(message).await;
-        self.metrics.queue.published(&published);
-        if let Err(error) = published {
-            tracing::warn!(execution_id = %id, %error, "not published; the sweeper will");
-        }
+        self.publisher.publish(dispatch).await;
     }
 
-    /// Many messages, without waiting for one broker's word after the other.
-    pub(crate) async fn publish_all(&self, dispatches: Vec<Dispatch>) {
-        const AT_ONCE: usize = 64;
-        futures_util::stream::iter(dispatches)
-            .for_each_concurrent(AT_ONCE, |dispatch| self.publish(dispatch))
-            .await;
-    }
-
-    /// A timer was committed. Those who look regularly find the far ones in time without a word.
+    /// A timer was committed.
     pub(crate) fn timer_set(&self, at: Timestamp) {
-        if at <= self.now().plus(NEAR_FUTURE) {
-            self.hints.timer(at);
-        }
+        self.announcer.timer_set(at);
     }
 
-    /// Tells everybody what somebody other than its worker did to an execution. It may have held places in quotas.
+    /// An execution has joined the admission queue, or a limit has changed.
+    pub(crate) fn admission_changed(&self) {
+        self.announcer.admission_changed();
+    }
+
+    /// What a service or command, not its worker, did to an execution.
     pub(crate) fn announce(&self, id: ExecutionId, applied: &Applied) {
-        if applied.ended.is_some() {
-            self.places_freed();
-        }
-        self.announce_commit(id, applied, None);
+        self.announcer.announce(id, applied);
     }
 
-    /// Tells everybody what a commit did, and the answer that it holds.
+    /// What a commit did, and the answer that it holds.
     pub(crate) fn announce_commit(
         &self,
         id: ExecutionId,
         applied: &Applied,
         answer: Option<Answer>,
     ) {
-        if applied.frees_places {
-            self.places_freed();
-        }
-        // Before anybody hears of it: who waited for the end finds it counted.
-        if let Some(status) = applied.ended {
-            self.metrics.executions.ended(id, status, self.now());
-            tracing::debug!(execution_id = %id, status = status.name(), "ended");
-        }
-        let news = News {
-            version: applied.version,
-            ended: applied.ended,
-            responded: answer.is_some(),
-        };
-        if let Some(answer) = answer {
-            self.hints.answered(id, answer);
-        }
-        self.hints.changed(id, news);
-        if let Some(at) = applied.wake_at {
-            self.timer_set(at);
-        }
+        self.announcer.announce_commit(id, applied, answer);
     }
 }

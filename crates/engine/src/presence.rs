@@ -1,16 +1,19 @@
-//! Tells the others that this worker is there, what it can do and what it is doing.
+//! Tells the other workers that this one is there, what it can do and what it is doing.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use pawl_kernel::ports::workers::WorkerRecord;
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::time::Timestamp;
 
+use crate::options::Options;
 use crate::parts::Parts;
 use crate::running::Running;
+use crate::service::{NextTick, Service};
 use crate::worker::Roles;
 
-/// Alone on the store nobody else looks.
+/// Alone on the store no other process looks.
 const EXCLUSIVE_INTERVAL: Duration = Duration::from_secs(60);
 /// A worker not heard of for so long is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(24 * 3600);
@@ -20,75 +23,85 @@ const DOING_MAX: usize = 20;
 const MISSED_MAX: u32 = 3;
 
 pub(crate) struct Presence {
-    parts: Parts,
-    roles: Roles,
+    store: Arc<dyn WorkerStore>,
     running: Arc<Running>,
-    started_at: Timestamp,
+    interval: Duration,
+    /// What stays the same from report to report.
+    about: WorkerRecord,
 }
 
 impl Presence {
-    pub(crate) fn new(parts: Parts, roles: Roles, running: Arc<Running>) -> Self {
-        Self {
-            started_at: parts.now(),
-            parts,
-            roles,
-            running,
-        }
-    }
-
-    pub(crate) async fn run(self) {
-        loop {
-            self.report().await;
-            let next = self.parts.now().plus(interval(&self.parts));
-            self.parts.clock.sleep_until(next).await;
-        }
-    }
-
-    async fn report(&self) {
-        let now = self.parts.now();
-        let held = self.running.held();
-        let record = WorkerRecord {
-            id: self.parts.options.worker_id.clone(),
-            roles: self.roles.names(),
-            node_types: self.parts.registry.types().map(str::to_owned).collect(),
-            slots: u32::try_from(self.parts.options.slots).unwrap_or(u32::MAX),
-            busy: u32::try_from(held.len()).unwrap_or(u32::MAX),
-            doing: held
-                .iter()
-                .take(DOING_MAX)
-                .map(|(id, _)| id.to_string())
-                .collect(),
+    pub(crate) fn new(parts: &Parts, roles: Roles, running: Arc<Running>) -> Self {
+        let (options, now) = (&parts.options, parts.now());
+        let about = WorkerRecord {
+            id: options.worker_id.clone(),
+            roles: roles.names(),
+            node_types: parts.registry.types().map(str::to_owned).collect(),
+            slots: u32::try_from(options.slots).unwrap_or(u32::MAX),
+            busy: 0,
+            doing: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: self.started_at,
+            started_at: now,
             heartbeat_at: now,
         };
-        let forget_before = now.minus(FORGET_AFTER);
-        if let Err(error) = self.parts.store.report_worker(record, forget_before).await {
-            tracing::warn!(%error, "this worker could not report itself");
+        Self {
+            store: parts.store.clone(),
+            running,
+            interval: interval(options),
+            about,
         }
+    }
+
+    fn report(&self, now: Timestamp) -> WorkerRecord {
+        let held = self.running.held();
+        let ids = held.iter().take(DOING_MAX).map(|(id, _)| id.to_string());
+        WorkerRecord {
+            busy: u32::try_from(held.len()).unwrap_or(u32::MAX),
+            doing: ids.collect(),
+            heartbeat_at: now,
+            ..self.about.clone()
+        }
+    }
+}
+
+impl Service for Presence {
+    fn name(&self) -> &'static str {
+        "presence"
+    }
+
+    async fn tick(&mut self, now: Timestamp) -> StoreResult<NextTick> {
+        let forget_before = now.minus(FORGET_AFTER);
+        self.store
+            .report_worker(self.report(now), forget_before)
+            .await?;
+        Ok(NextTick::After(self.interval))
+    }
+
+    fn after_error(&self) -> NextTick {
+        NextTick::After(self.interval)
     }
 }
 
 /// The worker as people find it, host and process, and the program it runs.
-pub(crate) fn full_name(parts: &Parts) -> String {
-    let worker = &parts.options.worker_id;
+pub(crate) fn full_name(options: &Options) -> String {
+    let worker = &options.worker_id;
     format!("{worker} pawl/{}", env!("CARGO_PKG_VERSION"))
 }
 
-fn interval(parts: &Parts) -> Duration {
-    if parts.options.exclusive {
+fn interval(options: &Options) -> Duration {
+    if options.exclusive {
         EXCLUSIVE_INTERVAL
     } else {
-        parts.options.lease / 3
+        options.lease / 3
     }
 }
 
-/// Who reported at or after this moment is alive.
-pub fn alive_since(parts: &Parts, now: Timestamp) -> Timestamp {
-    now.minus(counted(parts))
+/// Workers that reported at or after this moment are alive.
+pub fn alive_since(options: &Options, now: Timestamp) -> Timestamp {
+    now.minus(counted(options))
 }
 
 /// A worker counts as alive for so long after its last report.
-pub(crate) fn counted(parts: &Parts) -> Duration {
-    interval(parts) * MISSED_MAX
+pub(crate) fn counted(options: &Options) -> Duration {
+    interval(options) * MISSED_MAX
 }

@@ -5,19 +5,38 @@ use std::time::Duration;
 
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::planted::{self, Bug};
-use pawl_kernel::ports::store::{Expired, StoreResult, SweepRequest};
+use pawl_kernel::ports::store::{Expired, RecoveryStore, StoreResult, SweepRequest};
 use pawl_kernel::schema::definition::OnStuck;
-use pawl_kernel::time::Timestamp;
+use pawl_kernel::time::{Clock, Timestamp};
 
+use crate::announcer::Announcer;
+use crate::graphs::Graphs;
+use crate::hints::Hints;
+use crate::metrics::WorkerMetrics;
 use crate::parts::Parts;
+use crate::publisher::Publisher;
 use crate::running::Running;
+use crate::service::{NextTick, Service};
 
 const PAGE: u32 = 500;
 /// Pages of the sweep per tick, so that a long backlog is walked in turns.
 const PAGES: u32 = 20;
 
 pub struct Reaper {
-    parts: Parts,
+    store: Arc<dyn RecoveryStore>,
+    graphs: Arc<Graphs>,
+    publisher: Publisher,
+    announcer: Announcer,
+    /// Knows how long messages wait.
+    hints: Arc<Hints>,
+    running: Arc<Running>,
+    metrics: Arc<WorkerMetrics>,
+    clock: Arc<dyn Clock>,
+    interval: Duration,
+    /// An execution that could run and has waited this long gets a new message.
+    sweep_after: Duration,
+    /// No other process can be on this store.
+    exclusive: bool,
     /// Where the sweep goes on next tick.
     cursor: Option<ExecutionId>,
 }
@@ -30,43 +49,43 @@ pub struct Progress {
 }
 
 impl Reaper {
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: &Parts) -> Self {
+        Self::of_worker(parts, Arc::default())
+    }
+
+    /// The reaper of a worker that holds these executions.
+    pub(crate) fn of_worker(parts: &Parts, running: Arc<Running>) -> Self {
         Self {
-            parts,
+            store: parts.store.clone(),
+            graphs: parts.graphs.clone(),
+            publisher: parts.publisher.clone(),
+            announcer: parts.announcer.clone(),
+            hints: parts.hints.clone(),
+            running,
+            metrics: parts.metrics.workers.clone(),
+            clock: parts.clock.clone(),
+            interval: parts.options.reaper_interval,
+            sweep_after: parts.options.sweep_after,
+            exclusive: parts.options.exclusive,
             cursor: None,
         }
     }
 
-    pub(crate) async fn run(mut self, running: Arc<Running>) {
-        loop {
-            let next = self.parts.now().plus(self.interval(&running));
-            self.parts.clock.sleep_until(next).await;
-            match self.tick().await {
-                Ok(progress) if progress != Progress::default() => {
-                    tracing::info!(?progress, "recovered");
-                }
-                Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "reaper"),
-            }
-        }
-    }
-
     /// Alone on the store and with nothing in hand, there is hardly anything to find: an idle process sleeps longer.
-    fn interval(&self, running: &Running) -> Duration {
-        let options = &self.parts.options;
-        let idle = options.exclusive && running.is_empty();
-        if idle {
-            options.reaper_interval * 6
+    fn pause(&self) -> Duration {
+        if self.exclusive && self.running.is_empty() {
+            self.interval * 6
         } else {
-            options.reaper_interval
+            self.interval
         }
     }
 
-    pub async fn tick(&mut self) -> StoreResult<Progress> {
-        // Whoever holds a lease is running: where the sweep saw nothing that could run, no lease can have run out.
-        let swept = match planted::has(Bug::NoSweeper) {
-            true => Ok((0, true)),
-            false => self.sweep().await,
+    pub async fn recover(&mut self) -> StoreResult<Progress> {
+        // A worker that holds a lease is running: where the sweep saw nothing that could run, no lease can have run out.
+        let swept = if planted::has(Bug::NoSweeper) {
+            Ok((0, true))
+        } else {
+            self.sweep().await
         };
         // A sweep that fails says nothing about leases.
         let reaped = match &swept {
@@ -79,10 +98,10 @@ impl Reaper {
 
     async fn reap(&self) -> StoreResult<usize> {
         let mut reaped = 0;
-        for expired in self.parts.store.expired(self.parts.now(), PAGE).await? {
+        for expired in self.store.expired(self.clock.now(), PAGE).await? {
             let on_stuck = self.on_stuck(&expired).await;
             let id = expired.execution_id;
-            let taken = match self.parts.store.reap(id, on_stuck, self.parts.now()).await {
+            let taken = match self.store.reap(id, on_stuck, self.clock.now()).await {
                 Ok(Some(taken)) => taken,
                 Ok(None) => continue,
                 Err(error) => {
@@ -92,11 +111,11 @@ impl Reaper {
                 }
             };
             tracing::warn!(execution_id = %id, ended = ?taken.applied.ended, "lease taken from a worker that vanished");
-            self.parts.announce(id, &taken.applied);
-            self.parts.metrics.workers.leases_reaped.increment();
+            self.announcer.announce(id, &taken.applied);
+            self.metrics.leases_reaped.increment();
             reaped += 1;
             if let Some(dispatch) = taken.dispatch {
-                self.parts.publish(dispatch).await;
+                self.publisher.publish(dispatch).await;
             }
         }
         Ok(reaped)
@@ -104,12 +123,8 @@ impl Reaper {
 
     /// What the schema wants; one that cannot be read is tried again rather than failed.
     async fn on_stuck(&self, expired: &Expired) -> OnStuck {
-        match self
-            .parts
-            .graphs
-            .get(expired.schema_id, expired.schema_version)
-            .await
-        {
+        let (schema_id, version) = (expired.schema_id, expired.schema_version);
+        match self.graphs.get(schema_id, version).await {
             Ok(graph) => graph.definition().settings.on_stuck,
             Err(_) => OnStuck::Requeue,
         }
@@ -117,39 +132,60 @@ impl Reaper {
 
     /// A long queue is no lost message: what waits about as long as messages of its class do now is not swept.
     fn idle_since(&self, now: Timestamp) -> [Timestamp; 3] {
-        let least = self.parts.options.sweep_after;
-        let ages = self.parts.hints.backlog.ages(now);
-        ages.map(|age| now.minus(least.max(age * 2)))
+        let ages = self.hints.backlog.ages(now);
+        ages.map(|age| now.minus(self.sweep_after.max(age * 2)))
     }
 
     /// How many got a message, and whether anything was looked at.
     async fn sweep(&mut self) -> StoreResult<(usize, bool)> {
         // Each sweep puts what it found off for longer: none may be wasted on a queue that is not there.
-        if !self.parts.queue.takes_messages() {
+        if !self.publisher.is_open() {
             return Ok((0, true));
         }
         let mut swept = 0;
         let mut anything = self.cursor.is_some();
         for _ in 0..PAGES {
-            let now = self.parts.now();
+            let now = self.clock.now();
             let request = SweepRequest {
                 now,
                 idle_since: self.idle_since(now),
-                back_off: self.parts.options.sweep_after.max(Duration::from_secs(1)),
+                back_off: self.sweep_after.max(Duration::from_secs(1)),
                 after: self.cursor,
                 limit: PAGE,
             };
-            let sweep = self.parts.store.sweep(request).await?;
+            let sweep = self.store.sweep(request).await?;
             swept += sweep.due.len();
             let count = sweep.due.len() as u64;
-            self.parts.metrics.workers.messages_swept.add(count);
+            self.metrics.messages_swept.add(count);
             anything |= sweep.looked_at > 0;
-            self.parts.publish_all(sweep.due).await;
+            self.publisher.publish_all(sweep.due).await;
             self.cursor = sweep.next;
             if self.cursor.is_none() {
                 break;
             }
         }
         Ok((swept, anything))
+    }
+}
+
+impl Service for Reaper {
+    fn name(&self) -> &'static str {
+        "reaper"
+    }
+
+    fn first_tick(&self) -> NextTick {
+        NextTick::After(self.pause())
+    }
+
+    async fn tick(&mut self, _now: Timestamp) -> StoreResult<NextTick> {
+        let progress = self.recover().await?;
+        if progress != Progress::default() {
+            tracing::info!(?progress, "recovered");
+        }
+        Ok(NextTick::After(self.pause()))
+    }
+
+    fn after_error(&self) -> NextTick {
+        NextTick::After(self.pause())
     }
 }

@@ -5,22 +5,24 @@
 //! configuration, else it is kept for ever. Whether one may go is looked at again in the transaction that removes it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::retention::{
-    Cutoff, KEY_KEPT, OutdatedRequest, Reclaimed, RemoveRequest, Removed,
+    Cutoff, KEY_KEPT, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
-use pawl_kernel::ports::store::{StoreError, StoreResult};
+use pawl_kernel::ports::store::{CatalogStore, StoreError, StoreResult};
 use pawl_kernel::schema::definition::FOREVER;
-use pawl_kernel::time::{Timestamp, parse_duration};
+use pawl_kernel::time::{Clock, Timestamp, parse_duration};
 use serde::Deserialize;
 
 use crate::parts::Parts;
+use crate::service::{NextTick, Service};
 
 /// Rows read at once.
 const PAGE: u32 = 500;
-/// Executions removed in one transaction: everybody else's writes go in between.
+/// Executions removed in one transaction: the writes of others go in between.
 const AT_ONCE: usize = 100;
 /// Most executions that one tick removes, and the longest it goes on.
 const PER_TICK: u64 = 10_000;
@@ -36,7 +38,11 @@ const EVERY: Duration = Duration::from_secs(3_600);
 const AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 pub struct Retention {
-    parts: Parts,
+    store: Arc<dyn RetentionStore>,
+    catalog: Arc<dyn CatalogStore>,
+    clock: Arc<dyn Clock>,
+    /// How long executions are kept whose schema says nothing; `None`: for ever.
+    usual: Option<Duration>,
     /// What the latest versions of schemas say. A version never changes.
     wishes: HashMap<(SchemaId, u32), Wish>,
     /// Where the last tick had to stop.
@@ -102,42 +108,24 @@ struct Round {
 }
 
 impl Retention {
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: &Parts) -> Self {
         Self::from(parts, None)
     }
 
     /// Goes on where another one had to stop.
-    pub fn from(parts: Parts, place: Option<Place>) -> Self {
+    pub fn from(parts: &Parts, place: Option<Place>) -> Self {
         Self {
-            parts,
+            store: parts.store.clone(),
+            catalog: parts.store.clone(),
+            clock: parts.clock.clone(),
+            usual: parts.options.retention,
             wishes: HashMap::new(),
             place,
         }
     }
 
-    pub(crate) async fn run(mut self) {
-        let mut wait = FIRST_AFTER;
-        loop {
-            let next = self.parts.now().plus(wait);
-            self.parts.clock.sleep_until(next).await;
-            if let Err(error) = self.parts.store.maintain(self.parts.now()).await {
-                tracing::warn!(%error, "upkeep of the store");
-            }
-            wait = EVERY;
-            match self.tick().await {
-                Ok(collected) => {
-                    report(&collected);
-                    if collected.has_more() {
-                        wait = AGAIN_AFTER;
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "retention"),
-            }
-        }
-    }
-
     /// Removes some of what may go, and gives some space back.
-    pub async fn tick(&mut self) -> StoreResult<Collected> {
+    pub async fn remove_some(&mut self) -> StoreResult<Collected> {
         self.round(false).await
     }
 
@@ -147,7 +135,7 @@ impl Retention {
     }
 
     async fn round(&mut self, dry: bool) -> StoreResult<Collected> {
-        let now = self.parts.now();
+        let now = self.clock.now();
         let policies = self.policies().await?;
         let mut round = Round {
             now,
@@ -168,17 +156,17 @@ impl Retention {
         let mut collected = round.collected;
         let removes = policies.iter().any(|(_, keep)| keep.is_some());
         if !dry && (removes || collected.removed.actions > 0) {
-            collected.reclaimed = self.parts.store.reclaim(now).await?;
+            collected.reclaimed = self.store.reclaim(now).await?;
         }
         Ok(collected)
     }
 
     /// Finished actions go as long after their end as executions do; no schema says otherwise.
     async fn collect_actions(&self, round: &mut Round) -> StoreResult<()> {
-        let Some(keep) = self.parts.options.retention else {
+        let Some(keep) = self.usual else {
             return Ok(());
         };
-        let (store, before) = (&self.parts.store, round.now.minus(keep));
+        let (store, before) = (&self.store, round.now.minus(keep));
         if round.dry {
             let old = store.outdated_actions(before, PER_TICK as u32).await?;
             round.collected.removed.actions = old.len() as u64;
@@ -189,7 +177,7 @@ impl Retention {
             let is_last = old.len() < AT_ONCE;
             let removed = store.remove_actions(old, before).await?;
             round.collected.removed += removed;
-            if is_last || removed.actions == 0 || self.parts.now() >= round.until {
+            if is_last || removed.actions == 0 || self.clock.now() >= round.until {
                 round.collected.more_actions = !is_last && removed.actions > 0;
                 return Ok(());
             }
@@ -246,7 +234,7 @@ impl Retention {
         let cutoff = Cutoff::new(round.now, keep);
         let before = round.collected.removed.executions;
         let stopped = loop {
-            if round.is_over(self.parts.now()) {
+            if round.is_over(self.clock.now()) {
                 break Some(place);
             }
             let request = OutdatedRequest {
@@ -255,7 +243,7 @@ impl Retention {
                 after: place.after,
                 limit: PAGE,
             };
-            let page = self.parts.store.outdated(request).await?;
+            let page = self.store.outdated(request).await?;
             round.pages += 1;
             let last_tried = self.remove(round, page.ids, cutoff).await;
             if last_tried.is_some() {
@@ -308,7 +296,7 @@ impl Retention {
             cutoff,
             all_gone_before: round.all_gone_before,
         };
-        round.collected.removed += self.parts.store.remove(request).await?;
+        round.collected.removed += self.store.remove(request).await?;
         Ok(())
     }
 
@@ -324,7 +312,7 @@ impl Retention {
                 tracing::warn!(%error, execution = %id, "cannot be removed");
                 round.collected.failed += 1;
             }
-            if round.is_over(self.parts.now()) {
+            if round.is_over(self.clock.now()) {
                 return Some(*id);
             }
         }
@@ -336,7 +324,7 @@ impl Retention {
         let mut latest = Vec::new();
         loop {
             let after = latest.last().map(|(schema_id, _)| *schema_id);
-            let page = self.parts.store.latest_versions(after, PAGE).await?;
+            let page = self.store.latest_versions(after, PAGE).await?;
             let full = page.len() == PAGE as usize;
             latest.extend(page);
             if !full {
@@ -356,7 +344,7 @@ impl Retention {
 
     fn keep(&self, wish: Wish) -> Option<Duration> {
         match wish {
-            Wish::Usual => self.parts.options.retention,
+            Wish::Usual => self.usual,
             Wish::ForEver => None,
             Wish::For(keep) => Some(keep),
         }
@@ -366,7 +354,7 @@ impl Retention {
         if let Some(wish) = self.wishes.get(&(schema_id, version)) {
             return Ok(*wish);
         }
-        let record = match self.parts.store.version(schema_id, version).await {
+        let record = match self.catalog.version(schema_id, version).await {
             // One that is damaged is no reason to keep all others.
             Err(StoreError::Corrupt(_)) => None,
             read => read?,
@@ -376,6 +364,33 @@ impl Retention {
             tracing::warn!(%schema_id, version, "its retention cannot be read; its executions are kept");
         }
         Ok(wish.unwrap_or(Wish::ForEver))
+    }
+}
+
+impl Service for Retention {
+    fn name(&self) -> &'static str {
+        "retention"
+    }
+
+    fn first_tick(&self) -> NextTick {
+        NextTick::After(FIRST_AFTER)
+    }
+
+    async fn tick(&mut self, now: Timestamp) -> StoreResult<NextTick> {
+        if let Err(error) = self.store.maintain(now).await {
+            tracing::warn!(%error, "upkeep of the store");
+        }
+        let collected = self.remove_some().await?;
+        report(&collected);
+        Ok(NextTick::After(if collected.has_more() {
+            AGAIN_AFTER
+        } else {
+            EVERY
+        }))
+    }
+
+    fn after_error(&self) -> NextTick {
+        NextTick::After(EVERY)
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use uuid::Uuid;
 
 use crate::adopter::Receipt;
-use crate::hints::lock;
+use crate::sync::lock;
 
 /// Why a node in flight must be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use std::time::Duration;
 use pawl_kernel::id;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::schedule::Begun;
-use pawl_kernel::ports::store::{Dispatch, DueTimer, ShardsAround, StoreError, StoreResult};
+use pawl_kernel::ports::store::{Dispatch, DueTimer, ShardsAround, StoreResult};
 use pawl_kernel::time::Timestamp;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,7 @@ use crate::control::Control;
 use crate::hints::News;
 use crate::parts::Parts;
 use crate::presence;
+use crate::service::{NextTick, Service};
 use crate::worker::Handle;
 pub(crate) use locks::Takings;
 use look::HORIZON;
@@ -44,10 +45,12 @@ const BATCH: usize = 512;
 const TAKE_IN_AFTER: Duration = Duration::from_secs(1);
 /// Having slept so much longer than planned, or the clock set back so far, is an outage.
 const STALL: Duration = Duration::from_secs(5);
+/// How soon a tick that failed is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Batches of messages on their way to the queue at once.
 const SENDING_MAX: usize = 8;
 
-pub struct Timers {
+pub(crate) struct Timers {
     parts: Parts,
     /// The shards that are ours, each with the guid of its taking.
     locks: BTreeMap<u32, Uuid>,
@@ -78,28 +81,20 @@ pub struct Timers {
     /// When the last tick was, and when the next was to be at the latest.
     last_tick: (Timestamp, Timestamp),
     stop: CancellationToken,
+    finished: CancellationToken,
 }
 
 impl Timers {
-    pub fn new(parts: Parts) -> Self {
-        let control = Control::new(parts, None);
-        Self::with_control(control, CancellationToken::new())
-    }
-
     /// The timers of a worker: executions that they start may run in it. After `stop` nothing new is begun.
     pub(crate) fn of_worker(parts: Parts, worker: Handle, stop: CancellationToken) -> Self {
-        Self::with_control(Control::new(parts, Some(worker)), stop)
-    }
-
-    fn with_control(control: Control, stop: CancellationToken) -> Self {
-        let parts = control.parts().clone();
+        let control = Control::new(parts.clone(), Some(worker));
         let start = Timestamp::default();
         Self {
             locks: BTreeMap::new(),
             takings: Takings::default(),
             sync: Uuid::nil(),
             leaving: BTreeSet::new(),
-            share: Share::new(parts.options.shard_lock, presence::counted(&parts)),
+            share: Share::new(parts.options.shard_lock, presence::counted(&parts.options)),
             around: ShardsAround::default(),
             held_until: start,
             next_heartbeat: start,
@@ -115,6 +110,7 @@ impl Timers {
             pace: Pace::new(parts.options.catch_up_rate),
             last_tick: (start, start),
             stop,
+            finished: CancellationToken::new(),
             parts,
         }
     }
@@ -123,29 +119,16 @@ impl Timers {
         self.takings.clone()
     }
 
-    /// Works for ever; says by `finished` when it was told to stop and all of its attempts are over and recorded.
-    pub(crate) async fn run(mut self, finished: CancellationToken) {
-        loop {
-            let wake_at = match self.tick().await {
-                Ok(next) => next,
-                Err(error) => self.failed(&error),
-            };
-            if self.stop.is_cancelled() && self.runner.is_idle() {
-                while self.sending.join_next().await.is_some() {}
-                finished.cancel();
-                return std::future::pending().await;
-            }
-            self.wait(wake_at).await;
-        }
+    /// Cancelled when the timers were told to stop and all of their attempts are over and recorded.
+    pub(crate) fn finished(&self) -> CancellationToken {
+        self.finished.clone()
     }
 
     /// Whatever was missed is looked at as soon as the store answers again.
-    fn failed(&mut self, error: &StoreError) -> Timestamp {
-        tracing::warn!(%error, "timers");
+    fn missed(&mut self) {
         let now = self.parts.now();
         self.next_look = now;
         self.came(now);
-        now.plus(Duration::from_secs(1))
     }
 
     /// Whatever is overdue now is a backlog.
@@ -154,7 +137,7 @@ impl Timers {
     }
 
     /// Fires what is due and records what is over; returns when to look again.
-    pub async fn tick(&mut self) -> StoreResult<Timestamp> {
+    async fn work(&mut self) -> StoreResult<Timestamp> {
         self.sync = id::random(&*self.parts.entropy);
         self.hear();
         self.notice_gaps();
@@ -236,29 +219,6 @@ impl Timers {
         wake_at.min(self.next_look).min(self.next_hold())
     }
 
-    /// Sleeps until `wake_at`, until a timer due sooner is committed or an attempt is over.
-    async fn wait(&mut self, wake_at: Timestamp) {
-        let mut wake_at = wake_at;
-        let stop = self.stop.clone();
-        let stopping = stop.is_cancelled();
-        loop {
-            tokio::select! {
-                biased;
-                () = self.parts.clock.sleep_until(wake_at) => return,
-                () = self.runner.wait() => return,
-                Some(done) = self.recording.join_next() => {
-                    self.note_recorded(done);
-                    return;
-                }
-                () = stop.cancelled(), if !stopping => return,
-                () = self.parts.hints.timer_added() => {
-                    self.hear();
-                    wake_at = wake_at.min(self.next_look);
-                }
-            }
-        }
-    }
-
     /// Deals with one batch of what is due. `false`: there is none that may go now.
     async fn fire(&mut self) -> StoreResult<bool> {
         let mut now = self.parts.now();
@@ -328,7 +288,7 @@ impl Timers {
             waits.iter().for_each(|row| self.near.settled(row));
         } else {
             // Whoever was woken without a message stands in line now, or was not there any more, or is not ours to wake.
-            self.parts.line_changed();
+            self.parts.admission_changed();
             self.near.outdated();
         }
         for dispatch in &woken {
@@ -351,10 +311,54 @@ impl Timers {
         }
         while self.sending.try_join_next().is_some() {}
         if !woken.is_empty() {
-            let parts = self.parts.clone();
+            let publisher = self.parts.publisher.clone();
             self.sending
-                .spawn(async move { parts.publish_all(woken).await });
+                .spawn(async move { publisher.publish_all(woken).await });
         }
         Ok(())
+    }
+}
+
+/// The times it asks for are exact: what is due is fired to the millisecond.
+impl Service for Timers {
+    fn name(&self) -> &'static str {
+        "timers"
+    }
+
+    async fn tick(&mut self, _now: Timestamp) -> StoreResult<NextTick> {
+        let wake_at = self.work().await;
+        if wake_at.is_err() {
+            self.missed();
+        }
+        let mut next = wake_at.map(NextTick::At);
+        if self.stop.is_cancelled() && self.runner.is_idle() {
+            while self.sending.join_next().await.is_some() {}
+            self.finished.cancel();
+            next = next.map(|_| NextTick::Never);
+        }
+        next
+    }
+
+    fn after_error(&self) -> NextTick {
+        NextTick::At(self.parts.now().plus(RETRY_AFTER))
+    }
+
+    /// An attempt is over or recorded, the worker stops, or a timer due sooner was committed.
+    async fn signal(&mut self) -> NextTick {
+        let stop = self.stop.clone();
+        let stopping = stop.is_cancelled();
+        tokio::select! {
+            biased;
+            () = self.runner.wait() => NextTick::Now,
+            Some(done) = self.recording.join_next() => {
+                self.note_recorded(done);
+                NextTick::Now
+            }
+            () = stop.cancelled(), if !stopping => NextTick::Now,
+            () = self.parts.hints.timer_added() => {
+                self.hear();
+                NextTick::At(self.next_look)
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ use pawl_kernel::recent::Recent;
 
 use uuid::Uuid;
 
-use crate::hints::lock;
+use crate::sync::lock;
 
 /// Bytes of JSON kept in all; parsed they take a few times as much.
 const LIMIT: usize = 16 << 20;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, join};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use pawl_kernel::execution::Status;
@@ -12,19 +13,20 @@ use pawl_kernel::ports::store::{Dispatch, ExecutionFilter, StoreResult};
 use pawl_kernel::ports::workers::TIMERS_ROLE;
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::Admission;
 use crate::adopter::Adopter;
 use crate::consumer::Consumer;
-use crate::heartbeat;
+use crate::heartbeat::{Heartbeat, StopCheck};
 use crate::parts::Parts;
 use crate::presence::Presence;
 use crate::reaper::Reaper;
 use crate::retention::Retention;
 use crate::running::Running;
-use crate::scheduler::Scheduler;
+use crate::service::{Service, ServiceRunner};
 use crate::timers::{Takings, Timers};
 
-/// Saying goodbye to the store takes no longer than this.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// Taking the worker off the list in the store takes no longer than this.
+const DEREGISTER_TIME: Duration = Duration::from_secs(2);
 
 /// What a worker does. Any number of workers may have each role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,8 +150,9 @@ impl Worker {
         }
     }
 
-    /// Runs until `stop` is cancelled and what is in flight has finished. Dropping the future is a crash: every
-    /// service stops where it is, and passes that run where somebody waits for them end when nobody does.
+    /// Runs until `stop` is cancelled and what is in flight has finished; the services go on until then. Dropping the
+    /// future is a crash: every service stops where it is, and passes that run where a caller waits for them end when it
+    /// does not any more.
     pub async fn run(self, stop: CancellationToken) {
         let handle = self.handle();
         let Self {
@@ -158,28 +161,16 @@ impl Worker {
             running,
             consumer,
         } = self;
-        let (stop_timers, actions_over) = (stop.child_token(), CancellationToken::new());
+        let (stop_timers, stop_services) = (stop.child_token(), CancellationToken::new());
         let timers = Timers::of_worker(parts.clone(), handle, stop_timers.clone());
-        let takings = timers.takings();
-        let presence = Presence::new(parts.clone(), roles, running.clone());
-        let heartbeat = heartbeat::run(parts.clone(), running.clone());
-        let reaper = Reaper::new(parts.clone()).run(running.clone());
-        // Each with a waker of its own: the consumer wakes this task for every execution, and they have nothing to do then.
-        let mut services: FuturesUnordered<_> = [
-            only_if(roles.engine, heartbeat).boxed(),
-            only_if(roles.timers, timers.run(actions_over.clone())).boxed(),
-            only_if(roles.reaper, reaper).boxed(),
-            only_if(roles.reaper, Retention::new(parts.clone()).run()).boxed(),
-            only_if(roles.scheduler, Scheduler::new(parts.clone()).run()).boxed(),
-            only_if(roles != Roles::NONE, presence.run()).boxed(),
-        ]
-        .into_iter()
-        .collect();
-        let services = async { while services.next().await.is_some() {} };
+        let (takings, actions_over) = (timers.takings(), timers.finished());
+        let runner = ServiceRunner::new(&parts, stop_services.clone());
+        let services = services(&parts, roles, &running, timers, &runner);
         let main = async {
-            match roles.engine {
-                true => consumer.run(stop).await,
-                false => stop.cancelled().await,
+            if roles.engine {
+                consumer.run(stop).await;
+            } else {
+                stop.cancelled().await;
             }
             if roles.timers {
                 // Also where it is the queue that has ended.
@@ -190,27 +181,50 @@ impl Worker {
                     () = parts.clock.sleep_until(deadline) => {}
                 }
             }
+            stop_services.cancel();
         };
-        tokio::select! {
-            biased;
-            () = main => {}
-            _ = services => {}
-        }
-        say_goodbye(&parts, roles, &takings).await;
+        join(main, services.collect::<()>()).await;
+        deregister(&parts, roles, &takings).await;
     }
 }
 
-/// A role this worker does not have does nothing, for ever.
-async fn only_if(has_role: bool, service: impl Future<Output = ()>) {
-    match has_role {
-        true => service.await,
-        false => std::future::pending().await,
+/// The services of these roles. Each has a waker of its own: the consumer wakes the worker's task for every execution, and
+/// they have nothing to do then.
+fn services(
+    parts: &Parts,
+    roles: Roles,
+    running: &Arc<Running>,
+    timers: Timers,
+    runner: &ServiceRunner,
+) -> FuturesUnordered<BoxFuture<'static, ()>> {
+    let services = FuturesUnordered::new();
+    if roles.engine {
+        services.push(boxed(runner, Heartbeat::new(parts, running.clone())));
+        services.push(boxed(runner, StopCheck::new(parts, running.clone())));
     }
+    if roles.timers {
+        services.push(boxed(runner, timers));
+    }
+    if roles.reaper {
+        services.push(boxed(runner, Reaper::of_worker(parts, running.clone())));
+        services.push(boxed(runner, Retention::new(parts)));
+    }
+    if roles.scheduler {
+        services.push(boxed(runner, Admission::new(parts)));
+    }
+    if roles != Roles::NONE {
+        services.push(boxed(runner, Presence::new(parts, roles, running.clone())));
+    }
+    services
 }
 
-/// The others need not wait until they miss this worker.
-async fn say_goodbye(parts: &Parts, roles: Roles, takings: &Takings) {
-    let farewell = async {
+fn boxed(runner: &ServiceRunner, service: impl Service + 'static) -> BoxFuture<'static, ()> {
+    runner.clone().run(service).boxed()
+}
+
+/// The other workers need not wait until they miss this one.
+async fn deregister(parts: &Parts, roles: Roles, takings: &Takings) {
+    let leave = async {
         if roles.timers {
             let _ = parts
                 .store
@@ -221,9 +235,9 @@ async fn say_goodbye(parts: &Parts, roles: Roles, takings: &Takings) {
             let _ = parts.store.remove_worker(&parts.options.worker_id).await;
         }
     };
-    let deadline = parts.now().plus(FAREWELL);
+    let deadline = parts.now().plus(DEREGISTER_TIME);
     tokio::select! {
-        () = farewell => {}
+        () = leave => {}
         () = parts.clock.sleep_until(deadline) => {}
     }
 }

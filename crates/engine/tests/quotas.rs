@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use pawl_engine::admission::Admission;
 use pawl_engine::control::{Control, StartRequest};
 use pawl_engine::insight::doctor;
-use pawl_engine::scheduler::Scheduler;
 use pawl_engine::worker::Worker;
 use pawl_engine::{Options, Parts};
 use pawl_kernel::id::{ExecutionId, SchemaId};
@@ -275,10 +275,10 @@ async fn three_schedulers_never_exceed_a_limit() {
 
 /// A scheduler that never waits to be told.
 async fn hammer(parts: Parts, done: Arc<AtomicBool>) -> u64 {
-    let mut scheduler = Scheduler::new(parts);
+    let admission = Admission::new(&parts);
     let mut looks = 0;
     while !done.load(Ordering::SeqCst) {
-        scheduler.tick().await.unwrap();
+        admission.admit().await.unwrap();
         looks += 1;
         tokio::task::yield_now().await;
     }

@@ -42,7 +42,7 @@ fn retention(store: &Arc<ModelStore>) -> Retention {
         retention: Some(Duration::from_secs(3_600)),
         ..Options::default()
     };
-    Retention::new(Parts::new(
+    Retention::new(&Parts::new(
         store.clone(),
         Arc::new(EmbeddedQueue::default()),
         Arc::new(SimClock::starting_at(at(86_400))),
@@ -74,7 +74,7 @@ async fn one_that_cannot_go_is_left_and_all_others_go() {
     store.keep_from_removal(execution_id(30));
     store.keep_from_removal(execution_id(150));
     let mut retention = retention(&store);
-    let collected = retention.tick().await.unwrap();
+    let collected = retention.remove_some().await.unwrap();
     assert_eq!((collected.removed.executions, collected.failed), (248, 2));
     let by_schema = collected.schemas.iter().map(|schema| schema.executions);
     assert_eq!(by_schema.collect::<Vec<_>>(), [197, 51]);
@@ -95,7 +95,7 @@ async fn many_that_cannot_go_stop_a_tick_and_the_next_one_goes_on_behind_them() 
     }
     let mut retention = retention(&store);
     for (removed, failed, more) in [(0, 100, true), (0, 100, true), (30, 20, false)] {
-        let collected = retention.tick().await.unwrap();
+        let collected = retention.remove_some().await.unwrap();
         assert_eq!(
             (
                 collected.removed.executions,
@@ -119,7 +119,7 @@ async fn trouble_with_one_schema_is_no_reason_not_to_look_at_the_next() {
     store.keep_from_looking(schema_id(1));
     store.keep_from_looking(schema_id(2));
     let mut retention = retention(&store);
-    let collected = retention.tick().await.unwrap();
+    let collected = retention.remove_some().await.unwrap();
     assert_eq!(collected.removed.executions, 5);
     assert_eq!(left(&store).await, [execution_id(2), execution_id(1)]);
 }
@@ -136,8 +136,8 @@ async fn trouble_with_many_schemas_is_an_error_and_the_next_tick_goes_on_behind_
         }
     }
     let mut retention = retention(&store);
-    assert!(retention.tick().await.is_err());
-    let collected = retention.tick().await.unwrap();
+    assert!(retention.remove_some().await.is_err());
+    let collected = retention.remove_some().await.unwrap();
     assert_eq!(collected.removed.executions, 2);
     assert_eq!(left(&store).await.len(), 5);
 }
@@ -173,7 +173,7 @@ async fn finished_actions_go_too() {
     let mut retention = retention(&store);
     let seen = retention.preview().await.unwrap();
     assert_eq!((seen.removed.actions, seen.removed.history), (250, 0));
-    let collected = retention.tick().await.unwrap();
+    let collected = retention.remove_some().await.unwrap();
     assert_eq!(
         (collected.removed.actions, collected.removed.history),
         (250, 250)

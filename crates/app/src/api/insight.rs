@@ -95,7 +95,7 @@ async fn unknown_type(
 
 /// The workers that live and run executions.
 async fn engine_workers(state: &ApiState) -> ApiResult<Vec<WorkerRecord>> {
-    let since = alive_since(state.parts(), state.now());
+    let since = alive_since(&state.parts().options, state.now());
     let mut workers = state.store().workers(since).await?;
     workers.retain(|worker| worker.roles.iter().any(|role| role == "engine"));
     Ok(workers)

@@ -20,7 +20,7 @@ use super::guard::{Identity, shorten};
 use super::path::PathParts;
 use super::query::Query;
 use super::wire::{self, ExecutionJson, Page, Time};
-use crate::wiring;
+use crate::services::starts::start_of_letter;
 
 #[derive(Serialize)]
 struct LetterJson<'a> {
@@ -98,8 +98,7 @@ pub(super) async fn requeue(
     Fields::of_optional(body, &[])?;
     let (letter, message) = find(&state, &path).await?;
     let created_by = identity.created_by.clone();
-    let wish =
-        message.and_then(|message| wiring::start_of_letter(&message, created_by, state.now()));
+    let wish = message.and_then(|message| start_of_letter(&message, created_by, state.now()));
     let user = Some(identity.user.clone());
     let wish = wish.map(|wish| wish.map(|start| StartRequest { user, ..start }));
     // First: a start calls its own name `execution_id`, which may look like one of ours.

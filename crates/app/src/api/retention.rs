@@ -27,10 +27,10 @@ pub(super) async fn collect(
         .text("after")?
         .map(|text| read_place(&text))
         .transpose()?;
-    let mut retention = Retention::from(state.parts().clone(), after);
+    let mut retention = Retention::from(state.parts(), after);
     let collected = match dry_run {
         true => retention.preview().await?,
-        false => retention.tick().await?,
+        false => retention.remove_some().await?,
     };
     let mut schemas = Vec::with_capacity(collected.schemas.len());
     for collection in &collected.schemas {

@@ -121,7 +121,7 @@ pub(super) async fn remove(State(state): State<ApiState>, path: PathParts) -> Ap
     }
     state.webhooks.changed();
     if let Err(error) = drop_triggers(state.parts(), record.id).await {
-        out_of_step(&record.name, &error);
+        out_of_step(&record.name, &error.into());
     }
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -41,7 +41,7 @@ impl<'a> From<&'a WorkerRecord> for WorkerJson<'a> {
 
 /// Those that live. There are few, so there is one page.
 pub(super) async fn list(State(state): State<ApiState>) -> ApiResult {
-    let since = alive_since(state.parts(), state.now());
+    let since = alive_since(&state.parts().options, state.now());
     let records = state.store().workers(since).await?;
     Ok(wire::ok(&Page {
         items: records.iter().map(WorkerJson::from).collect(),

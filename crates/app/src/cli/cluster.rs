@@ -14,7 +14,8 @@ use super::terminal::{self, Style};
 use super::{Common, dev, lifetime, local, text};
 use crate::api::{self, ApiState, Limits};
 use crate::config::Config;
-use crate::wiring::{self, Cluster, Membership, Services};
+use crate::services::Services;
+use crate::wiring::{self, Cluster, Membership};
 
 const METRICS_LISTEN: &str = "--metrics-listen";
 const USUAL_ADDRESS: &str = "127.0.0.1:8080";

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use pawl_engine::ServiceRunner;
 use pawl_engine::control::{TriggerKeeper, keep_all_triggers_in_step};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -17,7 +18,8 @@ use super::{Common, examples, lifetime, local, text};
 use crate::api::{self, ApiState, Limits};
 use crate::config::Config;
 use crate::echo;
-use crate::wiring::{self, Services};
+use crate::services::Services;
+use crate::wiring;
 
 const USUAL_ADDRESS: &str = "127.0.0.1:8080";
 pub(super) const LISTEN: &str = "--listen";
@@ -181,8 +183,10 @@ async fn serve(
         lifetime::serving(api::serve(listener, state, stop.clone())),
     );
     let mut helpers = Services::default();
-    let keeper = TriggerKeeper::new(local.control().parts().clone());
-    helpers.add("the keeper of cron triggers", keeper.run());
+    let parts = local.control().parts();
+    let runner = ServiceRunner::new(parts, stop.clone());
+    let keeping = runner.run(TriggerKeeper::new(parts.clone()));
+    helpers.add("the keeper of cron triggers", keeping);
     let broken = async {
         tokio::select! {
             broken = local.broken() => broken,

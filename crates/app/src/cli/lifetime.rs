@@ -58,7 +58,7 @@ mod tests {
     use std::future::{pending, ready};
 
     use super::*;
-    use crate::wiring::Services;
+    use crate::services::Services;
 
     async fn panicking() -> Broken {
         let mut services = Services::default();

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use pawl_engine::control::{Control, TriggerKeeper};
 use pawl_engine::worker::{Handle, Roles, Worker};
-use pawl_engine::{Options, Parts};
+use pawl_engine::{Options, Parts, ServiceRunner};
 use pawl_postgres::PostgresStore;
 use pawl_rabbitmq::{BrokerUrl, DeadLetterDrain, HintBus, Ports, Publisher, RabbitQueue, Start};
 use tokio_util::sync::CancellationToken;
 
-use super::mail::{Answers, keep_letters, start_for_others};
-use super::services::{Broken, Services};
 use super::{WiringError, registry_beside, worker_id};
 use crate::api::Limits;
 use crate::config::Config;
+use crate::services::letters::LetterKeeper;
+use crate::services::starts::{Answers, start_for_others};
+use crate::services::{Broken, Services};
 use crate::system::SystemEntropy;
 
 /// A machine under load is silent for seconds now and then.
@@ -108,17 +109,19 @@ impl Cluster {
             let drain = DeadLetterDrain::connect(&broker, &ports).await?;
             helpers.add(
                 "the keeper of dead letters",
-                keep_letters(control.clone(), drain),
+                letter_keeper(&control).run(drain),
             );
         }
+        let runner = ServiceRunner::new(control.parts(), stop.clone());
         if member.roles.timers {
             let keeper = TriggerKeeper::new(control.parts().clone());
-            helpers.add("the keeper of cron triggers", keeper.run());
+            let keeping = runner.clone().run(keeper);
+            helpers.add("the keeper of cron triggers", keeping);
         }
         if member.roles.reaper
             && let Some(keeper) = super::programs::keeper(control.parts(), config)?
         {
-            helpers.add("the keeper of applied rows", keeper.run());
+            helpers.add("the keeper of applied rows", runner.run(keeper));
         }
         super::look_for_exposure(control.parts(), config)?;
         running.add("the worker", worker.run(stop.clone()));
@@ -179,7 +182,16 @@ fn broker_options(
     Ok(broker)
 }
 
-/// Hints of other processes.
+fn letter_keeper(control: &Control) -> LetterKeeper {
+    let parts = control.parts();
+    LetterKeeper {
+        store: parts.store.clone(),
+        redactor: parts.redactor.clone(),
+        clock: parts.clock.clone(),
+    }
+}
+
+/// Hands on the hints of other processes. No service with ticks: it is driven by what comes.
 async fn listen(bus: Arc<HintBus>, handle: Handle) {
     let mut hints = bus.subscribe();
     while let Some(hint) = hints.next().await {

@@ -10,8 +10,8 @@ use pawl_script::{CodeNode, Pool};
 use pawl_sql::{Connections, SqlNode};
 
 use super::WiringError;
-use super::applied::AppliedKeeper;
 use crate::config::{CodeSection, Config};
+use crate::services::applied::AppliedKeeper;
 
 /// What makes the binary run code instead of a command.
 pub const SCRIPT_CHILD: &str = "script-child";
@@ -43,7 +43,7 @@ fn pool(section: &CodeSection) -> Result<Pool, WiringError> {
 pub(super) fn keeper(parts: &Parts, config: &Config) -> Result<Option<AppliedKeeper>, WiringError> {
     let databases = databases(config)?;
     let is_any = databases.names().next().is_some();
-    Ok(is_any.then(|| AppliedKeeper::new(parts.clone(), databases)))
+    Ok(is_any.then(|| AppliedKeeper::new(parts.store.clone(), databases)))
 }
 
 /// Those of `[connections]` that are databases.

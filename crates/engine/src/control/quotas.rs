@@ -23,7 +23,7 @@ impl Control {
         // First of all: whoever comes from now on counts by itself, whatever becomes of the others.
         self.read_limits().await?;
         let counted = self.count_rest(&name).await;
-        self.parts.line_changed();
+        self.parts.admission_changed();
         if counted? > 0 {
             quota = store.quota(name).await?.unwrap_or(quota);
         }
@@ -38,7 +38,7 @@ impl Control {
             .remove_quota(name, self.parts.now())
             .await?;
         self.read_limits().await?;
-        self.parts.line_changed();
+        self.parts.admission_changed();
         Ok(removed)
     }
 
@@ -72,7 +72,7 @@ impl Control {
                 self.set_quota(set).await?;
             } else if self.count_rest(&set.name).await? > 0 {
                 // Whoever set it did not get to the end of it.
-                self.parts.line_changed();
+                self.parts.admission_changed();
             }
         }
         Ok(())
@@ -80,7 +80,7 @@ impl Control {
 
     async fn read_limits(&self) -> Result<(), ControlError> {
         if self.parts.options.exclusive {
-            self.parts.lines.read_limits(&*self.parts.store).await?;
+            self.parts.admission.read_limits(&*self.parts.store).await?;
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Control {
         let tenant = execution.record.tenant.as_deref();
         let tenant = tenant.and_then(|tenant| QuotaName::new(QuotaKind::Tenant, tenant).ok());
         claims.extend(tenant.map(QuotaClaim::if_set));
-        if self.parts.options.exclusive && !self.parts.lines.may_limit(claims) {
+        if self.parts.options.exclusive && !self.parts.admission.may_limit(claims) {
             claims.clear();
         }
         Ok(())

@@ -356,7 +356,7 @@ impl Control {
         if created == Created::InLine {
             self.parts.metrics.scheduler.lined_up.increment();
             // The slot that was reserved for it is free again.
-            self.parts.line_changed();
+            self.parts.admission_changed();
             return Ok(created);
         }
         match (work, delayed) {

@@ -1,8 +1,8 @@
 //! Cron triggers of schemas are scheduled actions that belong to the engine: `cron:<schema id>:<name or place>`. The id of
 //! the schema and not its name, because a schema can be renamed.
 //!
-//! Whoever saves, activates, deactivates or deletes a schema brings them in step afterwards. That is not one transaction
-//! with the schema: done again it does no harm, so whoever finds them out of step does it again.
+//! A request that saves, activates, deactivates or deletes a schema brings them in step afterwards. That is not one
+//! transaction with the schema: done again it does no harm, so the keeper does it again for those it finds out of step.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::id::{self, SchemaId};
 use pawl_kernel::ports::schedule::{ActionCommand, ActionError, ActionFilter};
-use pawl_kernel::ports::store::SchemaRecord;
+use pawl_kernel::ports::store::{SchemaRecord, StoreResult};
 use pawl_kernel::schedule::{
     Author, Override, Policy, Put, ScheduledAction, Spec, check_id, read_spec,
 };
@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 use super::ControlError;
 use super::schedule::{OWN_PREFIX, action_refused, command_action, write_action};
 use crate::parts::Parts;
+use crate::service::{NextTick, Service};
 
 const PAGE: u32 = 200;
 /// The note that says whether the schema was active when the action was written.
@@ -43,7 +44,7 @@ pub async fn keep_triggers_in_step(
     for _ in 0..ROUNDS {
         align(parts, &schema).await?;
         let Some(latest) = parts.store.schema(&schema.id.to_string()).await? else {
-            return drop_triggers(parts, schema.id).await;
+            return Ok(drop_triggers(parts, schema.id).await?);
         };
         let same = |one: &SchemaRecord| (one.latest_version, one.active);
         if same(&latest) == same(&schema) {
@@ -55,15 +56,15 @@ pub async fn keep_triggers_in_step(
 }
 
 /// The schema is gone, and its triggers with it.
-pub async fn drop_triggers(parts: &Parts, schema: SchemaId) -> Result<(), ControlError> {
+pub async fn drop_triggers(parts: &Parts, schema: SchemaId) -> StoreResult<()> {
     for id in existing(parts, schema).await?.into_keys() {
         parts.store.delete_action(&id).await?;
     }
     Ok(())
 }
 
-/// All schemas: whoever saved one may have died before its triggers were in step. Returns how many schemas have triggers.
-pub async fn keep_all_triggers_in_step(parts: &Parts) -> Result<usize, ControlError> {
+/// All schemas: a process that saved one may have died before its triggers were in step. Returns how many schemas have triggers.
+pub async fn keep_all_triggers_in_step(parts: &Parts) -> StoreResult<usize> {
     TriggerKeeper::new(parts.clone()).look().await
 }
 
@@ -82,22 +83,7 @@ impl TriggerKeeper {
         }
     }
 
-    /// Works for ever, the first time at once.
-    pub async fn run(mut self) {
-        loop {
-            let after = match self.look().await {
-                Ok(_) => LOOK_EVERY,
-                Err(error) => {
-                    tracing::warn!(%error, "cron triggers");
-                    LOOK_AGAIN
-                }
-            };
-            let next = self.parts.now().plus(after);
-            self.parts.clock.sleep_until(next).await;
-        }
-    }
-
-    async fn look(&mut self) -> Result<usize, ControlError> {
+    async fn look(&mut self) -> StoreResult<usize> {
         let mut with_actions = schemas_with_actions(&self.parts).await?;
         let (mut kept, mut after) = (0, None);
         let known = std::mem::take(&mut self.plain);
@@ -125,10 +111,10 @@ impl TriggerKeeper {
     }
 
     /// One that cannot be kept must not keep the others from it.
-    async fn keep(&self, schema: &SchemaRecord) -> Result<(), ControlError> {
+    async fn keep(&self, schema: &SchemaRecord) -> StoreResult<()> {
         match keep_triggers_in_step(&self.parts, schema).await {
             Ok(()) => Ok(()),
-            Err(ControlError::Store(error)) => Err(error.into()),
+            Err(ControlError::Store(error)) => Err(error),
             Err(error) => {
                 tracing::warn!(schema = schema.name, %error, "its cron triggers are left as they are");
                 Ok(())
@@ -137,14 +123,29 @@ impl TriggerKeeper {
     }
 }
 
-async fn schemas_with_actions(parts: &Parts) -> Result<BTreeSet<SchemaId>, ControlError> {
+impl Service for TriggerKeeper {
+    fn name(&self) -> &'static str {
+        "cron_triggers"
+    }
+
+    async fn tick(&mut self, _now: Timestamp) -> StoreResult<NextTick> {
+        self.look().await?;
+        Ok(NextTick::After(LOOK_EVERY))
+    }
+
+    fn after_error(&self) -> NextTick {
+        NextTick::After(LOOK_AGAIN)
+    }
+}
+
+async fn schemas_with_actions(parts: &Parts) -> StoreResult<BTreeSet<SchemaId>> {
     let actions = all_beginning(parts, OWN_PREFIX.to_owned()).await?;
     let schema = |id: &String| id.strip_prefix(OWN_PREFIX)?.split(':').next()?.parse().ok();
     Ok(actions.keys().filter_map(schema).collect())
 }
 
 /// By the text alone: most schemas have none, and need not be compiled to find out.
-async fn has_cron(parts: &Parts, schema: &SchemaRecord) -> Result<bool, ControlError> {
+async fn has_cron(parts: &Parts, schema: &SchemaRecord) -> StoreResult<bool> {
     let version = parts
         .store
         .version(schema.id, schema.latest_version)
@@ -198,14 +199,14 @@ impl Paused {
 async fn existing(
     parts: &Parts,
     schema: SchemaId,
-) -> Result<BTreeMap<String, ScheduledAction>, ControlError> {
+) -> StoreResult<BTreeMap<String, ScheduledAction>> {
     all_beginning(parts, format!("{OWN_PREFIX}{schema}:")).await
 }
 
 async fn all_beginning(
     parts: &Parts,
     prefix: String,
-) -> Result<BTreeMap<String, ScheduledAction>, ControlError> {
+) -> StoreResult<BTreeMap<String, ScheduledAction>> {
     let filter = ActionFilter {
         prefix: Some(prefix),
         ..ActionFilter::default()
@@ -226,7 +227,7 @@ async fn all_beginning(
     }
 }
 
-/// What the latest version wants. A line that means nothing, saved before anybody checked it, is left out.
+/// What the latest version wants. A line that means nothing, saved before such lines were checked, is left out.
 async fn wanted(parts: &Parts, schema: &SchemaRecord) -> Result<Vec<(String, Spec)>, ControlError> {
     let graph = parts.graphs.get(schema.id, schema.latest_version).await?;
     let definition = graph.definition();

@@ -75,7 +75,10 @@ fn around((problem, detail): (&'static str, String)) -> Finding {
 /// What the store says of itself, and who is there to do the work.
 async fn about(parts: &Parts) -> StoreResult<Vec<(String, String)>> {
     let mut about = parts.store.about().await?;
-    let workers = parts.store.workers(alive_since(parts, parts.now())).await?;
+    let workers = parts
+        .store
+        .workers(alive_since(&parts.options, parts.now()))
+        .await?;
     for role in ["engine", "timers", "reaper"] {
         let able = workers
             .iter()
@@ -224,7 +227,7 @@ async fn examine_claims(
     for (name, ids) in unclaimed.into_iter().filter(|_| fix) {
         let counted = parts.store.count_in(name.clone(), ids, parts.now());
         counted.await?;
-        parts.line_changed();
+        parts.admission_changed();
     }
     Ok(())
 }
@@ -268,7 +271,7 @@ async fn examine_counting(
         });
     }
     if fix && !wrong.is_empty() {
-        parts.line_changed();
+        parts.admission_changed();
     }
     Ok(())
 }
@@ -293,7 +296,7 @@ async fn examine_quotas(parts: &Parts, fix: bool, report: &mut Report) -> StoreR
         });
     }
     if fix && !wrong.is_empty() {
-        parts.line_changed();
+        parts.admission_changed();
     }
     Ok(())
 }

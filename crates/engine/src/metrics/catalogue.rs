@@ -45,6 +45,7 @@ pub static ALL: &[&Description] = &[
     &SCHEDULER_LINED_UP,
     &SCHEDULER_ADMITTED,
     &SCHEDULER_WAITING,
+    &SERVICE_LAST_TICK,
 ];
 
 pub static EXECUTIONS_STARTED: Description = Description::counter(
@@ -235,3 +236,8 @@ pub static SCHEDULER_WAITING: Description = Description::gauge(
     "pawl_scheduler_waiting",
     "1 if somebody stood in line for a quota when the scheduler last looked, else 0.",
 );
+pub static SERVICE_LAST_TICK: Description = Description::gauge(
+    "pawl_service_last_tick_seconds",
+    "When a background service of this process last finished a tick without an error (before the first: when it started), in seconds since 1970. `stop_check` ticks only when a stop is announced, `heartbeat` only while executions are in flight; on a store of its own `admission` ticks only when executions wait for a quota.",
+)
+.by(&["service"]);

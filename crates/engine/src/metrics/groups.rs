@@ -270,6 +270,11 @@ impl super::Metrics {
             .observe(&all::QUEUE_DEPTH, &[class.name()], depth);
     }
 
+    /// When a service last ticked, in seconds since 1970.
+    pub(crate) fn service_last_tick(&self, service: &'static str) -> Arc<Gauge> {
+        self.series.gauge(&all::SERVICE_LAST_TICK, &[service])
+    }
+
     /// The gauge itself, for whoever sets it from time to time.
     pub fn queue_depth(&self, class: PriorityClass) -> Arc<Gauge> {
         self.series.gauge(&all::QUEUE_DEPTH, &[class.name()])

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use super::describe::{Description, Kind, STEPS};
 use super::series::{Counter, Counts, Gauge, Histogram};
 use super::text::{self, Sample};
-use crate::hints::lock;
+use crate::sync::lock;
 
 #[derive(Default)]
 pub struct SeriesRegistry {

@@ -29,6 +29,7 @@ fn an_untouched_page_is_whole() {
     let later = [
         "pawl_node_errors_total",
         "pawl_queue_depth",
+        "pawl_service_last_tick_seconds",
         "pawl_store_batch_jobs",
         "pawl_timer_shard_owned",
         "pawl_timers_due",

@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use super::Timers;
 use super::share::Take;
-use crate::hints::lock;
 use crate::presence;
+use crate::sync::lock;
 
 /// Takings that may have given us shards, with the time they were asked for: also those whose answer was lost.
 #[derive(Clone, Default)]
@@ -56,7 +56,7 @@ impl Timers {
     /// When locks are to be kept, or free ones taken.
     pub(super) fn next_hold(&self) -> Timestamp {
         match self.parts.options.exclusive && !self.locks.is_empty() {
-            // Nobody else can have them, and all there are is ours.
+            // No other process can have them, and all there are is ours.
             true => Timestamp::from_micros(i64::MAX),
             false => self.next_heartbeat,
         }
@@ -72,7 +72,7 @@ impl Timers {
             }
         }
         if self.stop.is_cancelled() {
-            // Somebody else fires what is due here from now on.
+            // Another worker fires what is due here from now on.
             self.leave(self.locks.keys().copied().collect());
         }
         self.give_back().await
@@ -88,7 +88,7 @@ impl Timers {
         self.near.keep_shards(&self.staying());
     }
 
-    /// Our shards but those that are about to be somebody else's.
+    /// Our shards but those that are about to be another worker's.
     pub(super) fn staying(&self) -> Vec<u32> {
         let stays = |shard: &&u32| !self.leaving.contains(*shard);
         self.locks.keys().filter(stays).copied().collect()
@@ -101,7 +101,7 @@ impl Timers {
         }
     }
 
-    /// Alone on the store, whoever holds a lock is a process that is gone.
+    /// Alone on the store, a lock that is held is that of a process that is gone.
     async fn take_everything(&mut self, now: Timestamp) -> StoreResult<()> {
         self.next_heartbeat = now.plus(self.lock_heartbeat());
         if self.stop.is_cancelled() {
@@ -124,10 +124,10 @@ impl Timers {
             locks: self.takings.guids(),
             owner: self.parts.options.worker_id.clone(),
             now,
-            alive_since: presence::alive_since(&self.parts, now),
+            alive_since: presence::alive_since(&self.parts.options, now),
         };
         let kept = self.parts.store.keep_shards(request).await?;
-        // Taken at a time when the answer was lost: nobody has looked at them yet.
+        // Taken at a time when the answer was lost: they have not been looked at yet.
         let is_new = |(shard, lock): (&u32, &Uuid)| self.locks.get(shard) != Some(lock);
         if kept.locks.iter().any(is_new) {
             self.next_look = now;
@@ -163,7 +163,7 @@ impl Timers {
         self.takings.add(guid, now);
         let request = LockRequest {
             guid,
-            owner: presence::full_name(&self.parts),
+            owner: presence::full_name(&self.parts.options),
             now,
             stale_before,
             unlocked_by: take.unlocked_by,
@@ -199,7 +199,7 @@ impl Timers {
         shards.into_iter().take(count).collect()
     }
 
-    /// A shard goes when no attempt of ours is open in it: whoever has it next would take that for interrupted.
+    /// A shard goes when no attempt of ours is open in it: the next owner would take that for interrupted.
     async fn give_back(&mut self) -> StoreResult<()> {
         let is_free = |shard: &u32| self.runner.open_in(*shard) == 0;
         let free: Vec<u32> = self.leaving.iter().copied().filter(is_free).collect();

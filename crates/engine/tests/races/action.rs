@@ -8,7 +8,7 @@ use pawl_engine::control::{
     Control, ScheduleError, TriggerKeeper, keep_all_triggers_in_step, keep_triggers_in_step,
 };
 use pawl_engine::worker::Worker;
-use pawl_engine::{MockHook, MockRun, Options, Parts};
+use pawl_engine::{MockHook, MockRun, Options, Parts, ServiceRunner};
 use pawl_kernel::execution::Status;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry};
 use pawl_kernel::ports::schedule::ActionFilter;
@@ -688,7 +688,8 @@ both! {
         let daily = json!({"triggers": [{"type": "cron", "cron": "@daily"}]});
         let (_plain, first) = (world.save(chain(&[])).await, world.save(with(chain(&[]), daily.clone())).await);
         let parts = world.client().parts().clone();
-        let keeping = tokio::spawn(TriggerKeeper::new(parts).run());
+        let runner = ServiceRunner::new(&parts, CancellationToken::new());
+        let keeping = tokio::spawn(runner.run(TriggerKeeper::new(parts)));
         until(world, &format!("cron:{first}:0"), |_| true).await;
         let second = format!("cron:{}:0", world.save(with(chain(&[]), daily)).await);
         let look = async || {

@@ -223,7 +223,7 @@ both! {
         let looking = async {
             loop {
                 pass_a_second(world).await;
-                reaper.tick().await.unwrap();
+                reaper.recover().await.unwrap();
             }
         };
         let finishing = async {

@@ -165,9 +165,9 @@ both! {
     async fn a_message_that_was_lost(world: &World) {
         let client = world.client();
         let _id = world.start(&client, chain(&[])).await;
-        let mut reaper = Reaper::new(client.parts().clone());
+        let mut reaper = Reaper::new(client.parts());
         world.advance(11);
-        assert_eq!(reaper.tick().await.unwrap().swept, 1);
+        assert_eq!(reaper.recover().await.unwrap().swept, 1);
         let page = Exposition::parse(&client.parts().metrics.page().await).unwrap();
         assert_eq!(page.value("pawl_executions_started_total", &[]), 1.0);
         assert_eq!(page.value("pawl_messages_published_total", &[]), 2.0);

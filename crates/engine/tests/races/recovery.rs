@@ -216,7 +216,7 @@ both! {
         let mut swept = Vec::new();
         for _ in 0..20 {
             world.advance(5);
-            swept.push(reaper.tick().await.unwrap().swept);
+            swept.push(reaper.recover().await.unwrap().swept);
         }
         let times: usize = swept.iter().sum();
         assert!((2..=5).contains(&times), "swept {times} times in 100 seconds: {swept:?}");

@@ -104,11 +104,11 @@ both! {
         let paused = world.debug(&crew.control, chain(&[])).await;
         world.until_status(paused, Status::WaitingDebug).await;
         let mut collector = world.collector(Some(HOUR));
-        assert_eq!(collector.tick().await.unwrap().removed.executions, 0);
+        assert_eq!(collector.remove_some().await.unwrap().removed.executions, 0);
         world.advance(30 * DAY);
         assert_eq!(collector.preview().await.unwrap().removed.executions, 2);
         assert!(exists(world, ended).await, "a preview removes nothing");
-        let collected = collector.tick().await.unwrap();
+        let collected = collector.remove_some().await.unwrap();
         assert_eq!(collected.removed.executions, 2);
         assert!(!collected.has_more());
         for (id, stays) in [(ended, false), (failed, false), (asleep, true), (paused, true)] {
@@ -132,7 +132,7 @@ both! {
         let mut collector = world.collector(Some(HOUR));
         for (seconds, left) in [(301, 3), (3_600, 2), (29 * DAY, 2), (DAY, 1), (3_000 * DAY, 1)] {
             world.advance(seconds);
-            collector.tick().await.unwrap();
+            collector.remove_some().await.unwrap();
             assert_eq!(count(world).await, left, "after {seconds} s");
         }
         assert!(exists(world, ids[1]).await, "for ever");
@@ -143,7 +143,7 @@ both! {
         let id = world.start(&crew.control, chain(&[])).await;
         world.until_status(id, Status::Completed).await;
         world.advance(10_000 * DAY);
-        assert_eq!(world.collector(None).tick().await.unwrap().removed.executions, 0);
+        assert_eq!(world.collector(None).remove_some().await.unwrap().removed.executions, 0);
         assert!(exists(world, id).await);
     }
 
@@ -154,9 +154,9 @@ both! {
         world.until_status(id, Status::Completed).await;
         let mut collector = world.collector(Some(Duration::ZERO));
         world.advance(DAY);
-        assert_eq!(collector.tick().await.unwrap().removed.executions, 0);
+        assert_eq!(collector.remove_some().await.unwrap().removed.executions, 0);
         world.advance(1);
-        assert_eq!(collector.tick().await.unwrap().removed.executions, 1);
+        assert_eq!(collector.remove_some().await.unwrap().removed.executions, 1);
     }
 
     /// The worker itself looks after it: soon after its start, and then every hour.

@@ -105,13 +105,13 @@ impl World {
     /// A reaper that does nothing until it is told to.
     pub(crate) fn reaper(&self) -> Reaper {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
-        Reaper::new(self.parts(stage, |_| {}, true))
+        Reaper::new(&self.parts(stage, |_| {}, true))
     }
 
     /// A collector that does nothing until it is told to.
     pub(crate) fn collector(&self, keep: Option<Duration>) -> Retention {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
-        Retention::new(self.parts(stage, |options| options.retention = keep, true))
+        Retention::new(&self.parts(stage, |options| options.retention = keep, true))
     }
 
     async fn staff(&self, change: impl FnOnce(&mut Options), with_effect: bool) -> Crew {

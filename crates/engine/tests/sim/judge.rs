@@ -20,7 +20,7 @@ pub(crate) fn judge(
     let found: BTreeSet<ExecutionId> = dump
         .executions
         .iter()
-        .map(|execution| execution.id)
+        .map(|execution| execution.head.id)
         .collect();
     if found != ids.iter().copied().collect() {
         observer.violation("the executions in the store are not those that were answered".into());
@@ -28,11 +28,11 @@ pub(crate) fn judge(
     for execution in &dump.executions {
         let steps: Vec<Step> = dump
             .steps
-            .get(&execution.id)
+            .get(&execution.head.id)
             .map(|rows| rows.iter().map(|(step, _)| step.clone()).collect())
             .unwrap_or_default();
         for problem in judge_execution(execution, &steps) {
-            observer.violation(format!("{}: {problem}", execution.id));
+            observer.violation(format!("{}: {problem}", execution.head.id));
         }
         judge_effects(observer, execution, &steps);
         judge_snapshots(observer, dump, execution, &steps);
@@ -46,8 +46,8 @@ fn judge_places(observer: &Observer, dump: &Dump) {
     let open: BTreeSet<ExecutionId> = dump
         .executions
         .iter()
-        .filter(|execution| !execution.status.is_terminal())
-        .map(|execution| execution.id)
+        .filter(|execution| !execution.head.status.is_terminal())
+        .map(|execution| execution.head.id)
         .collect();
     for (quota, id) in &dump.holders {
         if !open.contains(id) {
@@ -64,7 +64,7 @@ pub(crate) fn judge_limits(
 ) {
     let by_id: BTreeMap<ExecutionId, &Execution> = executions
         .iter()
-        .map(|execution| (execution.id, execution))
+        .map(|execution| (execution.head.id, execution))
         .collect();
     let mut present: BTreeMap<String, BTreeSet<ExecutionId>> = BTreeMap::new();
     for (id, presence) in comings_and_goings {
@@ -84,10 +84,10 @@ pub(crate) fn judge_limits(
 }
 
 fn limit_of(execution: &Execution) -> Option<(String, usize)> {
-    match execution.schema_id.0.as_u128() {
+    match execution.head.schema_id.0.as_u128() {
         2 => Some(("strict chains".into(), flows::STRICT_AT_ONCE)),
         3 => {
-            let initial: Value = serde_json::from_str(&execution.initial).unwrap();
+            let initial: Value = serde_json::from_str(&execution.record.initial).unwrap();
             let key = initial["input"]["n"].as_i64().unwrap() % 2;
             Some((format!("loops of {key}"), 1))
         }
@@ -144,7 +144,7 @@ fn judge_path(execution: &Execution, steps: &[Step]) -> Vec<String> {
 }
 
 fn flow_of(execution: &Execution) -> Value {
-    match execution.schema_id.0.as_u128() {
+    match execution.head.schema_id.0.as_u128() {
         1 => flows::chain(false),
         2 => flows::chain(true),
         3 => flows::looping(),
@@ -163,14 +163,14 @@ fn judge_sleep(step: &Step) -> Option<String> {
 
 fn judge_end(execution: &Execution, steps: &[Step]) -> Option<String> {
     let last = steps.last();
-    match execution.status {
+    match execution.head.status {
         Status::Completed if last.is_none_or(|step| &*step.node_id != "end") => {
             Some("completed without having reached the end".into())
         }
-        Status::Failed => Some(format!("failed: {:?}", execution.error)),
+        Status::Failed => Some(format!("failed: {:?}", execution.record.error)),
         // An execution whose workers die again and again by bad luck looks just like one that kills them.
         Status::FailedStuck => None,
-        Status::Completed if execution.schema_id.0.as_u128() == 4 => {
+        Status::Completed if execution.head.schema_id.0.as_u128() == 4 => {
             Some("the poison was survived".into())
         }
         status if !status.is_terminal() => Some(format!("I2: still {}", status.name())),
@@ -184,7 +184,7 @@ fn judge_effects(observer: &Observer, execution: &Execution, steps: &[Step]) {
         .iter()
         .filter(|step| &*step.node_type == "effect" && step.status == StepStatus::Success)
     {
-        let key = format!("{}:{}", execution.id, step.seq);
+        let key = format!("{}:{}", execution.head.id, step.seq);
         if !observer.with(|seen| seen.calls.contains_key(&key)) {
             observer.violation(format!("I4: {key} is recorded and was never called"));
         }
@@ -193,13 +193,13 @@ fn judge_effects(observer: &Observer, execution: &Execution, steps: &[Step]) {
 
 /// I8: every snapshot is the fold of the steps up to it.
 fn judge_snapshots(observer: &Observer, dump: &Dump, execution: &Execution, steps: &[Step]) {
-    for snapshot in dump.snapshots.get(&execution.id).into_iter().flatten() {
+    for snapshot in dump.snapshots.get(&execution.head.id).into_iter().flatten() {
         let stored: Value = serde_json::from_str(&snapshot.context).unwrap();
         let expected = fold(&steps[..snapshot.seq as usize]);
         if stored != expected {
             observer.violation(format!(
                 "I8: the snapshot of {} at {} is not the fold",
-                execution.id, snapshot.seq
+                execution.head.id, snapshot.seq
             ));
         }
     }
@@ -211,7 +211,7 @@ fn judge_snapshots(observer: &Observer, dump: &Dump, execution: &Execution, step
         if given["value"] != kept["note"] {
             observer.violation(format!(
                 "I8: {} noted another value than it was given",
-                execution.id
+                execution.head.id
             ));
         }
     }

@@ -368,6 +368,7 @@ async fn settle(world: &Arc<World>, ids: &[ExecutionId]) -> bool {
                 .unwrap()
                 .unwrap()
                 .execution
+                .head
                 .status
                 .is_terminal();
         }
@@ -379,10 +380,10 @@ async fn settle(world: &Arc<World>, ids: &[ExecutionId]) -> bool {
     }
     for id in ids {
         let view = world.store.execution(*id).await.unwrap().unwrap();
-        if !view.execution.status.is_terminal() {
+        if !view.execution.head.status.is_terminal() {
             world.observer.violation(format!(
                 "I2: {id} is still {}: {:?}",
-                view.execution.status.name(),
+                view.execution.head.status.name(),
                 view.state
             ));
         }

@@ -1,9 +1,16 @@
 //! The tasks that must run for as long as the process does. One that ends before is a bug, and a process that lives on
-//! without it looks healthy and does nothing: whoever started it is told, and ends.
+//! without it looks healthy and does nothing: the command that started it is told, and ends.
+//!
+//! Below are those that belong to no worker: they need databases of users or the broker, which the engine does not know.
+
+pub(crate) mod applied;
+pub(crate) mod letters;
+pub(crate) mod starts;
 
 use std::fmt;
 
 use futures_util::future::select_all;
+use pawl_kernel::ports::store::StoreError;
 use tokio::task::{JoinError, JoinHandle};
 
 #[derive(Default)]
@@ -62,6 +69,14 @@ impl Services {
         for (_, task) in &self.0 {
             task.abort();
         }
+    }
+}
+
+/// Will the same write be refused for ever?
+fn is_final(error: &StoreError) -> bool {
+    match error {
+        StoreError::Rejected(_) | StoreError::Corrupt(_) => true,
+        StoreError::Unavailable(_) | StoreError::Unknown(_) => false,
     }
 }
 

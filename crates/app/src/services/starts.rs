@@ -1,25 +1,22 @@
-//! What comes from the broker besides work: starts that other programs ask for, and dead letters.
+//! Executions that other programs ask for by message, and the answers to them.
+//!
+//! No [`pawl_engine::Service`]: it is driven by messages, and the broker says when the next one comes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_engine::control::{Control, ControlError, StartRequest, Started};
-use pawl_kernel::ports::letters::{LetterStore, NewLetter};
-use pawl_kernel::ports::store::{StoreError, StoreResult};
 use pawl_kernel::redact;
 use pawl_kernel::time::Timestamp;
-use pawl_rabbitmq::{
-    DeadLetterDrain, ExternalStart, PublishRequest, Publisher, Topology, asks_for_start,
-};
+use pawl_rabbitmq::{ExternalStart, PublishRequest, Publisher, Topology, asks_for_start};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
+use super::is_final;
 use crate::api::{MessageStart, Refused, read_start};
 
-/// Characters of a reason that is kept where the whole was refused.
-const REASON_KEPT: usize = 300;
 /// How long an answer to a start may take on its way.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 
@@ -53,7 +50,7 @@ fn is_masked(request: &StartRequest) -> bool {
 }
 
 /// Executions that other programs ask for by message.
-pub(super) async fn start_for_others(
+pub(crate) async fn start_for_others(
     control: Control,
     mut starts: mpsc::Receiver<ExternalStart>,
     answers: Answers,
@@ -117,14 +114,14 @@ async fn begin(control: &Control, start: &ExternalStart) -> Result<(String, Star
 /// A message is settled after its answer: a process that ends in between leaves both to the next one. So there are never
 /// more answers under way than messages that the broker hands out unsettled.
 #[derive(Clone)]
-pub(super) struct Answers {
+pub(crate) struct Answers {
     publisher: Arc<Publisher>,
     topology: Topology,
     under_way: TaskTracker,
 }
 
 impl Answers {
-    pub(super) fn new(publisher: Publisher, topology: Topology) -> Self {
+    pub(crate) fn new(publisher: Publisher, topology: Topology) -> Self {
         Self {
             publisher: Arc::new(publisher),
             topology,
@@ -134,7 +131,7 @@ impl Answers {
 
     /// Waits for the answers under way when no start is taken any more. What takes too long is not lost: its message is
     /// not settled, and the broker hands it to another process.
-    pub(super) async fn finish(&self) {
+    pub(crate) async fn finish(&self) {
         self.under_way.close();
         if timeout(ANSWER_TIME, self.under_way.wait()).await.is_err() {
             let left = self.under_way.len();
@@ -236,74 +233,9 @@ fn may_pass(error: &ControlError) -> bool {
     matches!(error, ControlError::Store(error) if !is_final(error))
 }
 
-fn is_final(error: &StoreError) -> bool {
-    match error {
-        StoreError::Rejected(_) | StoreError::Corrupt(_) => true,
-        StoreError::Unavailable(_) | StoreError::Unknown(_) => false,
-    }
-}
-
-/// Dead letters of the broker go into the table that people look at.
-pub(super) async fn keep_letters(control: Control, mut drain: DeadLetterDrain) {
-    while let Some(letter) = drain.next().await {
-        let parts = control.parts();
-        let (mut reason, mut message) = (letter.reason.clone(), letter.body.clone());
-        parts.redactor.text(&mut reason);
-        parts.redactor.json_text(&mut message);
-        let new = NewLetter {
-            execution_id: letter.execution_id,
-            reason,
-            message: Some(message),
-            now: parts.clock.now(),
-        };
-        match keep(&*parts.store, new).await {
-            Ok(()) => letter.stored(),
-            Err(error) => {
-                tracing::warn!(%error, "a dead letter has to wait");
-                letter.not_stored();
-            }
-        }
-    }
-}
-
-/// What can never be stored as it came leaves a note in its place: otherwise it would be tried for ever, and hold up
-/// every letter behind it.
-async fn keep<S: LetterStore + ?Sized>(store: &S, letter: NewLetter) -> StoreResult<()> {
-    let refused = match store.add_letter(letter.clone()).await {
-        Ok(_) => return Ok(()),
-        Err(error) if is_final(&error) => error,
-        Err(error) => return Err(error),
-    };
-    tracing::error!(error = %refused, "a dead letter cannot be stored; a note is kept in its place");
-    store.add_letter(note(letter, &refused)).await.map(drop)
-}
-
-fn note(letter: NewLetter, refused: &StoreError) -> NewLetter {
-    let bytes = letter.message.as_ref().map_or(0, String::len);
-    let reason: String = plain(&letter.reason).take(REASON_KEPT).collect();
-    let refused = refused.to_string();
-    let why: String = plain(&refused).take(REASON_KEPT).collect();
-    NewLetter {
-        reason: format!("{reason} (the message of {bytes} bytes was left out: {why})"),
-        message: None,
-        ..letter
-    }
-}
-
-/// Without what a store may choke on.
-fn plain(text: &str) -> impl Iterator<Item = char> {
-    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-    text.chars().map(plain)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
-    use async_trait::async_trait;
-    use pawl_kernel::id::ExecutionId;
-    use pawl_kernel::ports::letters::DeadLetter;
-    use pawl_kernel::time::Timestamp;
+    use pawl_kernel::ports::store::StoreError;
 
     use super::*;
 
@@ -318,89 +250,6 @@ mod tests {
         assert!(letter("***").unwrap_err().contains("secret"));
     }
 
-    /// Answers every letter that has a message with an error.
-    struct Picky {
-        error: StoreError,
-        kept: Mutex<Vec<NewLetter>>,
-    }
-
-    #[async_trait]
-    impl LetterStore for Picky {
-        async fn add_letter(&self, letter: NewLetter) -> StoreResult<u64> {
-            if letter.message.is_some() {
-                return Err(self.error.clone());
-            }
-            self.kept.lock().unwrap().push(letter);
-            Ok(1)
-        }
-
-        async fn dead_letters(&self, _: bool, _: u64, _: u32) -> StoreResult<Vec<DeadLetter>> {
-            unreachable!()
-        }
-
-        async fn dead_letter(&self, _: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {
-            unreachable!()
-        }
-
-        async fn mark_requeued(
-            &self,
-            _: u64,
-            _: Option<ExecutionId>,
-            _: Timestamp,
-        ) -> StoreResult<bool> {
-            unreachable!()
-        }
-    }
-
-    async fn offered(error: StoreError) -> (StoreResult<()>, Vec<NewLetter>) {
-        let store = Picky {
-            error,
-            kept: Mutex::default(),
-        };
-        let letter = NewLetter {
-            execution_id: None,
-            reason: format!("no\0good {}", "x".repeat(5_000)),
-            message: Some("y".repeat(777)),
-            now: Timestamp::default(),
-        };
-        let done = keep(&store, letter).await;
-        (done, store.kept.into_inner().unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_letter_that_can_never_be_stored_leaves_a_note() {
-        for error in [
-            StoreError::Rejected("too large".into()),
-            StoreError::Corrupt("broken page".into()),
-        ] {
-            let text = error.to_string();
-            let (done, kept) = offered(error).await;
-            done.unwrap();
-            let note = &kept[0];
-            assert!(note.reason.starts_with("no good xxx"), "{}", note.reason);
-            assert!(
-                note.reason.contains("777 bytes was left out"),
-                "{}",
-                note.reason
-            );
-            assert!(note.reason.contains(&text), "{}", note.reason);
-            assert!(note.reason.len() < 1_000);
-            assert_eq!(note.message, None);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_store_that_is_away_is_waited_for() {
-        for error in [
-            StoreError::Unavailable("down".into()),
-            StoreError::Unknown("cut off".into()),
-        ] {
-            let (done, kept) = offered(error.clone()).await;
-            assert!(done.is_err() && kept.is_empty());
-            assert!(may_pass(&ControlError::Store(error)));
-        }
-    }
-
     #[test]
     fn a_start_that_can_never_be_stored_is_refused() {
         for error in [
@@ -410,6 +259,16 @@ mod tests {
             ControlError::Conflict("it is deactivated".into()),
         ] {
             assert!(!may_pass(&error), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_start_waits_for_a_store_that_is_away() {
+        for error in [
+            StoreError::Unavailable("down".into()),
+            StoreError::Unknown("cut off".into()),
+        ] {
+            assert!(may_pass(&ControlError::Store(error)));
         }
     }
 }

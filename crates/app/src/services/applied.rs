@@ -1,20 +1,22 @@
-//! Keeps `pawl_applied` in users' databases small: what a committed step has noted there nobody will ask for again.
+//! Keeps `pawl_applied` in users' databases small: what a committed step has noted there is never asked for again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use pawl_engine::Parts;
+use pawl_engine::{NextTick, Service};
 use pawl_kernel::execution::{Status, StepStatus};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::node::NodeError;
-use pawl_kernel::ports::store::{StoreError, StoreResult};
+use pawl_kernel::ports::store::{QueryStore, StoreError, StoreResult};
+use pawl_kernel::time::Timestamp;
 use pawl_sql::Connections;
 
 /// Long enough for a worker that was thought dead to find out that it is late.
 const AGE: Duration = Duration::from_secs(3_600);
 const LOOK_EVERY: Duration = Duration::from_secs(600);
 
-pub(super) struct AppliedKeeper {
-    parts: Parts,
+pub(crate) struct AppliedKeeper {
+    store: Arc<dyn QueryStore>,
     databases: Connections,
 }
 
@@ -26,26 +28,34 @@ enum Trouble {
     Store(#[from] StoreError),
 }
 
-impl AppliedKeeper {
-    pub(super) fn new(parts: Parts, databases: Connections) -> Self {
-        Self { parts, databases }
+impl Service for AppliedKeeper {
+    fn name(&self) -> &'static str {
+        "applied_rows"
     }
 
-    /// Until it is dropped.
-    pub(super) async fn run(self) {
-        loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            for name in self.databases.names() {
-                match self.tidy(name, AGE).await {
-                    Ok(removed) => tracing::debug!(removed, connection = name, "tidied up"),
-                    // Nothing was ever written there.
-                    Err(Trouble::Database(error)) if error.code == "NOT_PREPARED" => {}
-                    Err(error) => {
-                        tracing::warn!(%error, connection = name, "pawl_applied could not be tidied up");
-                    }
+    fn first_tick(&self) -> NextTick {
+        NextTick::After(LOOK_EVERY)
+    }
+
+    /// One database that cannot be tidied up is no reason to leave the others.
+    async fn tick(&mut self, _now: Timestamp) -> StoreResult<NextTick> {
+        for name in self.databases.names() {
+            match self.tidy(name, AGE).await {
+                Ok(removed) => tracing::debug!(removed, connection = name, "tidied up"),
+                // Nothing was ever written there.
+                Err(Trouble::Database(error)) if error.code == "NOT_PREPARED" => {}
+                Err(error) => {
+                    tracing::warn!(%error, connection = name, "pawl_applied could not be tidied up");
                 }
             }
         }
+        Ok(NextTick::After(LOOK_EVERY))
+    }
+}
+
+impl AppliedKeeper {
+    pub(crate) fn new(store: Arc<dyn QueryStore>, databases: Connections) -> Self {
+        Self { store, databases }
     }
 
     /// Returns how many rows were removed.
@@ -79,12 +89,11 @@ impl AppliedKeeper {
     /// A step that failed may be tried again under its key, unless its execution has come to a good end. An execution that
     /// is not here belongs to another Pawl on the same database.
     async fn is_committed(&self, id: ExecutionId, seq: u64) -> StoreResult<bool> {
-        let store = &self.parts.store;
-        let steps = store.steps(id, seq.saturating_sub(1), 1).await?;
+        let steps = self.store.steps(id, seq.saturating_sub(1), 1).await?;
         match steps.first() {
             Some((step, _)) if step.seq == seq && step.status == StepStatus::Success => Ok(true),
             Some((step, _)) if step.seq == seq => {
-                let view = store.execution(id).await?;
+                let view = self.store.execution(id).await?;
                 Ok(view.is_some_and(|view| view.execution.head.status == Status::Completed))
             }
             _ => Ok(false),
@@ -160,7 +169,7 @@ mod tests {
             .unwrap();
         let databases = databases(&config).unwrap();
         databases.prepare("shop").await.unwrap();
-        let keeper = AppliedKeeper::new(engine.control.parts().clone(), databases);
+        let keeper = AppliedKeeper::new(engine.control.parts().store.clone(), databases);
         let schema = json!({"name": "s", "nodes": [
             {"id": "start_1", "type": "start"}, insert("one", "INSERT INTO t VALUES (1)"),
             insert("two", "INSERT INTO nowhere VALUES (1)"), {"id": "end_1", "type": "end"},
