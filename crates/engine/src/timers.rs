@@ -2,9 +2,9 @@
 //! shard locks. The near future is in memory ([`near`]); what was overdue when we came is caught up with at a measured
 //! [`pace`].
 //!
-//! A row that is due goes to `begin_actions`, which writes an attempt down if it is an action's; then it is made, then
-//! recorded ([`crate::actions`]). A crash in between is found by whoever has the shard next. Waits are fired as they are:
-//! one transaction ends them.
+//! A due row says what it is about. A wait goes to `fire`: one transaction ends it and deletes its row. An action goes to
+//! `begin_actions`, which writes an attempt down; then the attempt is made, then recorded ([`crate::actions`]). A crash in
+//! between is found by the next owner of the shard.
 
 mod locks;
 mod look;
@@ -18,8 +18,9 @@ use std::time::Duration;
 
 use pawl_kernel::id;
 use pawl_kernel::planted::{self, Bug};
-use pawl_kernel::ports::schedule::Begun;
-use pawl_kernel::ports::store::{Dispatch, DueTimer, ShardsAround, StoreError, StoreResult};
+use pawl_kernel::ports::store::{
+    Dispatch, DueTimer, ShardsAround, StoreError, StoreResult, TimerKind,
+};
 use pawl_kernel::time::Timestamp;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -269,17 +270,10 @@ impl Timers {
         if due.is_empty() {
             return Ok(false);
         }
-        let limits = self.parts.options.schedule_limits();
-        let begun = self
-            .parts
-            .store
-            .begin_actions(self.pass(), due.clone(), limits, now)
-            .await?;
-        if begun.runs.len() + begun.waits.len() < due.len() {
-            // Put off, dropped, or not ours.
-            self.near.outdated();
-        }
-        self.begun(begun, now).await?;
+        let is_wait = |row: &DueTimer| row.kind == TimerKind::Wait;
+        let (waits, actions) = due.into_iter().partition(is_wait);
+        self.begin(actions, now).await?;
+        self.wake(waits, now).await?;
         Ok(true)
     }
 
@@ -298,20 +292,32 @@ impl Timers {
         due
     }
 
-    async fn begun(&mut self, begun: Begun, now: Timestamp) -> StoreResult<()> {
+    async fn begin(&mut self, actions: Vec<DueTimer>, now: Timestamp) -> StoreResult<()> {
+        if actions.is_empty() {
+            return Ok(());
+        }
+        let (due, limits) = (actions.len(), self.parts.options.schedule_limits());
+        let store = self.parts.store.clone();
+        let runs = store
+            .begin_actions(self.pass(), actions, limits, now)
+            .await?;
+        if runs.len() < due {
+            // Put off, dropped, or not ours.
+            self.near.outdated();
+        }
         let metrics = &self.parts.metrics.timers;
-        metrics.fired(begun.runs.iter().map(|(row, _)| row), now);
-        metrics.begun(&begun.runs);
-        for (row, run) in &begun.runs {
+        metrics.fired(runs.iter().map(|(row, _)| row), now);
+        metrics.begun(&runs);
+        for (row, run) in &runs {
             self.near.settled(row);
             if let Some(at) = run.row.due_at() {
                 self.note(DueTimer { at, ..row.clone() });
             }
         }
         // They are written down: they are made even if the rest fails.
-        self.runner.begin(begun.runs, &self.locks, now);
+        self.runner.begin(runs, &self.locks, now);
         self.runner.start(self.held_until);
-        self.wake(begun.waits, now).await
+        Ok(())
     }
 
     async fn wake(&mut self, waits: Vec<DueTimer>, now: Timestamp) -> StoreResult<()> {

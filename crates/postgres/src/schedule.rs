@@ -10,11 +10,11 @@ mod rows;
 use async_trait::async_trait;
 use futures_util::future::join;
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
-    ScheduleStore, Written, decide_command, decide_put,
+    ActionCommand, ActionError, ActionFilter, PutError, QueueRow, RecordRequest, ScheduleStore,
+    Written, decide_command, decide_put,
 };
 use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
-use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
+use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, Run, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -130,7 +130,7 @@ impl ScheduleStore for PostgresStore {
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
-    ) -> StoreResult<Begun> {
+    ) -> StoreResult<Vec<(DueTimer, Run)>> {
         let done = self.vital.run(move |session| async move {
             begin::begin_all(&session, &pass, due, &limits, now).await
         });

@@ -11,7 +11,7 @@ use pawl_kernel::lifecycle;
 use pawl_kernel::operations::{FreeSubjects, decide_each};
 use pawl_kernel::ports::store::{
     Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
-    TimerStore,
+    TimerKind, TimerStore,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Decision, WaitTimer};
@@ -146,7 +146,7 @@ impl TimerStore for PostgresStore {
                 let known =
                     queries::timer_shard(&session, timer.execution_id, timer.wait_id).await?;
                 if known.is_none() {
-                    changes::put_timer(&mut columns, timer, now, shards);
+                    changes::put_timer(&mut columns, DueTimer::of_wait(timer, shards), now);
                 }
             }
             if let Some(columns) = columns.non_empty() {
@@ -221,6 +221,7 @@ fn due_timer(row: &Row) -> Outcome<DueTimer> {
         shard_id: reader.number()?,
         action_id: reader.text()?,
         guid: reader.get()?,
+        kind: reader.code(TimerKind::from_code)?,
     })
 }
 
@@ -232,10 +233,9 @@ async fn fire(
     shards: u32,
 ) -> Outcome<Vec<Dispatch>> {
     let owned = owned(session, &pass.locks).await?;
-    let due: Vec<DueTimer> = timers
-        .into_iter()
-        .filter(|timer| owned.contains_key(&timer.shard_id) && timer.at <= now)
-        .collect();
+    let is_owned = |shard| owned.contains_key(&shard);
+    let mut due = timers;
+    due.retain(|timer| timer.is_ready(TimerKind::Wait, is_owned, now));
     let ids = due.iter().filter_map(execution_of).map(|id| id.0).collect();
     let FreeSubjects {
         rows,
@@ -327,7 +327,7 @@ async fn delete(session: &Session, due: &[DueTimer]) -> Outcome<Vec<(ExecutionId
             Ok(id) => fired.push((id, timer.guid)),
             Err(_) => tracing::warn!(
                 action_id = timer.action_id,
-                "dropped a timer of an unknown kind"
+                "dropped a wait that is of no execution"
             ),
         }
     }

@@ -3,12 +3,11 @@
 use pawl_kernel::execution::{Execution, LogRecord, State, Step, Subject};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::NewLetter;
-use pawl_kernel::ports::store::{NewExecution, shard_of};
+use pawl_kernel::ports::store::{DueTimer, NewExecution};
 use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{self, Change, Decision, Snapshot, WaitTimer};
 use rusqlite::{Connection, params};
-use uuid::Uuid;
 
 use crate::fault::{Fault, JobResult};
 use crate::hot;
@@ -261,27 +260,20 @@ pub(crate) fn insert_timer(
     now: Timestamp,
     shards: u32,
 ) -> JobResult<()> {
-    let action_id = timer.execution_id.to_string();
-    enqueue(connection, &action_id, timer.wait_id, timer.at, now, shards)
+    enqueue(connection, &DueTimer::of_wait(timer, shards), now)
 }
 
-/// A row in a random shard of the incoming queue.
-pub(crate) fn enqueue(
-    connection: &Connection,
-    action_id: &str,
-    guid: Uuid,
-    at: Timestamp,
-    now: Timestamp,
-    shards: u32,
-) -> JobResult<()> {
+/// A row in the incoming queue.
+pub(crate) fn enqueue(connection: &Connection, row: &DueTimer, now: Timestamp) -> JobResult<()> {
     connection
         .prepare_cached(sql::TIMER_INSERT)?
         .execute(params![
-            shard_of(guid, shards),
+            row.shard_id,
             now.as_micros(),
-            action_id,
-            guid.as_bytes(),
-            at.as_micros()
+            row.action_id,
+            row.guid.as_bytes(),
+            row.at.as_micros(),
+            row.kind.code()
         ])?;
     Ok(())
 }

@@ -6,11 +6,11 @@ mod work;
 
 use async_trait::async_trait;
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
-    ScheduleStore, Written, decide_command, decide_put,
+    ActionCommand, ActionError, ActionFilter, PutError, QueueRow, RecordRequest, ScheduleStore,
+    Written, decide_command, decide_put,
 };
 use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
-use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
+use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, Run, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
@@ -119,7 +119,7 @@ impl ScheduleStore for SqliteStore {
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
-    ) -> StoreResult<Begun> {
+    ) -> StoreResult<Vec<(DueTimer, Run)>> {
         self.writer
             .run(move |connection| work::begin_all(connection, &pass, &due, &limits, now))
             .await
@@ -156,8 +156,8 @@ fn write(
         Written::New(row) => row,
     };
     rows::write(connection, &row)?;
-    if let Some(at) = row.due_at() {
-        changes::enqueue(connection, &row.id, row.guid, at, now, shards)?;
+    if let Some(timer) = DueTimer::of_action(&row, shards) {
+        changes::enqueue(connection, &timer, now)?;
     }
     Ok(row)
 }

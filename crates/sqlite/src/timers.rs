@@ -9,7 +9,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
     Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
-    TimerStore,
+    TimerKind, TimerStore,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
@@ -106,8 +106,8 @@ impl TimerStore for SqliteStore {
         self.writer
             .run(move |connection| {
                 let owned = owned(connection, &pass.locks)?;
-                let due =
-                    |timer: &&DueTimer| owned.contains_key(&timer.shard_id) && timer.at <= now;
+                let is_owned = |shard| owned.contains_key(&shard);
+                let due = |timer: &&DueTimer| timer.is_ready(TimerKind::Wait, is_owned, now);
                 let fire = |timer| fire(connection, pass.sync, timer, now, shards).transpose();
                 timers.iter().filter(due).filter_map(fire).collect()
             })
@@ -191,6 +191,7 @@ struct Incoming {
     action_id: String,
     guid: Uuid,
     scheduled_at: i64,
+    kind: TimerKind,
 }
 
 fn collect_shard(
@@ -211,7 +212,8 @@ fn collect_shard(
             row.guid.as_bytes(),
             row.created_at,
             sync.as_bytes(),
-            now.as_micros()
+            now.as_micros(),
+            row.kind.code()
         ])?;
         delete.execute(params![shard, row.action_id, row.guid.as_bytes()])?;
         moved.push(DueTimer {
@@ -219,6 +221,7 @@ fn collect_shard(
             shard_id: shard,
             action_id: row.action_id,
             guid: row.guid,
+            kind: row.kind,
         });
     }
     Ok(moved)
@@ -232,6 +235,7 @@ fn incoming(connection: &Connection, shard: u32, limit: u32) -> JobResult<Vec<In
             action_id: row.get(1)?,
             guid: rows::uuid(row, 2)?,
             scheduled_at: row.get(3)?,
+            kind: rows::coded(row, 4, TimerKind::from_code)?,
         })
     })?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -262,6 +266,7 @@ fn due_timer(row: &Row<'_>) -> rusqlite::Result<DueTimer> {
         shard_id: row.get(1)?,
         action_id: row.get(2)?,
         guid: rows::uuid(row, 3)?,
+        kind: rows::coded(row, 4, TimerKind::from_code)?,
     })
 }
 
@@ -319,7 +324,7 @@ fn fire(
     if id.is_err() {
         tracing::warn!(
             action_id = timer.action_id,
-            "dropped a timer of an unknown kind"
+            "dropped a wait that is of no execution"
         );
     }
     let Some(before) = head.found() else {

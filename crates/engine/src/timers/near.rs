@@ -6,8 +6,7 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::Range;
 use std::time::Duration;
 
-use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::ports::store::{DueTimer, TimerKind};
 use pawl_kernel::time::Timestamp;
 use uuid::Uuid;
 
@@ -15,7 +14,7 @@ use uuid::Uuid;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) rows: usize,
-    /// Of those that look like actions: as many as can be attempted.
+    /// Of actions: as many as can be attempted.
     pub(super) actions: usize,
     /// Of those that were due before `since`: as many as the pace of catching up allows.
     pub(super) overdue: usize,
@@ -25,8 +24,7 @@ pub(super) struct Room {
 /// page, so that neither hides the other.
 #[derive(Default)]
 pub(super) struct Near {
-    /// Rows that look like waits of executions. An action's id may look like that too; the store knows better, this is
-    /// only so that actions which find no slot are in nobody's way.
+    /// By kind, so that actions which find no slot are not in the way of waits.
     waits: BTreeSet<DueTimer>,
     actions: BTreeSet<DueTimer>,
     since: Timestamp,
@@ -198,7 +196,10 @@ impl Near {
         let slots = room.actions - self.slots_for_overdue(room);
         self.pick(&mut picked, self.since, now, fresh, slots, &busy);
         let rest = room.overdue.min(room.rows - picked.len());
-        let actions = picked.iter().filter(|row| !is_like_wait(row)).count();
+        let actions = picked
+            .iter()
+            .filter(|row| row.kind == TimerKind::Action)
+            .count();
         self.pick(
             &mut picked,
             Timestamp::default(),
@@ -311,9 +312,9 @@ impl Near {
     }
 
     fn rows_like(&mut self, row: &DueTimer) -> &mut BTreeSet<DueTimer> {
-        match is_like_wait(row) {
-            true => &mut self.waits,
-            false => &mut self.actions,
+        match row.kind {
+            TimerKind::Wait => &mut self.waits,
+            TimerKind::Action => &mut self.actions,
         }
     }
 }
@@ -348,10 +349,6 @@ fn cut(rows: &mut BTreeSet<DueTimer>, span: &Range<Timestamp>) -> BTreeSet<DueTi
     inside
 }
 
-fn is_like_wait(row: &DueTimer) -> bool {
-    row.action_id.parse::<ExecutionId>().is_ok()
-}
-
 /// Before every row that is due at this time.
 fn first_at(at: Timestamp) -> DueTimer {
     DueTimer {
@@ -359,6 +356,7 @@ fn first_at(at: Timestamp) -> DueTimer {
         shard_id: 0,
         action_id: String::new(),
         guid: Uuid::nil(),
+        kind: TimerKind::Wait,
     }
 }
 
@@ -376,11 +374,15 @@ mod tests {
             shard_id: 1,
             action_id: id.to_owned(),
             guid: Uuid::from_u128(7),
+            kind: TimerKind::Action,
         }
     }
 
     fn wait(seconds: i64, number: u128) -> DueTimer {
-        action(seconds, &Uuid::from_u128(number).to_string())
+        DueTimer {
+            kind: TimerKind::Wait,
+            ..action(seconds, &Uuid::from_u128(number).to_string())
+        }
     }
 
     fn seen(rows: Vec<DueTimer>, until: i64) -> Seen {

@@ -18,8 +18,7 @@ use pawl_kernel::ports::retention::{
     Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
-    ScheduleStore,
+    ActionCommand, ActionError, ActionFilter, PutError, QueueRow, RecordRequest, ScheduleStore,
 };
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, Created, Dispatch, DueTimer,
@@ -30,7 +29,7 @@ use pawl_kernel::ports::store::{
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::quota::{Quota, QuotaName};
-use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
+use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, Run, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition, WaitTimer};
 use uuid::Uuid;
@@ -303,7 +302,7 @@ forward!(ScheduleStore {
     command_action(id: &str, command: ActionCommand, guid: Uuid, now: Timestamp) -> Result<ScheduledAction, ActionError>;
     attempts(id: &str, before: Option<(u64, u64)>, limit: u32) -> StoreResult<Vec<(u64, PastAttempt)>>;
     queued(id: &str) -> StoreResult<Vec<QueueRow>>;
-    begin_actions(pass: ShardPass, due: Vec<DueTimer>, limits: Limits, now: Timestamp) -> StoreResult<Begun>;
+    begin_actions(pass: ShardPass, due: Vec<DueTimer>, limits: Limits, now: Timestamp) -> StoreResult<Vec<(DueTimer, Run)>>;
     record_actions(sync: Uuid, requests: Vec<RecordRequest>, limits: Limits, now: Timestamp) -> StoreResult<Vec<Option<Record>>>;
 });
 

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use futures_util::future::join;
-use pawl_kernel::ports::schedule::{About, Begun, about};
 use pawl_kernel::ports::store::{DueTimer, ShardPass};
 use pawl_kernel::schedule::{Begin, Limits, PastAttempt, Previous, Run, ScheduledAction, begin};
 use pawl_kernel::time::Timestamp;
@@ -27,18 +26,21 @@ pub(super) async fn begin_all(
     due: Vec<DueTimer>,
     limits: &Limits,
     now: Timestamp,
-) -> Outcome<Begun> {
+) -> Outcome<Vec<(DueTimer, Run)>> {
     session.ready(WORK).await?;
     session.ready(&[&sql::ACTIONS_FREE]).await?;
     let owned = owned(session, &pass.locks).await?;
-    let due = DueTimer::due_once(due, |shard| owned.contains_key(&shard), now);
+    let due = DueTimer::actions_once(due, |shard| owned.contains_key(&shard), now);
     let found = find(session, &due).await?;
     let running = running(session, &found).await?;
     let mut plan = Plan::default();
     for timer in due {
         match found.get(&timer.action_id) {
-            Some((guid, got)) => plan.known(timer, *guid, got, &running, limits, now),
-            None => plan.other(timer, None),
+            Some((guid, got)) if *guid == timer.guid => {
+                plan.known(timer, got, &running, limits, now);
+            }
+            // Of an action that was written anew, or is gone.
+            _ => plan.places.push((timer, None)),
         }
     }
     plan.write(session, pass.sync, now).await
@@ -103,7 +105,6 @@ async fn running(
 struct Plan {
     places: Vec<Place>,
     changed: Vec<Changed>,
-    waits: Vec<DueTimer>,
 }
 
 struct Changed {
@@ -117,15 +118,11 @@ impl Plan {
     fn known(
         &mut self,
         timer: DueTimer,
-        guid: Uuid,
         got: &Got,
         running: &HashSet<String>,
         limits: &Limits,
         now: Timestamp,
     ) {
-        if guid != timer.guid {
-            return self.other(timer, Some(guid));
-        }
         match got {
             Got::Row(row) => self.begin(timer, row, running, limits, now),
             Got::Busy => self.places.push((timer, Some(now.plus(WHILE_BUSY)))),
@@ -133,14 +130,6 @@ impl Plan {
                 let later = now.plus(WHILE_UNREADABLE);
                 self.places.push((timer, Some(later)));
             }
-        }
-    }
-
-    /// A row of the queue that is not about an action as it is now.
-    fn other(&mut self, timer: DueTimer, action: Option<Uuid>) {
-        match about(&timer, action) {
-            About::Wait => self.waits.push(timer),
-            About::Action | About::Nothing => self.places.push((timer, None)),
         }
     }
 
@@ -181,7 +170,12 @@ impl Plan {
     }
 
     /// Nothing is written for a row of the queue that is not there.
-    async fn write(mut self, session: &Session, sync: Uuid, now: Timestamp) -> Outcome<Begun> {
+    async fn write(
+        mut self,
+        session: &Session,
+        sync: Uuid,
+        now: Timestamp,
+    ) -> Outcome<Vec<(DueTimer, Run)>> {
         let there = place(session, &self.places, sync, now).await?;
         self.changed.retain(|changed| {
             let timer = &changed.timer;
@@ -196,12 +190,9 @@ impl Plan {
             }
         }
         writes.commit(session, now, 1).await?;
-        let runs = self.changed.into_iter();
-        Ok(Begun {
-            runs: runs
-                .filter_map(|changed| Some((changed.timer, changed.run?)))
-                .collect(),
-            waits: self.waits,
-        })
+        let changed = self.changed.into_iter();
+        Ok(changed
+            .filter_map(|changed| Some((changed.timer, changed.run?)))
+            .collect())
     }
 }

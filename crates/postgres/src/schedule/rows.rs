@@ -6,12 +6,13 @@ use futures_util::future::join5;
 use pawl_kernel::ports::schedule::{
     ATTEMPTS_KEPT, QueueRow, ShardHolder, SyncMark, is_time_to_forget,
 };
-use pawl_kernel::ports::store::{DueTimer, shard_of};
+use pawl_kernel::ports::store::DueTimer;
 use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use crate::changes;
 use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
 use crate::session::Session;
@@ -138,19 +139,17 @@ pub(super) fn past_attempt(row: &Row) -> Outcome<(u64, PastAttempt)> {
 }
 
 /// Rows of the incoming queue for those actions that are due some time.
-pub(super) fn queued<'a>(
-    actions: &[&'a ScheduledAction],
+pub(super) fn queued(
+    actions: &[&ScheduledAction],
     now: Timestamp,
     shards: u32,
-) -> Columns<'a> {
+) -> Columns<'static> {
     let mut columns = Columns::new(sql::TIMER_INSERT.kinds());
-    for row in actions {
-        let Some(at) = row.due_at() else { continue };
-        columns.int(shard_of(row.guid, shards));
-        columns.time(now);
-        columns.text(row.id.as_str());
-        columns.uuid(row.guid);
-        columns.time(at);
+    for row in actions
+        .iter()
+        .filter_map(|row| DueTimer::of_action(row, shards))
+    {
+        changes::put_timer(&mut columns, row, now);
     }
     columns
 }

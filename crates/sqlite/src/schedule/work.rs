@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pawl_kernel::ports::schedule::{About, Begun, RecordRequest, about};
+use pawl_kernel::ports::schedule::RecordRequest;
 use pawl_kernel::ports::store::{DueTimer, ShardPass};
 use pawl_kernel::schedule::{
     Begin, Limits, PastAttempt, Previous, Record, Recorded, Run, ScheduledAction, begin, record,
@@ -24,31 +24,27 @@ pub(super) fn begin_all(
     due: &[DueTimer],
     limits: &Limits,
     now: Timestamp,
-) -> JobResult<Begun> {
+) -> JobResult<Vec<(DueTimer, Run)>> {
     let owned = timers::owned(connection, &pass.locks)?;
     let queue = Queue {
         connection,
         sync: pass.sync,
         now,
     };
-    let mut begun = Begun::default();
-    for timer in DueTimer::due_once(due.to_vec(), |shard| owned.contains_key(&shard), now) {
+    let mut begun = Vec::new();
+    for timer in DueTimer::actions_once(due.to_vec(), |shard| owned.contains_key(&shard), now) {
         let stored = rows::stored(connection, &timer.action_id)?;
-        match (about(&timer, stored.as_ref().map(|row| row.guid)), stored) {
-            (About::Wait, _) => begun.waits.push(timer),
-            (About::Action, Some(stored)) => match stored.readable() {
-                Some(row) => {
-                    let run = begin_one(&queue, &timer, &row, limits)?;
-                    begun.runs.extend(run.map(|run| (timer, run)));
-                }
-                None => {
-                    queue.put(&timer, Some(now.plus(WHILE_UNREADABLE)))?;
-                }
-            },
-            (About::Action | About::Nothing, _) => {
-                queue.put(&timer, None)?;
-            }
-        }
+        let Some(stored) = stored.filter(|row| row.guid == timer.guid) else {
+            // Of an action that was written anew, or is gone.
+            queue.put(&timer, None)?;
+            continue;
+        };
+        let Some(row) = stored.readable() else {
+            queue.put(&timer, Some(now.plus(WHILE_UNREADABLE)))?;
+            continue;
+        };
+        let run = begin_one(&queue, &timer, &row, limits)?;
+        begun.extend(run.map(|run| (timer, run)));
     }
     Ok(begun)
 }
@@ -211,8 +207,8 @@ impl Desk {
             ..request.timer.clone()
         };
         queue.put(&own, row.due_at().filter(|_| !recorded.requeue))?;
-        if let Some(at) = row.due_at().filter(|_| recorded.requeue) {
-            changes::enqueue(connection, &row.id, row.guid, at, self.now, self.shards)?;
+        if let Some(timer) = DueTimer::of_action(row, self.shards).filter(|_| recorded.requeue) {
+            changes::enqueue(connection, &timer, self.now)?;
         }
         rows::update(connection, row)?;
         let generation = row.status.generation;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::lifecycle::{Command, Skip};
-use pawl_kernel::ports::store::{DueTimer, ShardsAround};
+use pawl_kernel::ports::store::{DueTimer, ShardsAround, TimerKind};
 use pawl_kernel::ports::workers::WorkerRecord;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
@@ -575,5 +575,6 @@ fn ghost(shard_id: u32) -> DueTimer {
         shard_id,
         action_id: crate::fixture::execution_id(404).to_string(),
         guid: uuid(404),
+        kind: TimerKind::Wait,
     }
 }

@@ -4,11 +4,10 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
-    ScheduleStore,
+    ActionCommand, ActionError, ActionFilter, PutError, QueueRow, RecordRequest, ScheduleStore,
 };
 use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
-use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
+use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, Run, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 
 use super::store::{FaultyStore, READ, WRITE};
@@ -68,7 +67,7 @@ impl ScheduleStore for FaultyStore {
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
-    ) -> StoreResult<Begun> {
+    ) -> StoreResult<Vec<(DueTimer, Run)>> {
         self.pass(WRITE, self.inner.begin_actions(pass, due, limits, now))
             .await
     }

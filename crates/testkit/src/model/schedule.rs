@@ -6,9 +6,8 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use pawl_kernel::ports::schedule::{
-    ATTEMPTS_KEPT, About, ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow,
-    RecordRequest, ScheduleStore, SyncMark, Written, about, decide_command, decide_put,
-    is_time_to_forget,
+    ATTEMPTS_KEPT, ActionCommand, ActionError, ActionFilter, PutError, QueueRow, RecordRequest,
+    ScheduleStore, SyncMark, Written, decide_command, decide_put, is_time_to_forget,
 };
 use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
 use pawl_kernel::schedule::{
@@ -19,6 +18,7 @@ use pawl_kernel::time::Timestamp;
 
 use super::ModelStore;
 use super::tables::Tables;
+use super::timer::SHARDS;
 
 type History = BTreeMap<(u64, u64), PastAttempt>;
 
@@ -56,8 +56,8 @@ impl Tables {
             Written::Same(row) => return row,
             Written::New(row) => row,
         };
-        if let Some(at) = row.due_at() {
-            self.timers.enqueue(row.id.clone(), row.guid, at, now);
+        if let Some(timer) = DueTimer::of_action(&row, SHARDS) {
+            self.timers.enqueue(timer, now);
         }
         self.actions.rows.insert(row.id.clone(), row.clone());
         row
@@ -81,7 +81,12 @@ impl Tables {
         limits: &Limits,
         mark: SyncMark,
     ) -> Option<(DueTimer, Run)> {
-        let row = self.actions.rows.get(&timer.action_id)?;
+        let row = self.actions.rows.get(&timer.action_id);
+        let Some(row) = row.filter(|row| row.guid == timer.guid) else {
+            // Of an action that was written anew, or is gone.
+            self.timers.move_row(timer, None, mark);
+            return None;
+        };
         match begin(Some(row), timer.guid, self.previous(row), limits, mark.at) {
             Begin::Run(run) => {
                 let begun = self.moved(timer, run.row.clone(), run.interrupted.clone(), mark);
@@ -166,8 +171,8 @@ impl Tables {
         };
         let stays = row.due_at().filter(|_| !recorded.requeue);
         self.timers.move_row(&own, stays, mark);
-        if let Some(at) = row.due_at().filter(|_| recorded.requeue) {
-            self.timers.enqueue(row.id.clone(), row.guid, at, mark.at);
+        if let Some(timer) = DueTimer::of_action(row, SHARDS).filter(|_| recorded.requeue) {
+            self.timers.enqueue(timer, mark.at);
         }
         let generation = row.status.generation;
         self.actions
@@ -247,25 +252,16 @@ impl ScheduleStore for ModelStore {
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
-    ) -> StoreResult<Begun> {
+    ) -> StoreResult<Vec<(DueTimer, Run)>> {
         let mut tables = self.lock();
-        let mut begun = Begun::default();
+        let mut begun = Vec::new();
         let mark = SyncMark {
             at: now,
             sync: pass.sync,
         };
         let owned = |shard| tables.timers.owns(&pass.locks, shard);
-        for timer in DueTimer::due_once(due, owned, now) {
-            let action = tables.actions.rows.get(&timer.action_id);
-            match about(&timer, action.map(|row| row.guid)) {
-                About::Action => begun
-                    .runs
-                    .extend(tables.begin_action(&timer, &limits, mark)),
-                About::Wait => begun.waits.push(timer),
-                About::Nothing => {
-                    tables.timers.move_row(&timer, None, mark);
-                }
-            }
+        for timer in DueTimer::actions_once(due, owned, now) {
+            begun.extend(tables.begin_action(&timer, &limits, mark));
         }
         Ok(begun)
     }

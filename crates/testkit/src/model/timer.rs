@@ -11,7 +11,7 @@ use pawl_kernel::lifecycle;
 use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
 use pawl_kernel::ports::store::{
     Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
-    TimerStore,
+    TimerKind, TimerStore,
 };
 use pawl_kernel::ports::workers::{TIMERS_ROLE, WorkerRecord};
 use pawl_kernel::time::Timestamp;
@@ -72,18 +72,11 @@ impl Default for Timers {
 
 impl Timers {
     pub(super) fn add(&mut self, timer: &WaitTimer, now: Timestamp) {
-        self.enqueue(timer.execution_id.to_string(), timer.wait_id, timer.at, now);
+        self.enqueue(DueTimer::of_wait(timer, SHARDS), now);
     }
 
-    pub(super) fn enqueue(&mut self, action_id: String, guid: Uuid, at: Timestamp, now: Timestamp) {
+    pub(super) fn enqueue(&mut self, row: DueTimer, now: Timestamp) {
         self.arrivals += 1;
-        let row = DueTimer {
-            at,
-            // Any spread will do; this one needs no chance.
-            shard_id: (guid.as_u128() % u128::from(SHARDS)) as u32,
-            action_id,
-            guid,
-        };
         self.incoming.insert((now, self.arrivals), row);
     }
 
@@ -269,6 +262,7 @@ impl Timers {
             shard_id: 0,
             action_id: String::new(),
             guid: Uuid::nil(),
+            kind: TimerKind::Wait,
         };
         self.processing
             .range(first..)
@@ -276,9 +270,9 @@ impl Timers {
             .filter(|row| shards.contains(&row.shard_id))
     }
 
-    /// Takes the row away if it is there, due, and in a shard under these locks.
+    /// Takes the row of a wait away if it is there, due, and in a shard under these locks.
     fn take(&mut self, locks: &[Uuid], timer: &DueTimer, now: Timestamp) -> bool {
-        let may = timer.at <= now && self.owns(locks, timer.shard_id);
+        let may = timer.is_ready(TimerKind::Wait, |shard| self.owns(locks, shard), now);
         may && self.processing.remove(timer).is_some()
     }
 }
