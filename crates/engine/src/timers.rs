@@ -1,17 +1,17 @@
 //! Wakes executions whose wait is over and makes what is due of the scheduled actions. Works on the queue tables under
-//! shard locks. The near future is in memory ([`near`]); what was overdue when we came is caught up with at a measured
-//! [`pace`].
+//! shard locks. The near future is in memory ([`window`]); what was overdue when this worker came is caught up with at a
+//! measured [`pace`].
 //!
 //! A due row says what it is about. A wait goes to `fire`: one transaction ends it and deletes its row. An action goes to
 //! `begin_actions`, which writes an attempt down; then the attempt is made, then recorded ([`crate::actions`]). A crash in
 //! between is found by the next owner of the shard.
 
+mod balancer;
 mod locks;
 mod look;
-mod near;
 mod pace;
 mod record;
-mod share;
+mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use pawl_kernel::id;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, ShardsAround, StoreError, StoreResult, TimerKind,
+    ClusterView, Dispatch, DueTimer, StoreError, StoreResult, TimerKind,
 };
 use pawl_kernel::time::Timestamp;
 use tokio::task::JoinSet;
@@ -32,16 +32,16 @@ use crate::hints::News;
 use crate::parts::Parts;
 use crate::presence;
 use crate::worker::Handle;
+use balancer::ShardBalancer;
 pub(crate) use locks::Takings;
 use look::HORIZON;
-use near::{Near, Room};
 use pace::Pace;
-use record::Recorded;
-use share::Share;
+use record::RecordAnswer;
+use window::{RowBudget, TimerWindow};
 
 /// Most timers fired, begun or recorded in one transaction.
 const BATCH: usize = 512;
-/// Who is told of a timer takes it in this soon, so that many of them are not to be taken in when they are due.
+/// New timers are collected this soon after the first hint, so that not all of them are collected when they are due.
 const TAKE_IN_AFTER: Duration = Duration::from_secs(1);
 /// Having slept so much longer than planned, or the clock set back so far, is an outage.
 const STALL: Duration = Duration::from_secs(5);
@@ -57,20 +57,21 @@ pub struct Timers {
     sync: Uuid,
     /// Shards that go to others as soon as no attempt is open in them.
     leaving: BTreeSet<u32>,
-    share: Share,
-    around: ShardsAround,
-    /// From then on the locks may be somebody else's.
-    held_until: Timestamp,
+    balancer: ShardBalancer,
+    /// As the last heartbeat saw it.
+    cluster: ClusterView,
+    /// From then on another worker may have the locks.
+    locks_valid_until: Timestamp,
     next_heartbeat: Timestamp,
     next_look: Timestamp,
     next_count: Timestamp,
-    near: Near,
+    window: TimerWindow,
     /// How far ahead we look: less where much is due.
     horizon: Duration,
     runner: Runner,
     /// Ends of attempts on their way to the store.
-    recording: JoinSet<Recorded>,
-    recorded: Vec<Recorded>,
+    recording: JoinSet<RecordAnswer>,
+    recorded: Vec<RecordAnswer>,
     /// So many of the next are recorded each by itself.
     singly: usize,
     /// Messages for those who were woken. What is lost here is found by the sweeper.
@@ -100,13 +101,13 @@ impl Timers {
             takings: Takings::default(),
             sync: Uuid::nil(),
             leaving: BTreeSet::new(),
-            share: Share::new(parts.options.shard_lock, presence::counted(&parts)),
-            around: ShardsAround::default(),
-            held_until: start,
+            balancer: ShardBalancer::new(parts.options.shard_lock, presence::counted(&parts)),
+            cluster: ClusterView::default(),
+            locks_valid_until: start,
             next_heartbeat: start,
             next_look: start,
             next_count: start,
-            near: Near::default(),
+            window: TimerWindow::default(),
             horizon: HORIZON,
             runner: Runner::new(control),
             recording: JoinSet::new(),
@@ -145,19 +146,19 @@ impl Timers {
         tracing::warn!(%error, "timers");
         let now = self.parts.now();
         self.next_look = now;
-        self.came(now);
+        self.reset_backlog(now);
         now.plus(Duration::from_secs(1))
     }
 
     /// Whatever is overdue now is a backlog.
-    fn came(&mut self, now: Timestamp) {
-        self.near.forget(now);
+    fn reset_backlog(&mut self, now: Timestamp) {
+        self.window.reset(now);
     }
 
     /// Fires what is due and records what is over; returns when to look again.
     pub async fn tick(&mut self) -> StoreResult<Timestamp> {
         self.sync = id::random(&*self.parts.entropy);
-        self.hear();
+        self.take_hints();
         self.notice_gaps();
         self.record()?;
         self.hold_shards().await?;
@@ -172,7 +173,7 @@ impl Timers {
                 .map_or(beat, |at| at.min(beat)));
         }
         while !self.locks.is_empty() && self.turn().await? {
-            self.hear();
+            self.take_hints();
             self.record()?;
             // A long row of them takes its time; the locks must not run out meanwhile.
             self.hold_shards().await?;
@@ -187,13 +188,13 @@ impl Timers {
         self.collect().await?;
         self.look_ahead().await?;
         let fired = self.fire().await?;
-        self.runner.start(self.held_until);
+        self.runner.start(self.locks_valid_until);
         let now = self.parts.now();
         let more = fired || self.next_look <= now || self.can_record();
         Ok(more && !self.stop.is_cancelled())
     }
 
-    fn hear(&mut self) {
+    fn take_hints(&mut self) {
         if let Some(at) = self.parts.hints.take_next_timer() {
             let soon = self.parts.now().plus(TAKE_IN_AFTER);
             self.next_look = self.next_look.min(at.min(soon));
@@ -206,7 +207,7 @@ impl Timers {
         let now = self.parts.now();
         let (last, planned) = self.last_tick;
         if planned.max(last).plus(STALL) < now {
-            self.came(now);
+            self.reset_backlog(now);
         }
         if now.plus(STALL) < last {
             for next in [
@@ -216,8 +217,8 @@ impl Timers {
             ] {
                 *next = now.min(*next);
             }
-            self.share.forget();
-            self.came(now);
+            self.balancer.end_cooldown();
+            self.reset_backlog(now);
         }
     }
 
@@ -226,9 +227,9 @@ impl Timers {
         if self.locks.is_empty() {
             return self.next_hold();
         }
-        let room = self.runner.room() > 0;
-        let mut wake_at = self.near.wake_at(now, room);
-        if self.near.has_overdue(room) {
+        let slots = self.runner.room();
+        let mut wake_at = self.window.wake_at(now, slots);
+        if self.window.has_backlog(slots) {
             wake_at = wake_at.min(self.pace.next(now));
         }
         if let Some(again_at) = self.runner.postponed_until() {
@@ -253,7 +254,7 @@ impl Timers {
                 }
                 () = stop.cancelled(), if !stopping => return,
                 () = self.parts.hints.timer_added() => {
-                    self.hear();
+                    self.take_hints();
                     wake_at = wake_at.min(self.next_look);
                 }
             }
@@ -278,17 +279,17 @@ impl Timers {
     }
 
     fn take_due(&mut self, now: Timestamp) -> Vec<DueTimer> {
-        let room = Room {
+        let budget = RowBudget {
             rows: BATCH,
-            actions: self.runner.room(),
-            overdue: self.pace.left(now),
+            slots: self.runner.room(),
+            backlog: self.pace.left(now),
         };
         let (runner, leaving) = (&self.runner, &self.leaving);
         let busy = |row: &DueTimer| leaving.contains(&row.shard_id) || runner.has(row);
-        let due = self.near.take_due(now, room, busy);
-        let since = self.near.since();
-        let overdue = due.iter().filter(|row| row.at < since).count();
-        self.pace.spend(overdue);
+        let due = self.window.take_due(now, budget, busy);
+        let backlog_before = self.window.backlog_before();
+        let backlog = due.iter().filter(|row| row.at < backlog_before).count();
+        self.pace.spend(backlog);
         due
     }
 
@@ -303,20 +304,20 @@ impl Timers {
             .await?;
         if runs.len() < due {
             // Put off, dropped, or not ours.
-            self.near.outdated();
+            self.window.invalidate();
         }
         let metrics = &self.parts.metrics.timers;
         metrics.fired(runs.iter().map(|(row, _)| row), now);
         metrics.begun(&runs);
         for (row, run) in &runs {
-            self.near.settled(row);
+            self.window.confirm(row);
             if let Some(at) = run.row.due_at() {
                 self.note(DueTimer { at, ..row.clone() });
             }
         }
         // They are written down: they are made even if the rest fails.
         self.runner.begin(runs, &self.locks, now);
-        self.runner.start(self.held_until);
+        self.runner.start(self.locks_valid_until);
         Ok(())
     }
 
@@ -331,11 +332,11 @@ impl Timers {
             .fire(self.pass(), waits.clone(), now)
             .await?;
         if woken.len() == waits.len() {
-            waits.iter().for_each(|row| self.near.settled(row));
+            waits.iter().for_each(|row| self.window.confirm(row));
         } else {
-            // Whoever was woken without a message stands in line now, or was not there any more, or is not ours to wake.
+            // An execution that was woken without a message waits for admission now; or it was gone, or is not ours to wake.
             self.parts.line_changed();
-            self.near.outdated();
+            self.window.invalidate();
         }
         for dispatch in &woken {
             self.parts
@@ -345,7 +346,7 @@ impl Timers {
         self.send(woken).await
     }
 
-    /// Nobody else waits while a broker takes its time; where it takes too much, the locks are kept meanwhile.
+    /// Other timers do not wait while a broker takes its time; where it takes too much, the locks are kept meanwhile.
     async fn send(&mut self, woken: Vec<Dispatch>) -> StoreResult<()> {
         while self.sending.len() >= SENDING_MAX {
             let clock = self.parts.clock.clone();

@@ -10,7 +10,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::operations::{FreeSubjects, decide_each};
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    ClusterView, Dispatch, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult,
     TimerKind, TimerStore,
 };
 use pawl_kernel::time::Timestamp;
@@ -49,7 +49,7 @@ impl TimerStore for PostgresStore {
         done.await.map_err(|fault| fault.of_write())
     }
 
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards> {
         let done = self.vital.run(move |session| async move {
             let owner = Text::new(&request.owner);
             let (now, alive_since) = (Time(request.now), Time(request.alive_since));
@@ -59,7 +59,7 @@ impl TimerStore for PostgresStore {
                     &[&request.locks, &now, &owner, &alive_since],
                 )
                 .await?;
-            rows.first().map_or_else(|| Ok(Kept::default()), kept)
+            rows.first().map_or_else(|| Ok(HeldShards::default()), kept)
         });
         done.await.map_err(|fault| fault.of_write())
     }
@@ -196,15 +196,15 @@ pub(crate) async fn owned(session: &Session, locks: &[Uuid]) -> Outcome<BTreeMap
     rows.iter().map(lock).collect()
 }
 
-fn kept(row: &Row) -> Outcome<Kept> {
+fn kept(row: &Row) -> Outcome<HeldShards> {
     let mut reader = Reader::new(row);
     let (ours, guids): (Vec<i32>, Vec<Uuid>) = (reader.get()?, reader.get()?);
     let ours = ours.into_iter().zip(guids);
     let locks = ours.filter_map(|(shard, lock)| Some((u32::try_from(shard).ok()?, lock)));
     let count = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
-    Ok(Kept {
+    Ok(HeldShards {
         locks: locks.collect(),
-        around: ShardsAround {
+        cluster: ClusterView {
             locks: count(reader.get()?),
             unlocked_since: reader.optional_time()?,
             silent_since: reader.optional_time()?,

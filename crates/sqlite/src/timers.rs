@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    ClusterView, Dispatch, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult,
     TimerKind, TimerStore,
 };
 use pawl_kernel::time::Timestamp;
@@ -28,7 +28,7 @@ impl TimerStore for SqliteStore {
             .await
     }
 
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards> {
         self.writer
             .run(move |connection| keep_shards(connection, &request))
             .await
@@ -131,15 +131,15 @@ fn lock_shards(connection: &Connection, request: &LockRequest) -> JobResult<Vec<
     Ok(shards.into_iter().collect())
 }
 
-fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<Kept> {
+fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<HeldShards> {
     let mut keep = connection.prepare_cached(sql::SHARDS_KEEP)?;
     let ours = guids(&request.locks);
     let kept = keep.query_map(params![ours, request.now.as_micros()], shard_lock)?;
     let locks = kept.collect::<Result<_, _>>()?;
     let mut look = connection.prepare_cached(sql::SHARDS_AROUND)?;
     let values = params![ours, request.owner, request.alive_since.as_micros()];
-    let around = look.query_row(values, |row| {
-        Ok(ShardsAround {
+    let cluster = look.query_row(values, |row| {
+        Ok(ClusterView {
             locks: row.get(0)?,
             unlocked_since: rows::optional_time(row, 1)?,
             silent_since: rows::optional_time(row, 2)?,
@@ -147,7 +147,7 @@ fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<Kept
             others: row.get(4)?,
         })
     })?;
-    Ok(Kept { locks, around })
+    Ok(HeldShards { locks, cluster })
 }
 
 /// As a list that a statement can look into.

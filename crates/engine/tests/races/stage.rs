@@ -22,7 +22,7 @@ use pawl_kernel::ports::schedule::{
 };
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, Created, Dispatch, DueTimer,
-    ExecutionFilter, ExecutionStore, ExecutionView, Expired, History, KeepRequest, Kept,
+    ExecutionFilter, ExecutionStore, ExecutionView, Expired, HeldShards, History, KeepRequest,
     LockRequest, NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord,
     ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
@@ -285,7 +285,7 @@ forward!(RecoveryReads {
 
 forward!(TimerStore {
     lock_shards(request: LockRequest) -> StoreResult<Vec<u32>>;
-    keep_shards(request: KeepRequest) -> StoreResult<Kept>;
+    keep_shards(request: KeepRequest) -> StoreResult<HeldShards>;
     unlock_shards(locks: Vec<Uuid>, only: Option<Vec<u32>>, now: Timestamp) -> StoreResult<()>;
     collect(pass: ShardPass, shards: &[u32], now: Timestamp, limit: u32) -> StoreResult<Vec<DueTimer>>;
     upcoming(shards: &[u32], due: Range<Timestamp>, limit: u32) -> StoreResult<Vec<DueTimer>>;

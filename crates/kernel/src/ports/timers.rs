@@ -19,7 +19,7 @@ pub trait TimerStore: Send + Sync {
     async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>>;
 
     /// Heartbeats all shards locked under these guids; tells which those are, and of the others what decides on their share.
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept>;
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards>;
 
     /// Gives back the locks under these guids: all, or only of these shards.
     async fn unlock_shards(
@@ -108,13 +108,13 @@ pub struct KeepRequest {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct HeldShards {
     /// Shards that are still ours, each with the guid of its taking.
     pub locks: BTreeMap<u32, Uuid>,
-    pub around: ShardsAround,
+    pub cluster: ClusterView,
 }
 
-impl Kept {
+impl HeldShards {
     /// Still ours, in order.
     pub fn shards(&self) -> Vec<u32> {
         self.locks.keys().copied().collect()
@@ -123,7 +123,7 @@ impl Kept {
 
 /// What decides on how many shards a worker should have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ShardsAround {
+pub struct ClusterView {
     /// Locks there are, held or free.
     pub locks: u32,
     /// Other workers that are alive and fire timers.

@@ -14,7 +14,7 @@ use pawl_kernel::lifecycle::ClaimRequest;
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, Created, Dispatch, DueTimer,
-    ExecutionFilter, ExecutionStore, ExecutionView, Expired, History, KeepRequest, Kept,
+    ExecutionFilter, ExecutionStore, ExecutionView, Expired, HeldShards, History, KeepRequest,
     LockRequest, NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord,
     ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
@@ -187,7 +187,7 @@ impl TimerStore for FaultyStore {
         self.pass(WRITE, self.inner.lock_shards(request)).await
     }
 
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards> {
         self.pass(WRITE, self.inner.keep_shards(request)).await
     }
 

@@ -10,7 +10,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle;
 use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    ClusterView, Dispatch, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult,
     TimerKind, TimerStore,
 };
 use pawl_kernel::ports::workers::{TIMERS_ROLE, WorkerRecord};
@@ -184,27 +184,27 @@ impl Timers {
         .collect()
     }
 
-    fn around(&self, locks: &[Uuid], others: usize) -> ShardsAround {
-        let mut around = ShardsAround {
+    fn cluster(&self, locks: &[Uuid], others: usize) -> ClusterView {
+        let mut cluster = ClusterView {
             locks: self.locks.len() as u32,
             others: others as u32,
-            ..ShardsAround::default()
+            ..ClusterView::default()
         };
         let mut of_others: BTreeMap<&str, u32> = BTreeMap::new();
         for lock in self.locks.values() {
             let Some(holder) = &lock.holder else {
                 let at = lock.heartbeat_at.unwrap_or_default();
-                around.unlocked_since = earliest(around.unlocked_since, at);
+                cluster.unlocked_since = earliest(cluster.unlocked_since, at);
                 continue;
             };
             if !lock.is_under(locks) {
                 *of_others.entry(&holder.owner).or_default() += 1;
                 let at = lock.heartbeat_at.unwrap_or_default();
-                around.silent_since = earliest(around.silent_since, at);
+                cluster.silent_since = earliest(cluster.silent_since, at);
             }
         }
-        around.most_of_another = of_others.into_values().max().unwrap_or_default();
-        around
+        cluster.most_of_another = of_others.into_values().max().unwrap_or_default();
+        cluster
     }
 
     fn unlock(&mut self, locks: &[Uuid], only: Option<&[u32]>, now: Timestamp) {
@@ -283,7 +283,7 @@ impl TimerStore for ModelStore {
         Ok(self.lock().timers.lock(&request))
     }
 
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards> {
         let mut tables = self.lock();
         let is_alive = |worker: &&WorkerRecord| {
             worker.heartbeat_at >= request.alive_since
@@ -291,9 +291,9 @@ impl TimerStore for ModelStore {
                 && worker.roles.iter().any(|role| role == TIMERS_ROLE)
         };
         let others = tables.workers.values().filter(is_alive).count();
-        Ok(Kept {
+        Ok(HeldShards {
             locks: tables.timers.keep(&request.locks, request.now),
-            around: tables.timers.around(&request.locks, others),
+            cluster: tables.timers.cluster(&request.locks, others),
         })
     }
 
