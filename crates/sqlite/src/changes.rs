@@ -1,6 +1,6 @@
 //! Writing what the lifecycle decided: the only place that touches the rows of an existing execution.
 
-use pawl_kernel::execution::{Execution, LogRecord, State, Step, Subject};
+use pawl_kernel::execution::{Execution, LogRecord, State, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::store::{DueTimer, NewExecution};
@@ -72,21 +72,6 @@ pub(crate) fn write(connection: &Connection, decision: &Decision, shards: u32) -
     update_execution(connection, id, change)?;
     write_beside(connection, change, shards)?;
     quotas::follow(connection, decision)
-}
-
-/// Writes what was decided, if anything was.
-pub(crate) fn write_decided(
-    connection: &Connection,
-    before: Subject,
-    change: Option<Change>,
-    shards: u32,
-) -> JobResult<Option<Decision>> {
-    let Some(change) = change else {
-        return Ok(None);
-    };
-    let decision = Decision { before, change };
-    write(connection, &decision, shards)?;
-    Ok(Some(decision))
 }
 
 /// Writes an execution that is nowhere yet as its first change leaves it.

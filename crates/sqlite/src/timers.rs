@@ -2,14 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
-    ClusterView, Dispatch, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult,
-    TimerKind, TimerStore,
+    ClusterView, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult, TimerKind,
+    TimerStore,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
@@ -17,7 +14,6 @@ use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use crate::fault::JobResult;
-use crate::rows::Lookup;
 use crate::{SqliteStore, changes, queries, rows, sql};
 
 #[async_trait]
@@ -92,24 +88,6 @@ impl TimerStore for SqliteStore {
                     register(connection, timer, now, shards)?;
                 }
                 Ok(())
-            })
-            .await
-    }
-
-    async fn fire(
-        &self,
-        pass: ShardPass,
-        timers: Vec<DueTimer>,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let shards = self.shards;
-        self.writer
-            .run(move |connection| {
-                let owned = owned(connection, &pass.locks)?;
-                let is_owned = |shard| owned.contains_key(&shard);
-                let due = |timer: &&DueTimer| timer.is_ready(TimerKind::Wait, is_owned, now);
-                let fire = |timer| fire(connection, pass.sync, timer, now, shards).transpose();
-                timers.iter().filter(due).filter_map(fire).collect()
             })
             .await
     }
@@ -291,64 +269,4 @@ fn register(
         Some(_) => Ok(()),
         None => changes::insert_timer(connection, timer, now, shards),
     }
-}
-
-fn fire(
-    connection: &Connection,
-    sync: Uuid,
-    timer: &DueTimer,
-    now: Timestamp,
-    shards: u32,
-) -> JobResult<Option<Dispatch>> {
-    let id = timer.action_id.parse::<ExecutionId>();
-    let head = match &id {
-        Ok(id) => rows::look_up(connection, *id)?,
-        Err(_) => Lookup::Gone,
-    };
-    if let Lookup::Unreadable = head {
-        put_off(connection, sync, timer, now)?;
-        return Ok(None);
-    }
-    let key = params![
-        timer.shard_id,
-        timer.at.as_micros(),
-        timer.action_id,
-        timer.guid.as_bytes()
-    ];
-    let deleted = connection
-        .prepare_cached(sql::PROCESSING_DELETE)?
-        .execute(key)?;
-    if deleted == 0 {
-        return Ok(None);
-    }
-    if id.is_err() {
-        tracing::warn!(
-            action_id = timer.action_id,
-            "dropped a wait that is of no execution"
-        );
-    }
-    let Some(before) = head.found() else {
-        return Ok(None);
-    };
-    let change = lifecycle::fire(&before.head, &before.state, timer.guid, now);
-    let decision = changes::write_decided(connection, before, change, shards)?;
-    Ok(decision.and_then(|decision| decision.dispatch()))
-}
-
-/// A timer whose execution cannot be read: nobody else's waits for it.
-fn put_off(connection: &Connection, sync: Uuid, timer: &DueTimer, now: Timestamp) -> JobResult<()> {
-    const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
-    let until = now.plus(WHILE_UNREADABLE).as_micros();
-    connection
-        .prepare_cached(sql::PROCESSING_MOVE)?
-        .execute(params![
-            timer.shard_id,
-            timer.at.as_micros(),
-            timer.action_id,
-            timer.guid.as_bytes(),
-            until,
-            sync.as_bytes(),
-            now.as_micros()
-        ])?;
-    Ok(())
 }

@@ -9,6 +9,9 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::store::{DueTimer, ShardPass, StoreError, StoreResult};
+use crate::operations::{
+    BeginActions, CommandAction, DeleteAction, OperationStore, PutAction, RecordActions, perform,
+};
 use crate::schedule::{
     Attempt, Exists, Limits, Outcome, PastAttempt, Put, Record, Refusal, Run, ScheduledAction,
     Ticket,
@@ -97,10 +100,13 @@ pub struct SyncMark {
     pub sync: Uuid,
 }
 
+/// A store reads; what is written is an operation, and every store that runs operations has it.
 #[async_trait]
-pub trait ScheduleStore: Send + Sync {
+pub trait ScheduleStore: OperationStore {
     /// The same guid again is the same write again: it changes nothing.
-    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError>;
+    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError> {
+        Ok(perform(self, PutAction { put, now }).await??)
+    }
 
     async fn action(&self, id: &str) -> StoreResult<Option<ScheduledAction>>;
 
@@ -113,7 +119,9 @@ pub trait ScheduleStore: Send + Sync {
     ) -> StoreResult<Vec<ScheduledAction>>;
 
     /// Its history goes too. What the queues hold of it is stale from then on.
-    async fn delete_action(&self, id: &str) -> StoreResult<bool>;
+    async fn delete_action(&self, id: &str) -> StoreResult<bool> {
+        perform(self, DeleteAction { id: id.to_owned() }).await
+    }
 
     /// The same guid again is the same command again.
     async fn command_action(
@@ -122,7 +130,16 @@ pub trait ScheduleStore: Send + Sync {
         command: ActionCommand,
         guid: Uuid,
         now: Timestamp,
-    ) -> Result<ScheduledAction, ActionError>;
+    ) -> Result<ScheduledAction, ActionError> {
+        let id = id.to_owned();
+        let operation = CommandAction {
+            id,
+            command,
+            guid,
+            now,
+        };
+        perform(self, operation).await?
+    }
 
     /// Attempts that are over with their generation, the youngest first; of those before `before` (generation, ordinal).
     /// The latest [`ATTEMPTS_KEPT`] are there, and perhaps a few more.
@@ -148,7 +165,15 @@ pub trait ScheduleStore: Send + Sync {
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
-    ) -> StoreResult<Vec<(DueTimer, Run)>>;
+    ) -> StoreResult<Vec<(DueTimer, Run)>> {
+        let operation = BeginActions {
+            pass,
+            due,
+            limits,
+            now,
+        };
+        perform(self, operation).await
+    }
 
     /// Writes down what became of attempts, in the order given. Where a shard is not locked any more as it was when the
     /// attempt began nothing is written and the answer is `None`: its holder finds an interrupted attempt.
@@ -158,5 +183,13 @@ pub trait ScheduleStore: Send + Sync {
         requests: Vec<RecordRequest>,
         limits: Limits,
         now: Timestamp,
-    ) -> StoreResult<Vec<Option<Record>>>;
+    ) -> StoreResult<Vec<Option<Record>>> {
+        let operation = RecordActions {
+            sync,
+            requests,
+            limits,
+            now,
+        };
+        perform(self, operation).await
+    }
 }

@@ -8,13 +8,14 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::store::{Dispatch, StoreResult};
+use crate::operations::{FireTimers, OperationStore, perform};
 use crate::schedule::ScheduledAction;
 use crate::time::Timestamp;
 use crate::transition::WaitTimer;
 
 /// Waits and their wake-ups, in the four tables of the timers.
 #[async_trait]
-pub trait TimerStore: Send + Sync {
+pub trait TimerStore: OperationStore {
     /// Takes [free](LockRequest::is_free) shard locks, those longest unserved first, at most `max`.
     async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>>;
 
@@ -59,7 +60,9 @@ pub trait TimerStore: Send + Sync {
         pass: ShardPass,
         timers: Vec<DueTimer>,
         now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>>;
+    ) -> StoreResult<Vec<Dispatch>> {
+        perform(self, FireTimers { pass, timers, now }).await
+    }
 }
 
 /// What the holder of shards writes under, once around.

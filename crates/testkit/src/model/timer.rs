@@ -6,19 +6,16 @@ use std::ops::Range;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle;
 use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
 use pawl_kernel::ports::store::{
-    ClusterView, Dispatch, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult,
-    TimerKind, TimerStore,
+    ClusterView, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult, TimerKind,
+    TimerStore,
 };
 use pawl_kernel::ports::workers::{TIMERS_ROLE, WorkerRecord};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 
 use super::ModelStore;
-use super::tables::Tables;
 
 /// As many as an installation has by default.
 pub(super) const SHARDS: u32 = 16;
@@ -216,7 +213,13 @@ impl Timers {
         }
     }
 
-    pub(super) fn owns(&self, locks: &[Uuid], shard: u32) -> bool {
+    pub(super) fn owned(&self, locks: &[Uuid]) -> BTreeMap<u32, Uuid> {
+        let mine = self.locks.iter().filter(|(_, lock)| lock.is_under(locks));
+        mine.filter_map(|(shard, lock)| Some((*shard, lock.guid()?)))
+            .collect()
+    }
+
+    fn owns(&self, locks: &[Uuid], shard: u32) -> bool {
         let lock = self.locks.get(&shard);
         lock.is_some_and(|lock| lock.is_under(locks))
     }
@@ -270,10 +273,9 @@ impl Timers {
             .filter(|row| shards.contains(&row.shard_id))
     }
 
-    /// Takes the row of a wait away if it is there, due, and in a shard under these locks.
-    fn take(&mut self, locks: &[Uuid], timer: &DueTimer, now: Timestamp) -> bool {
-        let may = timer.is_ready(TimerKind::Wait, |shard| self.owns(locks, shard), now);
-        may && self.processing.remove(timer).is_some()
+    /// False: it is not there.
+    pub(super) fn delete_row(&mut self, timer: &DueTimer) -> bool {
+        self.processing.remove(timer).is_some()
     }
 }
 
@@ -342,34 +344,8 @@ impl TimerStore for ModelStore {
         }
         Ok(())
     }
-
-    async fn fire(
-        &self,
-        pass: ShardPass,
-        timers: Vec<DueTimer>,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let mut tables = self.lock();
-        Ok(timers
-            .iter()
-            .filter_map(|timer| tables.fire(&pass.locks, timer, now))
-            .collect())
-    }
 }
 
 fn earliest(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
     Some(known.map_or(at, |known| known.min(at)))
-}
-
-impl Tables {
-    fn fire(&mut self, locks: &[Uuid], timer: &DueTimer, now: Timestamp) -> Option<Dispatch> {
-        if !self.timers.take(locks, timer, now) {
-            return None;
-        }
-        let id: ExecutionId = timer.action_id.parse().ok()?;
-        let row = self.row(id)?;
-        let change = lifecycle::fire(&row.execution.head, &row.state, timer.guid, now)?;
-        let applied = self.apply(change);
-        self.dispatch_of(id, &applied)
-    }
 }
