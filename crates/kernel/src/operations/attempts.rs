@@ -2,11 +2,11 @@
 //! or cannot be decoded does not hold the others up.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
+use super::schedule::{WHILE_BUSY, WHILE_UNREADABLE};
 use super::{Access, ActionContent, AttemptRecord, FreeAction, Operation, TimerMove, Transaction};
 use crate::ports::schedule::{RecordRequest, SyncMark, is_time_to_forget};
 use crate::ports::store::{DueTimer, ShardPass, StoreResult};
@@ -14,10 +14,6 @@ use crate::schedule::{
     Begin, Limits, PastAttempt, Previous, Record, Recorded, Run, ScheduledAction, begin, record,
 };
 use crate::time::Timestamp;
-
-/// How long an action is put off that is locked, and one that cannot be decoded.
-const WHILE_BUSY: Duration = Duration::from_millis(500);
-const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
 
 /// Writes down the next attempt of each action that is due.
 #[derive(Clone, Debug)]

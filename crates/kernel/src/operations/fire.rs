@@ -1,11 +1,11 @@
 //! The owner of shards ends the waits that are over.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
+use super::schedule::{WHILE_BUSY, WHILE_UNREADABLE};
 use super::{Access, FreeSubjects, Operation, TimerKey, TimerMove, Transaction, decide_each};
 use crate::execution::Subject;
 use crate::id::ExecutionId;
@@ -14,10 +14,6 @@ use crate::ports::schedule::SyncMark;
 use crate::ports::store::{Dispatch, DueTimer, ShardPass, StoreResult, TimerKind};
 use crate::time::Timestamp;
 use crate::transition::{Change, Decision};
-
-/// How long a timer is put off whose execution is locked, and one whose execution cannot be decoded.
-const WHILE_BUSY: Duration = Duration::from_millis(500);
-const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
 
 /// Ends waits and deletes their rows. Rows that mean nothing any more are deleted too.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The rows of scheduled actions and of the timers' queues, as a transaction reads and writes them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -9,6 +10,11 @@ use crate::ports::schedule::SyncMark;
 use crate::ports::store::{DueTimer, StoreResult};
 use crate::schedule::{PastAttempt, ScheduledAction};
 use crate::time::Timestamp;
+
+/// How long a timer is put off whose execution or action is locked, and one whose execution or action cannot be decoded:
+/// other timers do not wait for it.
+pub(super) const WHILE_BUSY: Duration = Duration::from_millis(500);
+pub(super) const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
 
 /// Id and guid of a row of the queues.
 pub type TimerKey = (String, Uuid);
