@@ -1,25 +1,24 @@
 //! Wakes executions whose wait is over and makes what is due of the scheduled actions. Works on the queue tables under
-//! shard locks. The near future is in memory ([`near`]); what was overdue when we came is caught up with at a measured
-//! [`pace`].
+//! shard locks. The near future is in memory ([`window`]); what was overdue when this worker came is caught up with at a
+//! measured [`pace`].
 //!
-//! A row that is due goes to `begin_actions`, which writes an attempt down if it is an action's; then it is made, then
-//! recorded ([`crate::actions`]). A crash in between is found by whoever has the shard next. Waits are fired as they are:
-//! one transaction ends them.
+//! A due row says what it is about. A wait goes to `fire`: one transaction ends it and deletes its row. An action goes to
+//! `begin_actions`, which writes an attempt down; then the attempt is made, then recorded ([`crate::actions`]). A crash in
+//! between is found by the next owner of the shard.
 
+mod balancer;
 mod locks;
 mod look;
-mod near;
 mod pace;
 mod record;
-mod share;
+mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pawl_kernel::id;
 use pawl_kernel::planted::{self, Bug};
-use pawl_kernel::ports::schedule::Begun;
-use pawl_kernel::ports::store::{Dispatch, DueTimer, ShardsAround, StoreResult};
+use pawl_kernel::ports::store::{ClusterView, Dispatch, DueTimer, StoreResult, TimerKind};
 use pawl_kernel::time::Timestamp;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -32,16 +31,16 @@ use crate::parts::Parts;
 use crate::presence;
 use crate::service::{NextTick, Service};
 use crate::worker::Handle;
+use balancer::ShardBalancer;
 pub(crate) use locks::Takings;
 use look::HORIZON;
-use near::{Near, Room};
 use pace::Pace;
-use record::Recorded;
-use share::Share;
+use record::RecordAnswer;
+use window::{RowBudget, TimerWindow};
 
 /// Most timers fired, begun or recorded in one transaction.
 const BATCH: usize = 512;
-/// Who is told of a timer takes it in this soon, so that many of them are not to be taken in when they are due.
+/// New timers are collected this soon after the first hint, so that not all of them are collected when they are due.
 const TAKE_IN_AFTER: Duration = Duration::from_secs(1);
 /// Having slept so much longer than planned, or the clock set back so far, is an outage.
 const STALL: Duration = Duration::from_secs(5);
@@ -59,20 +58,21 @@ pub(crate) struct Timers {
     sync: Uuid,
     /// Shards that go to others as soon as no attempt is open in them.
     leaving: BTreeSet<u32>,
-    share: Share,
-    around: ShardsAround,
-    /// From then on the locks may be somebody else's.
-    held_until: Timestamp,
+    balancer: ShardBalancer,
+    /// As the last heartbeat saw it.
+    cluster: ClusterView,
+    /// From then on another worker may have the locks.
+    locks_valid_until: Timestamp,
     next_heartbeat: Timestamp,
     next_look: Timestamp,
     next_count: Timestamp,
-    near: Near,
+    window: TimerWindow,
     /// How far ahead we look: less where much is due.
     horizon: Duration,
     runner: Runner,
     /// Ends of attempts on their way to the store.
-    recording: JoinSet<Recorded>,
-    recorded: Vec<Recorded>,
+    recording: JoinSet<RecordAnswer>,
+    recorded: Vec<RecordAnswer>,
     /// So many of the next are recorded each by itself.
     singly: usize,
     /// Messages for those who were woken. What is lost here is found by the sweeper.
@@ -94,13 +94,13 @@ impl Timers {
             takings: Takings::default(),
             sync: Uuid::nil(),
             leaving: BTreeSet::new(),
-            share: Share::new(parts.options.shard_lock, presence::counted(&parts.options)),
-            around: ShardsAround::default(),
-            held_until: start,
+            balancer: ShardBalancer::new(parts.options.shard_lock, presence::counted(&parts.options)),
+            cluster: ClusterView::default(),
+            locks_valid_until: start,
             next_heartbeat: start,
             next_look: start,
             next_count: start,
-            near: Near::default(),
+            window: TimerWindow::default(),
             horizon: HORIZON,
             runner: Runner::new(control),
             recording: JoinSet::new(),
@@ -128,18 +128,18 @@ impl Timers {
     fn missed(&mut self) {
         let now = self.parts.now();
         self.next_look = now;
-        self.came(now);
+        self.reset_backlog(now);
     }
 
     /// Whatever is overdue now is a backlog.
-    fn came(&mut self, now: Timestamp) {
-        self.near.forget(now);
+    fn reset_backlog(&mut self, now: Timestamp) {
+        self.window.reset(now);
     }
 
     /// Fires what is due and records what is over; returns when to look again.
     async fn work(&mut self) -> StoreResult<Timestamp> {
         self.sync = id::random(&*self.parts.entropy);
-        self.hear();
+        self.take_hints();
         self.notice_gaps();
         self.record()?;
         self.hold_shards().await?;
@@ -154,7 +154,7 @@ impl Timers {
                 .map_or(beat, |at| at.min(beat)));
         }
         while !self.locks.is_empty() && self.turn().await? {
-            self.hear();
+            self.take_hints();
             self.record()?;
             // A long row of them takes its time; the locks must not run out meanwhile.
             self.hold_shards().await?;
@@ -169,13 +169,13 @@ impl Timers {
         self.collect().await?;
         self.look_ahead().await?;
         let fired = self.fire().await?;
-        self.runner.start(self.held_until);
+        self.runner.start(self.locks_valid_until);
         let now = self.parts.now();
         let more = fired || self.next_look <= now || self.can_record();
         Ok(more && !self.stop.is_cancelled())
     }
 
-    fn hear(&mut self) {
+    fn take_hints(&mut self) {
         if let Some(at) = self.parts.hints.take_next_timer() {
             let soon = self.parts.now().plus(TAKE_IN_AFTER);
             self.next_look = self.next_look.min(at.min(soon));
@@ -188,7 +188,7 @@ impl Timers {
         let now = self.parts.now();
         let (last, planned) = self.last_tick;
         if planned.max(last).plus(STALL) < now {
-            self.came(now);
+            self.reset_backlog(now);
         }
         if now.plus(STALL) < last {
             for next in [
@@ -198,8 +198,8 @@ impl Timers {
             ] {
                 *next = now.min(*next);
             }
-            self.share.forget();
-            self.came(now);
+            self.balancer.end_cooldown();
+            self.reset_backlog(now);
         }
     }
 
@@ -208,9 +208,9 @@ impl Timers {
         if self.locks.is_empty() {
             return self.next_hold();
         }
-        let room = self.runner.room() > 0;
-        let mut wake_at = self.near.wake_at(now, room);
-        if self.near.has_overdue(room) {
+        let slots = self.runner.room();
+        let mut wake_at = self.window.wake_at(now, slots);
+        if self.window.has_backlog(slots) {
             wake_at = wake_at.min(self.pace.next(now));
         }
         if let Some(again_at) = self.runner.postponed_until() {
@@ -229,49 +229,54 @@ impl Timers {
         if due.is_empty() {
             return Ok(false);
         }
-        let limits = self.parts.options.schedule_limits();
-        let begun = self
-            .parts
-            .store
-            .begin_actions(self.pass(), due.clone(), limits, now)
-            .await?;
-        if begun.runs.len() + begun.waits.len() < due.len() {
-            // Put off, dropped, or not ours.
-            self.near.outdated();
-        }
-        self.begun(begun, now).await?;
+        let is_wait = |row: &DueTimer| row.kind == TimerKind::Wait;
+        let (waits, actions) = due.into_iter().partition(is_wait);
+        self.begin(actions, now).await?;
+        self.wake(waits, now).await?;
         Ok(true)
     }
 
     fn take_due(&mut self, now: Timestamp) -> Vec<DueTimer> {
-        let room = Room {
+        let budget = RowBudget {
             rows: BATCH,
-            actions: self.runner.room(),
-            overdue: self.pace.left(now),
+            slots: self.runner.room(),
+            backlog: self.pace.left(now),
         };
         let (runner, leaving) = (&self.runner, &self.leaving);
         let busy = |row: &DueTimer| leaving.contains(&row.shard_id) || runner.has(row);
-        let due = self.near.take_due(now, room, busy);
-        let since = self.near.since();
-        let overdue = due.iter().filter(|row| row.at < since).count();
-        self.pace.spend(overdue);
+        let due = self.window.take_due(now, budget, busy);
+        let backlog_before = self.window.backlog_before();
+        let backlog = due.iter().filter(|row| row.at < backlog_before).count();
+        self.pace.spend(backlog);
         due
     }
 
-    async fn begun(&mut self, begun: Begun, now: Timestamp) -> StoreResult<()> {
+    async fn begin(&mut self, actions: Vec<DueTimer>, now: Timestamp) -> StoreResult<()> {
+        if actions.is_empty() {
+            return Ok(());
+        }
+        let (due, limits) = (actions.len(), self.parts.options.schedule_limits());
+        let store = self.parts.store.clone();
+        let runs = store
+            .begin_actions(self.pass(), actions, limits, now)
+            .await?;
+        if runs.len() < due {
+            // Put off, dropped, or not ours.
+            self.window.invalidate();
+        }
         let metrics = &self.parts.metrics.timers;
-        metrics.fired(begun.runs.iter().map(|(row, _)| row), now);
-        metrics.begun(&begun.runs);
-        for (row, run) in &begun.runs {
-            self.near.settled(row);
+        metrics.fired(runs.iter().map(|(row, _)| row), now);
+        metrics.begun(&runs);
+        for (row, run) in &runs {
+            self.window.confirm(row);
             if let Some(at) = run.row.due_at() {
                 self.note(DueTimer { at, ..row.clone() });
             }
         }
         // They are written down: they are made even if the rest fails.
-        self.runner.begin(begun.runs, &self.locks, now);
-        self.runner.start(self.held_until);
-        self.wake(begun.waits, now).await
+        self.runner.begin(runs, &self.locks, now);
+        self.runner.start(self.locks_valid_until);
+        Ok(())
     }
 
     async fn wake(&mut self, waits: Vec<DueTimer>, now: Timestamp) -> StoreResult<()> {
@@ -285,11 +290,11 @@ impl Timers {
             .fire(self.pass(), waits.clone(), now)
             .await?;
         if woken.len() == waits.len() {
-            waits.iter().for_each(|row| self.near.settled(row));
+            waits.iter().for_each(|row| self.window.confirm(row));
         } else {
-            // Whoever was woken without a message stands in line now, or was not there any more, or is not ours to wake.
+            // An execution that was woken without a message waits for admission now; or it was gone, or is not ours to wake.
             self.parts.admission_changed();
-            self.near.outdated();
+            self.window.invalidate();
         }
         for dispatch in &woken {
             self.parts
@@ -299,7 +304,7 @@ impl Timers {
         self.send(woken).await
     }
 
-    /// Nobody else waits while a broker takes its time; where it takes too much, the locks are kept meanwhile.
+    /// Other timers do not wait while a broker takes its time; where it takes too much, the locks are kept meanwhile.
     async fn send(&mut self, woken: Vec<Dispatch>) -> StoreResult<()> {
         while self.sending.len() >= SENDING_MAX {
             let clock = self.parts.clock.clone();

@@ -166,7 +166,7 @@ async fn finished_actions_go_too() {
         outcome: Outcome::Success,
         fresh: lock,
     };
-    let requests: Vec<_> = begun.await.unwrap().runs.into_iter().map(record).collect();
+    let requests: Vec<_> = begun.await.unwrap().into_iter().map(record).collect();
     assert_eq!(requests.len(), 250);
     let recorded = store.record_actions(lock, requests, Limits::default(), at(11));
     recorded.await.unwrap();

@@ -12,11 +12,15 @@
 //! The futures of the embedded stores never wait. [`finish_now`] drives them on the thread that holds the
 //! transaction, so the same operations serve a writer thread and a connection to a server.
 
+mod actions;
+mod attempts;
 mod claim;
 mod command;
+mod fire;
 mod note;
 mod recovery;
 mod release;
+mod schedule;
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -32,18 +36,22 @@ use crate::ports::store::{StoreError, StoreResult};
 use crate::time::Timestamp;
 use crate::transition::{Change, Decision};
 
+pub use actions::{CommandAction, DeleteAction, PutAction};
+pub use attempts::{BeginActions, RecordActions};
 pub use claim::decide_claims;
 pub use command::ApplyCommand;
+pub use fire::FireTimers;
 pub use note::{AddNote, NOTE_BYTES_MAX, NOTES_MAX, Note, NoteRefusal, ReadNotes};
 pub use recovery::{ClearLeases, ReapLease, SweepExecutions};
 pub use release::ReleaseLeases;
+pub use schedule::{ActionContent, AttemptRecord, FreeAction, ScheduleRows, TimerKey, TimerMove};
 
 /// Executions by id, in the order in which rows are locked and written.
 pub type Subjects = BTreeMap<ExecutionId, Subject>;
 
 /// The rows of one transaction.
 #[async_trait]
-pub trait Transaction: Send {
+pub trait Transaction: ScheduleRows {
     /// Locks these executions in the order of their ids, and reads them. Ids without an execution are left out.
     async fn subjects(&mut self, ids: &[ExecutionId]) -> StoreResult<Subjects>;
 

@@ -18,11 +18,11 @@ WITH picked AS (
     INSERT INTO processing_queue (
         shard_id, scheduled_at, action_id, action_guid, added_to_incoming_queue_at,
         moved_from_incoming_to_processing_queue_by_sync_with_guid, moved_from_incoming_to_processing_queue_at,
-        last_reschedule_by_sync_with_guid, last_reschedule_at
+        last_reschedule_by_sync_with_guid, last_reschedule_at, kind
     )
     SELECT shard_id, until, action_id, action_guid, added_to_incoming_queue_at,
         moved_from_incoming_to_processing_queue_by_sync_with_guid, moved_from_incoming_to_processing_queue_at,
-        $6::uuid, $7::timestamptz
+        $6::uuid, $7::timestamptz, kind
     FROM gone
     WHERE until IS NOT NULL
     ON CONFLICT (shard_id, scheduled_at, action_id, action_guid) DO NOTHING

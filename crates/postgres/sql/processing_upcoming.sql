@@ -1,4 +1,5 @@
-SELECT p.scheduled_at, p.shard_id, p.action_id, p.action_guid
+SELECT p.scheduled_at, p.shard_id, p.action_id, p.action_guid,
+       CASE p.kind WHEN 0 THEN timer_kind(p.action_id, p.action_guid) ELSE p.kind END
 FROM unnest($1::integer[]) AS mine (shard_id)
 CROSS JOIN LATERAL (
     SELECT * FROM processing_queue q

@@ -70,13 +70,13 @@ WITH done AS (
     ) AS l (execution_id, line, seq, node_id, level, message, created_at)
     JOIN done ON done.execution_id = l.execution_id
 ), waiting AS (
-    INSERT INTO incoming_queue (shard_id, created_at, action_id, action_guid, scheduled_at)
-    SELECT q.shard_id, q.created_at, q.action_id, q.action_guid, q.scheduled_at
+    INSERT INTO incoming_queue (shard_id, created_at, action_id, action_guid, scheduled_at, kind)
+    SELECT q.shard_id, q.created_at, q.action_id, q.action_guid, q.scheduled_at, q.kind
     FROM unnest(
-        $63::integer[], $64::timestamptz[], $65::text[], $66::uuid[], $67::timestamptz[], $68::uuid[]
-    ) AS q (shard_id, created_at, action_id, action_guid, scheduled_at, execution_id)
+        $63::integer[], $64::timestamptz[], $65::text[], $66::uuid[], $67::timestamptz[], $68::smallint[], $69::uuid[]
+    ) AS q (shard_id, created_at, action_id, action_guid, scheduled_at, kind, execution_id)
     JOIN done ON done.execution_id = q.execution_id
     ON CONFLICT (shard_id, action_id, action_guid)
-    DO UPDATE SET created_at = excluded.created_at, scheduled_at = excluded.scheduled_at
+    DO UPDATE SET created_at = excluded.created_at, scheduled_at = excluded.scheduled_at, kind = excluded.kind
 )
 SELECT execution_id FROM done

@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use futures_util::future::try_join_all;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::shard_of;
+use pawl_kernel::ports::store::DueTimer;
 use pawl_kernel::quota::Movement;
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{self, Change, Decision, WaitTimer};
+use pawl_kernel::transition::{self, Change, Decision};
 
 use crate::error::{Fault, Outcome};
 use crate::quotas;
@@ -137,7 +137,8 @@ fn transition_columns<'a>(decided: &[&'a Decision], shards: u32) -> [Columns<'a>
         }
         put_logs(&mut logs, change);
         if let Some(timer) = &change.timer {
-            put_timer(&mut timers, timer, change.state.updated_at, shards);
+            let row = DueTimer::of_wait(timer, shards);
+            put_timer(&mut timers, row, change.state.updated_at);
             timers.uuid(before.execution_id.0);
         }
     }
@@ -170,12 +171,14 @@ fn put_logs<'a>(columns: &mut Columns<'a>, change: &'a Change) {
     }
 }
 
-pub(crate) fn put_timer(columns: &mut Columns<'_>, timer: &WaitTimer, now: Timestamp, shards: u32) {
-    columns.int(shard_of(timer.wait_id, shards));
+/// A row of the incoming queue.
+pub(crate) fn put_timer(columns: &mut Columns<'_>, row: DueTimer, now: Timestamp) {
+    columns.int(row.shard_id);
     columns.time(now);
-    columns.owned_text(Some(timer.execution_id.to_string()));
-    columns.uuid(timer.wait_id);
-    columns.time(timer.at);
+    columns.owned_text(Some(row.action_id));
+    columns.uuid(row.guid);
+    columns.time(row.at);
+    columns.code(row.kind.code());
 }
 
 /// What few changes have: signals taken or given, snapshots, dead letters.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use futures_util::future::{join, join_all};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{Created, NewExecution, StoreError, StoreResult};
+use pawl_kernel::ports::store::{Created, DueTimer, NewExecution, StoreError, StoreResult};
 use pawl_kernel::transition::WaitTimer;
 
 use tokio_postgres::types::ToSql;
@@ -146,7 +146,8 @@ pub(crate) async fn put_beside(
             put_step(&mut steps, id, step, new.state.version);
         }
         if let Some(timer) = WaitTimer::of_start(&new.state) {
-            changes::put_timer(&mut timers, &timer, new.state.updated_at, shards);
+            let row = DueTimer::of_wait(&timer, shards);
+            changes::put_timer(&mut timers, row, new.state.updated_at);
         }
     }
     let columns = [

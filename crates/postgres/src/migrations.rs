@@ -21,6 +21,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     11 "0011_retries",
     12 "0012_users",
     13 "0013_notes",
+    14 "0014_timer_kinds",
 ];
 
 pub type MigrationError = migration::MigrationError<String>;

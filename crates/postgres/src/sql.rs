@@ -166,7 +166,6 @@ statements! {
     PROCESSING_DELETE = "processing_delete",
     PROCESSING_MOVE = "processing_move",
     PROCESSING_NEXT = "processing_next",
-    PROCESSING_PUT_OFF = "processing_put_off",
     PROCESSING_UPCOMING = "processing_upcoming",
     QUOTAS_ADD = "quotas_add",
     QUOTAS_COUNTERS = "quotas_counters",

@@ -1,34 +1,23 @@
 //! The timers' queues. Every write of a shard's owner is guarded by the lock's guid.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use pawl_kernel::execution::Subject;
-use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle;
-use pawl_kernel::operations::{FreeSubjects, decide_each};
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    ClusterView, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult, TimerKind,
     TimerStore,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Decision, WaitTimer};
+use pawl_kernel::transition::WaitTimer;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::changes;
 use crate::error::Outcome;
-use crate::heads::lock_free_heads;
 use crate::rows::Reader;
-use crate::session::Session;
 use crate::value::{Columns, Text, Time};
 use crate::{PostgresStore, queries, sql};
-
-/// How long a timer is put off whose execution somebody has locked, and one whose execution cannot be read.
-const WHILE_BUSY: Duration = Duration::from_millis(500);
-const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
 
 #[async_trait]
 impl TimerStore for PostgresStore {
@@ -49,7 +38,7 @@ impl TimerStore for PostgresStore {
         done.await.map_err(|fault| fault.of_write())
     }
 
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards> {
         let done = self.vital.run(move |session| async move {
             let owner = Text::new(&request.owner);
             let (now, alive_since) = (Time(request.now), Time(request.alive_since));
@@ -59,7 +48,7 @@ impl TimerStore for PostgresStore {
                     &[&request.locks, &now, &owner, &alive_since],
                 )
                 .await?;
-            rows.first().map_or_else(|| Ok(Kept::default()), kept)
+            rows.first().map_or_else(|| Ok(HeldShards::default()), kept)
         });
         done.await.map_err(|fault| fault.of_write())
     }
@@ -146,7 +135,7 @@ impl TimerStore for PostgresStore {
                 let known =
                     queries::timer_shard(&session, timer.execution_id, timer.wait_id).await?;
                 if known.is_none() {
-                    changes::put_timer(&mut columns, timer, now, shards);
+                    changes::put_timer(&mut columns, DueTimer::of_wait(timer, shards), now);
                 }
             }
             if let Some(columns) = columns.non_empty() {
@@ -154,19 +143,6 @@ impl TimerStore for PostgresStore {
             }
             Ok(())
         });
-        done.await.map_err(|fault| fault.of_write())
-    }
-
-    async fn fire(
-        &self,
-        pass: ShardPass,
-        timers: Vec<DueTimer>,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let shards = self.shards;
-        let done = self
-            .vital
-            .run(move |session| async move { fire(&session, &pass, timers, now, shards).await });
         done.await.map_err(|fault| fault.of_write())
     }
 }
@@ -186,25 +162,15 @@ fn shards_of(rows: &[Row]) -> Outcome<Vec<u32>> {
     Ok(set.into_iter().collect())
 }
 
-/// The shards that are locked under one of these guids, each with its own. Begins the transaction that keeps them so.
-pub(crate) async fn owned(session: &Session, locks: &[Uuid]) -> Outcome<BTreeMap<u32, Uuid>> {
-    let rows = session.begin_with(&sql::SHARDS_OWNED, &[&locks]).await?;
-    let lock = |row: &Row| -> Outcome<(u32, Uuid)> {
-        let mut reader = Reader::new(row);
-        Ok((reader.number()?, reader.get()?))
-    };
-    rows.iter().map(lock).collect()
-}
-
-fn kept(row: &Row) -> Outcome<Kept> {
+fn kept(row: &Row) -> Outcome<HeldShards> {
     let mut reader = Reader::new(row);
     let (ours, guids): (Vec<i32>, Vec<Uuid>) = (reader.get()?, reader.get()?);
     let ours = ours.into_iter().zip(guids);
     let locks = ours.filter_map(|(shard, lock)| Some((u32::try_from(shard).ok()?, lock)));
     let count = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
-    Ok(Kept {
+    Ok(HeldShards {
         locks: locks.collect(),
-        around: ShardsAround {
+        cluster: ClusterView {
             locks: count(reader.get()?),
             unlocked_since: reader.optional_time()?,
             silent_since: reader.optional_time()?,
@@ -221,115 +187,6 @@ fn due_timer(row: &Row) -> Outcome<DueTimer> {
         shard_id: reader.number()?,
         action_id: reader.text()?,
         guid: reader.get()?,
+        kind: reader.code(TimerKind::from_code)?,
     })
-}
-
-async fn fire(
-    session: &Session,
-    pass: &ShardPass,
-    timers: Vec<DueTimer>,
-    now: Timestamp,
-    shards: u32,
-) -> Outcome<Vec<Dispatch>> {
-    let owned = owned(session, &pass.locks).await?;
-    let due: Vec<DueTimer> = timers
-        .into_iter()
-        .filter(|timer| owned.contains_key(&timer.shard_id) && timer.at <= now)
-        .collect();
-    let ids = due.iter().filter_map(execution_of).map(|id| id.0).collect();
-    let FreeSubjects {
-        rows,
-        busy,
-        unreadable,
-    } = lock_free_heads(session, ids).await?;
-    let is_in = |set: &HashSet<ExecutionId>, timer: &DueTimer| {
-        execution_of(timer).is_some_and(|id| set.contains(&id))
-    };
-    let late = due.iter().filter_map(|timer| {
-        let busy = is_in(&busy, timer).then_some(WHILE_BUSY);
-        let time = busy.or_else(|| is_in(&unreadable, timer).then_some(WHILE_UNREADABLE));
-        time.map(|time| (timer, now.plus(time)))
-    });
-    put_off(session, late, pass.sync, now).await?;
-    let firing = due
-        .into_iter()
-        .filter(|timer| !is_in(&busy, timer) && !is_in(&unreadable, timer));
-    let fired = delete(session, &firing.collect::<Vec<_>>()).await?;
-    let fire = |row: &Subject| {
-        let guids = fired.iter().filter(|(id, _)| *id == row.head.id);
-        guids
-            .map(|(_, guid)| *guid)
-            .find_map(|guid| lifecycle::fire(&row.head, &row.state, guid, now))
-    };
-    let decided = decide_each(rows, fire);
-    changes::write_all(session, &decided, shards).await?;
-    let mut dispatches: Vec<Dispatch> = decided.iter().filter_map(Decision::dispatch).collect();
-    // In the order they were due.
-    let place = |id: ExecutionId| fired.iter().position(|(fired, _)| *fired == id);
-    dispatches.sort_by_key(|dispatch| place(dispatch.execution_id));
-    Ok(dispatches)
-}
-
-fn execution_of(timer: &DueTimer) -> Option<ExecutionId> {
-    timer.action_id.parse().ok()
-}
-
-/// Timers whose execution cannot be had now: nobody else's waits for them.
-async fn put_off(
-    session: &Session,
-    late: impl Iterator<Item = (&DueTimer, Timestamp)>,
-    sync: Uuid,
-    now: Timestamp,
-) -> Outcome<()> {
-    let mut columns = Columns::new(&sql::PROCESSING_PUT_OFF.kinds()[..5]);
-    for (timer, until) in late {
-        columns.int(timer.shard_id);
-        columns.time(timer.at);
-        columns.text(timer.action_id.as_str());
-        columns.uuid(timer.guid);
-        columns.time(until);
-    }
-    if let Some(columns) = columns.non_empty() {
-        session.ready(&[&sql::PROCESSING_PUT_OFF]).await?;
-        let now = Time(now);
-        let mut params = columns.params();
-        params.push(&sync);
-        params.push(&now);
-        session.rows(&sql::PROCESSING_PUT_OFF, &params).await?;
-    }
-    Ok(())
-}
-
-/// The rows that were really there, in the order asked.
-async fn delete(session: &Session, due: &[DueTimer]) -> Outcome<Vec<(ExecutionId, Uuid)>> {
-    let mut columns = Columns::new(sql::PROCESSING_DELETE.kinds());
-    for timer in due {
-        columns.int(timer.shard_id);
-        columns.time(timer.at);
-        columns.text(timer.action_id.as_str());
-        columns.uuid(timer.guid);
-    }
-    session.ready(&[&sql::PROCESSING_DELETE]).await?;
-    let rows = session
-        .rows(&sql::PROCESSING_DELETE, &columns.params())
-        .await?;
-    let mut deleted = BTreeSet::new();
-    for row in &rows {
-        let mut reader = Reader::new(row);
-        deleted.insert((reader.text()?, reader.get::<Uuid>()?));
-    }
-    let mut fired = Vec::new();
-    for timer in due {
-        if !deleted.remove(&(timer.action_id.clone(), timer.guid)) {
-            continue;
-        }
-        match timer.action_id.parse::<ExecutionId>() {
-            Ok(id) => fired.push((id, timer.guid)),
-            Err(_) => tracing::warn!(
-                action_id = timer.action_id,
-                "dropped a timer of an unknown kind"
-            ),
-        }
-    }
-    Ok(fired)
 }

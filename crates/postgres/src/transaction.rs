@@ -21,6 +21,7 @@ use uuid::Uuid;
 use crate::error::{Fault, Outcome};
 use crate::heads::{lock_free_heads, lock_more_heads};
 use crate::rows::Reader;
+use crate::schedule::ScheduleWrites;
 use crate::session::Session;
 use crate::value::{Columns, Text, Time};
 use crate::{PostgresStore, changes, sql};
@@ -35,9 +36,9 @@ impl OperationStore for PostgresStore {
         };
         let shards = self.shards;
         let done = pool.run(move |session| async move {
-            let mut rows = SessionTransaction::new(&session);
+            let mut rows = SessionTransaction::new(&session, shards);
             match operation.run(&mut rows).await {
-                Ok(answer) => rows.commit(shards).await.map(|()| answer),
+                Ok(answer) => rows.commit().await.map(|()| answer),
                 Err(error) => Err(rows.fault.unwrap_or_else(|| refusal(error))),
             }
         });
@@ -49,32 +50,40 @@ impl OperationStore for PostgresStore {
 fn refusal(error: StoreError) -> Fault {
     match error {
         StoreError::Corrupt(text) => Fault::Corrupt(text),
+        StoreError::Unavailable(text) => Fault::Busy(text),
         error => Fault::Rejected(error.to_string()),
     }
 }
 
 /// The rows of one transaction on a session.
-struct SessionTransaction<'a> {
-    session: &'a Session,
+pub(crate) struct SessionTransaction<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) shards: u32,
     is_begun: bool,
     /// In the order of ids once they are written.
     decisions: Vec<Decision>,
+    pub(crate) schedule: ScheduleWrites,
     /// Why a call failed. The operation passes on an error that says less, and the pool needs to know all.
     fault: Option<Fault>,
 }
 
 impl<'a> SessionTransaction<'a> {
-    fn new(session: &'a Session) -> Self {
+    fn new(session: &'a Session, shards: u32) -> Self {
         Self {
             session,
+            shards,
             is_begun: false,
             decisions: Vec::new(),
+            schedule: ScheduleWrites::default(),
             fault: None,
         }
     }
 
     /// Asks a question, and begins the transaction in the same trip if it is the first one.
-    async fn ask<T>(&mut self, question: impl Future<Output = Outcome<T>>) -> StoreResult<T> {
+    pub(crate) async fn ask<T>(
+        &mut self,
+        question: impl Future<Output = Outcome<T>>,
+    ) -> StoreResult<T> {
         let answer = if self.is_begun {
             question.await
         } else {
@@ -89,12 +98,16 @@ impl<'a> SessionTransaction<'a> {
         })
     }
 
-    async fn commit(mut self, shards: u32) -> Outcome<()> {
+    async fn commit(mut self) -> Outcome<()> {
         if !self.is_begun {
             return Ok(());
         }
         self.decisions.sort_unstable_by_key(Decision::id);
-        changes::write_all(self.session, &self.decisions, shards).await
+        let rest = changes::write_all(self.session, &self.decisions, self.shards);
+        if self.schedule.is_empty() {
+            return rest.await;
+        }
+        self.schedule.send_with(self.session, rest).await
     }
 }
 

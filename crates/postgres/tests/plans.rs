@@ -170,7 +170,7 @@ async fn attempt(store: &PostgresStore, guid: Uuid, minutes: u64) -> usize {
         .await
         .unwrap();
     let begun = store.begin_actions(pass(guid), due, Limits::default(), later);
-    let runs = begun.await.unwrap().runs.into_iter();
+    let runs = begun.await.unwrap().into_iter();
     let requests = runs.map(|(timer, run)| RecordRequest {
         lock: guid,
         timer,

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, RecordRequest, ScheduleStore,
+    ActionCommand, ActionError, ActionFilter, PutError, RecordRequest, ScheduleStore,
 };
-use pawl_kernel::ports::store::{DueTimer, LockRequest, StoreError, TimerStore};
+use pawl_kernel::ports::store::{DueTimer, LockRequest, StoreError, TimerKind, TimerStore};
 use pawl_kernel::schedule::{Failure, Limits, Outcome, Override, Put, Record, Run};
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::transition::WaitTimer;
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::clock::Rng;
 use pawl_testkit::fixture::{self, at, once, pass, periodic, put, uuid};
@@ -31,7 +32,7 @@ const DONE_TWICE: &str = "SELECT count(*) FROM (SELECT 1 FROM action_attempts WH
     GROUP BY action_id, generation, planned_at HAVING count(*) > 1) twice";
 
 /// Whatever is due, in the hands of whoever takes all shards.
-async fn begin(store: &PostgresStore, lock: u64, now: Timestamp) -> Begun {
+async fn begin(store: &PostgresStore, lock: u64, now: Timestamp) -> Vec<(DueTimer, Run)> {
     let shards = store.lock_shards(fixture::lock_request(lock, now)).await;
     let shards = shards.unwrap();
     let guid = uuid(lock);
@@ -43,6 +44,60 @@ async fn begin(store: &PostgresStore, lock: u64, now: Timestamp) -> Begun {
         .unwrap();
     let begun = store.begin_actions(pass(guid), due, Limits::default(), now);
     begun.await.unwrap()
+}
+
+/// The tables as the version before had them.
+const WITHOUT_KINDS: &str = "ALTER TABLE incoming_queue DROP COLUMN kind; \
+    ALTER TABLE processing_queue DROP COLUMN kind; DROP FUNCTION timer_kind(text, uuid); \
+    DELETE FROM schema_migrations WHERE version = 14";
+
+/// What workers of the version before have written, or write beside newer ones, is judged by id and guid.
+#[tokio::test]
+async fn rows_without_a_kind_get_one() {
+    let database = database("timer_kinds");
+    let options = database.options();
+    let store = open(options.clone()).await;
+    let queue = async |n: u64| {
+        let wait = WaitTimer {
+            execution_id: fixture::execution_id(n),
+            wait_id: uuid(70 + n),
+            at: at(100),
+        };
+        let like_an_execution = wait.execution_id.to_string();
+        store.register_timers(vec![wait], at(5)).await.unwrap();
+        for (id, guid) in [(like_an_execution, n), (format!("plain-{n}"), 10 + n)] {
+            let request = put(&id, guid, once(at(100), 0));
+            store.put_action(request, at(5)).await.unwrap();
+        }
+    };
+    queue(1).await;
+    let shards = store.lock_shards(fixture::lock_request(9, at(6))).await;
+    let shards = shards.unwrap();
+    let collect = async |store: &PostgresStore| {
+        let moved = store.collect(pass(uuid(9)), &shards, at(6), 100).await;
+        moved.unwrap()
+    };
+    assert_eq!(collect(&store).await.len(), 3);
+    queue(2).await;
+    store.close();
+    database.psql(&options.schema, WITHOUT_KINDS);
+    let store = open(options.clone()).await;
+    let moved = collect(&store).await;
+    let due = store.upcoming(&shards, fixture::due_before(at(101)), 100);
+    let due = due.await.unwrap();
+    assert_eq!((moved.len(), due.len()), (3, 6));
+    for row in moved.iter().chain(&due) {
+        let is_wait = row.guid == uuid(71) || row.guid == uuid(72);
+        assert_eq!(row.kind == TimerKind::Wait, is_wait, "{row:?}");
+    }
+    let unknown = "SELECT count(*) FROM processing_queue WHERE kind = 0";
+    assert_eq!(database.psql(&options.schema, unknown).trim(), "3");
+    let runs = store.begin_actions(pass(uuid(9)), due.clone(), Limits::default(), at(100));
+    assert_eq!(runs.await.unwrap().len(), 4);
+    let woken = store.fire(pass(uuid(9)), due, at(100)).await.unwrap();
+    assert_eq!(woken, [], "no such executions");
+    let left = store.upcoming(&shards, fixture::due_before(at(9999)), 100);
+    assert_eq!(left.await.unwrap().len(), 4, "the actions' look again");
 }
 
 /// What is locked or cannot be read is put off; nobody else waits for it.
@@ -64,7 +119,7 @@ async fn one_bad_action_stops_nobody() {
     let damage = "UPDATE scheduled_actions SET status = '{}' WHERE id = 'b'";
     database.psql(&options.schema, damage);
     let begun = begin(&store, 9, at(100)).await;
-    let ids: Vec<_> = begun.runs.iter().map(|(_, run)| &run.row.id).collect();
+    let ids: Vec<_> = begun.iter().map(|(_, run)| &run.row.id).collect();
     assert_eq!(ids.len(), 2, "{ids:?}");
     let shards: Vec<u32> = (0..16).collect();
     let mut later = store
@@ -78,7 +133,7 @@ async fn one_bad_action_stops_nobody() {
     let soon = at(101);
     later.retain(|timer| timer.at <= soon);
     let begun = store.begin_actions(pass(uuid(9)), later, Limits::default(), soon);
-    assert_eq!(begun.await.unwrap().runs.len(), 1);
+    assert_eq!(begun.await.unwrap().len(), 1);
     // People see the others, and are told about this one.
     let listed = store.actions(ActionFilter::default(), None, 10).await;
     assert_eq!(listed.unwrap().len(), 3);
@@ -97,7 +152,7 @@ async fn a_record_goes_around_a_lock() {
         let request = put(id, 1 + number as u64, once(at(100), 0));
         store.put_action(request, at(5)).await.unwrap();
     }
-    let runs = begin(&store, 9, at(100)).await.runs;
+    let runs = begin(&store, 9, at(100)).await;
     let client = client(&database.url, &options.schema).await;
     let lock = "BEGIN; SELECT * FROM scheduled_actions WHERE id = 'a' FOR UPDATE";
     client.batch_execute(lock).await.unwrap();
@@ -237,10 +292,8 @@ impl Contest {
                 .begin_actions(pass(lock), due, limits.clone(), now)
                 .await;
             let begun = begun.unwrap();
-            assert!(begun.waits.is_empty());
-            self.runs
-                .fetch_add(begun.runs.len() as u64, Ordering::SeqCst);
-            flights.extend(begun.runs);
+            self.runs.fetch_add(begun.len() as u64, Ordering::SeqCst);
+            flights.extend(begun);
             let over = flights.split_off(flights.len() / 2);
             let requests: Vec<_> = over
                 .iter()

@@ -1,14 +1,13 @@
 //! Writing what the lifecycle decided: the only place that touches the rows of an existing execution.
 
-use pawl_kernel::execution::{Execution, LogRecord, State, Step, Subject};
+use pawl_kernel::execution::{Execution, LogRecord, State, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::NewLetter;
-use pawl_kernel::ports::store::{NewExecution, shard_of};
+use pawl_kernel::ports::store::{DueTimer, NewExecution};
 use pawl_kernel::quota::QuotaClaim;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{self, Change, Decision, Snapshot, WaitTimer};
 use rusqlite::{Connection, params};
-use uuid::Uuid;
 
 use crate::fault::{Fault, JobResult};
 use crate::hot;
@@ -73,21 +72,6 @@ pub(crate) fn write(connection: &Connection, decision: &Decision, shards: u32) -
     update_execution(connection, id, change)?;
     write_beside(connection, change, shards)?;
     quotas::follow(connection, decision)
-}
-
-/// Writes what was decided, if anything was.
-pub(crate) fn write_decided(
-    connection: &Connection,
-    before: Subject,
-    change: Option<Change>,
-    shards: u32,
-) -> JobResult<Option<Decision>> {
-    let Some(change) = change else {
-        return Ok(None);
-    };
-    let decision = Decision { before, change };
-    write(connection, &decision, shards)?;
-    Ok(Some(decision))
 }
 
 /// Writes an execution that is nowhere yet as its first change leaves it.
@@ -261,27 +245,20 @@ pub(crate) fn insert_timer(
     now: Timestamp,
     shards: u32,
 ) -> JobResult<()> {
-    let action_id = timer.execution_id.to_string();
-    enqueue(connection, &action_id, timer.wait_id, timer.at, now, shards)
+    enqueue(connection, &DueTimer::of_wait(timer, shards), now)
 }
 
-/// A row in a random shard of the incoming queue.
-pub(crate) fn enqueue(
-    connection: &Connection,
-    action_id: &str,
-    guid: Uuid,
-    at: Timestamp,
-    now: Timestamp,
-    shards: u32,
-) -> JobResult<()> {
+/// A row in the incoming queue.
+pub(crate) fn enqueue(connection: &Connection, row: &DueTimer, now: Timestamp) -> JobResult<()> {
     connection
         .prepare_cached(sql::TIMER_INSERT)?
         .execute(params![
-            shard_of(guid, shards),
+            row.shard_id,
             now.as_micros(),
-            action_id,
-            guid.as_bytes(),
-            at.as_micros()
+            row.action_id,
+            row.guid.as_bytes(),
+            row.at.as_micros(),
+            row.kind.code()
         ])?;
     Ok(())
 }

@@ -19,6 +19,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     11 "0011_retries",
     12 "0012_users",
     13 "0013_notes",
+    14 "0014_timer_kinds",
 ];
 
 pub type MigrationError = migration::MigrationError<rusqlite::Error>;
@@ -94,6 +95,36 @@ mod tests {
             .unwrap();
         let error = apply(&mut connection).unwrap_err();
         assert!(error.to_string().contains("0002_schemas"), "{error}");
+    }
+
+    /// Before they had a kind, the id said what rows of the queues are about, or the guid where the id could be either's.
+    #[test]
+    fn timers_of_the_version_before_get_their_kind() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        applied(&connection).unwrap();
+        for migration in MIGRATIONS.iter().filter(|one| one.version < 14) {
+            run(&mut connection, migration).unwrap();
+        }
+        let fill = "
+            INSERT INTO scheduled_actions (id, guid, spec, status) VALUES
+                ('plain', x'01', '{}', '{}'), ('00000000-0000-0000-0000-00000000000a', x'02', '{}', '{}');
+            INSERT INTO incoming_queue VALUES
+                (0, 0, 'plain', x'01', 0), (0, 0, 'gone', x'09', 0),
+                (0, 0, '00000000-0000-0000-0000-00000000000a', x'02', 0),
+                (0, 0, '00000000-0000-0000-0000-00000000000a', x'03', 0),
+                (0, 0, '00000000-0000-0000-0000-00000000000b', x'04', 0);
+            INSERT INTO processing_queue
+            SELECT shard_id, scheduled_at, action_id, action_guid, created_at, x'00', 0, NULL, NULL
+            FROM incoming_queue";
+        connection.execute_batch(fill).unwrap();
+        apply(&mut connection).unwrap();
+        for queue in ["incoming_queue", "processing_queue"] {
+            let kinds = format!(
+                "SELECT group_concat(kind, '') FROM (SELECT kind FROM {queue} ORDER BY action_guid)"
+            );
+            let kinds: String = connection.query_row(&kinds, [], |row| row.get(0)).unwrap();
+            assert_eq!(kinds, "22112", "{queue}");
+        }
     }
 
     #[test]

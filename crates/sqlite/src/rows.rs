@@ -385,7 +385,7 @@ pub(crate) fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn coded<T>(row: &Row<'_>, at: usize, decode: fn(i64) -> Option<T>) -> Result<T> {
+pub(crate) fn coded<T>(row: &Row<'_>, at: usize, decode: fn(i64) -> Option<T>) -> Result<T> {
     let code: i64 = row.get(at)?;
     decode(code).ok_or_else(|| {
         let problem = format!("{code} is no code that this program knows");

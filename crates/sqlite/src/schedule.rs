@@ -1,38 +1,21 @@
-//! Scheduled actions: a row is loaded, the kernel is asked, and the answer is written, all in one job of the writer. Users'
-//! writes append to the incoming queue; workers' writes are guarded by the lock's guid.
+//! Scheduled actions and their history. What is written of them is in [`transaction`].
 
 mod rows;
-mod work;
+mod transaction;
 
 use async_trait::async_trait;
-use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
-    ScheduleStore, Written, decide_command, decide_put,
-};
-use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
-use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
+use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, params};
-use uuid::Uuid;
 
 use crate::fault::JobResult;
 use crate::rows::integer;
-use crate::{SqliteStore, changes, sql};
+use crate::{SqliteStore, sql};
 
 #[async_trait]
 impl ScheduleStore for SqliteStore {
-    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError> {
-        let shards = self.shards;
-        let written = self.writer.run(move |connection| {
-            let existing = rows::load(connection, &put.id)?;
-            match decide_put(existing.as_ref(), put.clone(), now) {
-                Ok(written) => write(connection, written, now, shards).map(Ok),
-                Err(exists) => Ok(Err(exists)),
-            }
-        });
-        Ok(written.await??)
-    }
-
     async fn action(&self, id: &str) -> StoreResult<Option<ScheduledAction>> {
         let id = id.to_owned();
         self.readers
@@ -49,39 +32,6 @@ impl ScheduleStore for SqliteStore {
         self.readers
             .run(move |connection| list(connection, &filter, after.as_deref(), limit))
             .await
-    }
-
-    async fn delete_action(&self, id: &str) -> StoreResult<bool> {
-        let id = id.to_owned();
-        self.writer
-            .run(move |connection| {
-                let deleted = connection
-                    .prepare_cached(sql::ACTION_DELETE)?
-                    .execute([&id])?;
-                connection
-                    .prepare_cached(sql::ATTEMPTS_REMOVE)?
-                    .execute([&id])?;
-                Ok(deleted > 0)
-            })
-            .await
-    }
-
-    async fn command_action(
-        &self,
-        id: &str,
-        command: ActionCommand,
-        guid: Uuid,
-        now: Timestamp,
-    ) -> Result<ScheduledAction, ActionError> {
-        let (id, shards) = (id.to_owned(), self.shards);
-        let written = self.writer.run(move |connection| {
-            let row = rows::load(connection, &id)?;
-            match decide_command(row.as_ref(), command, guid, now) {
-                Ok(written) => write(connection, written, now, shards).map(Ok),
-                Err(error) => Ok(Err(error)),
-            }
-        });
-        written.await?
     }
 
     async fn attempts(
@@ -112,54 +62,6 @@ impl ScheduleStore for SqliteStore {
             })
             .await
     }
-
-    async fn begin_actions(
-        &self,
-        pass: ShardPass,
-        due: Vec<DueTimer>,
-        limits: Limits,
-        now: Timestamp,
-    ) -> StoreResult<Begun> {
-        self.writer
-            .run(move |connection| work::begin_all(connection, &pass, &due, &limits, now))
-            .await
-    }
-
-    async fn record_actions(
-        &self,
-        sync: Uuid,
-        requests: Vec<RecordRequest>,
-        limits: Limits,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Option<Record>>> {
-        let desk = work::Desk {
-            sync,
-            limits,
-            now,
-            shards: self.shards,
-        };
-        self.writer
-            .run(move |connection| desk.record_all(connection, &requests))
-            .await
-    }
-}
-
-/// As a user writes it: with a new row in the queue.
-fn write(
-    connection: &Connection,
-    written: Written,
-    now: Timestamp,
-    shards: u32,
-) -> JobResult<ScheduledAction> {
-    let row = match written {
-        Written::Same(row) => return Ok(row),
-        Written::New(row) => row,
-    };
-    rows::write(connection, &row)?;
-    if let Some(at) = row.due_at() {
-        changes::enqueue(connection, &row.id, row.guid, at, now, shards)?;
-    }
-    Ok(row)
 }
 
 fn list(

@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle;
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    ClusterView, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult, TimerKind,
     TimerStore,
 };
 use pawl_kernel::time::Timestamp;
@@ -17,7 +14,6 @@ use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use crate::fault::JobResult;
-use crate::rows::Lookup;
 use crate::{SqliteStore, changes, queries, rows, sql};
 
 #[async_trait]
@@ -28,7 +24,7 @@ impl TimerStore for SqliteStore {
             .await
     }
 
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards> {
         self.writer
             .run(move |connection| keep_shards(connection, &request))
             .await
@@ -95,24 +91,6 @@ impl TimerStore for SqliteStore {
             })
             .await
     }
-
-    async fn fire(
-        &self,
-        pass: ShardPass,
-        timers: Vec<DueTimer>,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let shards = self.shards;
-        self.writer
-            .run(move |connection| {
-                let owned = owned(connection, &pass.locks)?;
-                let due =
-                    |timer: &&DueTimer| owned.contains_key(&timer.shard_id) && timer.at <= now;
-                let fire = |timer| fire(connection, pass.sync, timer, now, shards).transpose();
-                timers.iter().filter(due).filter_map(fire).collect()
-            })
-            .await
-    }
 }
 
 fn lock_shards(connection: &Connection, request: &LockRequest) -> JobResult<Vec<u32>> {
@@ -131,15 +109,15 @@ fn lock_shards(connection: &Connection, request: &LockRequest) -> JobResult<Vec<
     Ok(shards.into_iter().collect())
 }
 
-fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<Kept> {
+fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<HeldShards> {
     let mut keep = connection.prepare_cached(sql::SHARDS_KEEP)?;
     let ours = guids(&request.locks);
     let kept = keep.query_map(params![ours, request.now.as_micros()], shard_lock)?;
     let locks = kept.collect::<Result<_, _>>()?;
     let mut look = connection.prepare_cached(sql::SHARDS_AROUND)?;
     let values = params![ours, request.owner, request.alive_since.as_micros()];
-    let around = look.query_row(values, |row| {
-        Ok(ShardsAround {
+    let cluster = look.query_row(values, |row| {
+        Ok(ClusterView {
             locks: row.get(0)?,
             unlocked_since: rows::optional_time(row, 1)?,
             silent_since: rows::optional_time(row, 2)?,
@@ -147,7 +125,7 @@ fn keep_shards(connection: &Connection, request: &KeepRequest) -> JobResult<Kept
             others: row.get(4)?,
         })
     })?;
-    Ok(Kept { locks, around })
+    Ok(HeldShards { locks, cluster })
 }
 
 /// As a list that a statement can look into.
@@ -191,6 +169,7 @@ struct Incoming {
     action_id: String,
     guid: Uuid,
     scheduled_at: i64,
+    kind: TimerKind,
 }
 
 fn collect_shard(
@@ -211,7 +190,8 @@ fn collect_shard(
             row.guid.as_bytes(),
             row.created_at,
             sync.as_bytes(),
-            now.as_micros()
+            now.as_micros(),
+            row.kind.code()
         ])?;
         delete.execute(params![shard, row.action_id, row.guid.as_bytes()])?;
         moved.push(DueTimer {
@@ -219,6 +199,7 @@ fn collect_shard(
             shard_id: shard,
             action_id: row.action_id,
             guid: row.guid,
+            kind: row.kind,
         });
     }
     Ok(moved)
@@ -232,6 +213,7 @@ fn incoming(connection: &Connection, shard: u32, limit: u32) -> JobResult<Vec<In
             action_id: row.get(1)?,
             guid: rows::uuid(row, 2)?,
             scheduled_at: row.get(3)?,
+            kind: rows::coded(row, 4, TimerKind::from_code)?,
         })
     })?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -262,6 +244,7 @@ fn due_timer(row: &Row<'_>) -> rusqlite::Result<DueTimer> {
         shard_id: row.get(1)?,
         action_id: row.get(2)?,
         guid: rows::uuid(row, 3)?,
+        kind: rows::coded(row, 4, TimerKind::from_code)?,
     })
 }
 
@@ -286,64 +269,4 @@ fn register(
         Some(_) => Ok(()),
         None => changes::insert_timer(connection, timer, now, shards),
     }
-}
-
-fn fire(
-    connection: &Connection,
-    sync: Uuid,
-    timer: &DueTimer,
-    now: Timestamp,
-    shards: u32,
-) -> JobResult<Option<Dispatch>> {
-    let id = timer.action_id.parse::<ExecutionId>();
-    let head = match &id {
-        Ok(id) => rows::look_up(connection, *id)?,
-        Err(_) => Lookup::Gone,
-    };
-    if let Lookup::Unreadable = head {
-        put_off(connection, sync, timer, now)?;
-        return Ok(None);
-    }
-    let key = params![
-        timer.shard_id,
-        timer.at.as_micros(),
-        timer.action_id,
-        timer.guid.as_bytes()
-    ];
-    let deleted = connection
-        .prepare_cached(sql::PROCESSING_DELETE)?
-        .execute(key)?;
-    if deleted == 0 {
-        return Ok(None);
-    }
-    if id.is_err() {
-        tracing::warn!(
-            action_id = timer.action_id,
-            "dropped a timer of an unknown kind"
-        );
-    }
-    let Some(before) = head.found() else {
-        return Ok(None);
-    };
-    let change = lifecycle::fire(&before.head, &before.state, timer.guid, now);
-    let decision = changes::write_decided(connection, before, change, shards)?;
-    Ok(decision.and_then(|decision| decision.dispatch()))
-}
-
-/// A timer whose execution cannot be read: nobody else's waits for it.
-fn put_off(connection: &Connection, sync: Uuid, timer: &DueTimer, now: Timestamp) -> JobResult<()> {
-    const WHILE_UNREADABLE: Duration = Duration::from_secs(60);
-    let until = now.plus(WHILE_UNREADABLE).as_micros();
-    connection
-        .prepare_cached(sql::PROCESSING_MOVE)?
-        .execute(params![
-            timer.shard_id,
-            timer.at.as_micros(),
-            timer.action_id,
-            timer.guid.as_bytes(),
-            until,
-            sync.as_bytes(),
-            now.as_micros()
-        ])?;
-    Ok(())
 }

@@ -62,16 +62,16 @@ fn refusal(error: StoreError) -> Fault {
 }
 
 /// The rows of one job. The writer is alone with the database; a reader sees it at one moment.
-struct ConnectionTransaction<'a> {
+pub(crate) struct ConnectionTransaction<'a> {
     /// Not shared: an operation is a future that could move between threads.
-    connection: &'a mut Connection,
-    shards: u32,
+    pub(crate) connection: &'a mut Connection,
+    pub(crate) shards: u32,
     /// Why a call failed. The operation passes on an error that says less, and the writer needs to know all.
     fault: Option<Fault>,
 }
 
 impl ConnectionTransaction<'_> {
-    fn keep<T>(&mut self, done: JobResult<T>) -> StoreResult<T> {
+    pub(crate) fn keep<T>(&mut self, done: JobResult<T>) -> StoreResult<T> {
         done.map_err(|fault| {
             let error = fault.before_commit();
             self.fault = Some(fault);

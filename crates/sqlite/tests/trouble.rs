@@ -224,7 +224,7 @@ async fn one_unreadable_action_stops_nobody_else() {
         .await
         .unwrap();
     let begun = store.begin_actions(pass(guid), due, Limits::default(), at(5));
-    assert_eq!(begun.await.unwrap().runs.len(), 2);
+    assert_eq!(begun.await.unwrap().len(), 2);
     let mut left = store
         .upcoming(&shards, fixture::due_before(at(999)), 100)
         .await

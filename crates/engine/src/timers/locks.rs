@@ -11,7 +11,7 @@ use pawl_kernel::time::Timestamp;
 use uuid::Uuid;
 
 use super::Timers;
-use super::share::Take;
+use super::balancer::ShardTake;
 use crate::presence;
 use crate::sync::lock;
 
@@ -50,13 +50,13 @@ impl Timers {
     }
 
     pub(super) fn lock_heartbeat(&self) -> Duration {
-        self.share.heartbeat()
+        self.balancer.heartbeat()
     }
 
     /// When locks are to be kept, or free ones taken.
     pub(super) fn next_hold(&self) -> Timestamp {
         match self.parts.options.exclusive && !self.locks.is_empty() {
-            // No other process can have them, and all there are is ours.
+            // No other worker can have them, and all there are is ours.
             true => Timestamp::from_micros(i64::MAX),
             false => self.next_heartbeat,
         }
@@ -82,13 +82,13 @@ impl Timers {
     fn leave(&mut self, leaving: BTreeSet<u32>) {
         let mut stay_after_all = self.leaving.difference(&leaving);
         if stay_after_all.any(|shard| self.locks.contains_key(shard)) {
-            self.near.outdated();
+            self.window.invalidate();
         }
         self.leaving = leaving;
-        self.near.keep_shards(&self.staying());
+        self.window.keep_shards(&self.staying());
     }
 
-    /// Our shards but those that are about to be another worker's.
+    /// Our shards but those that are about to go to another worker.
     pub(super) fn staying(&self) -> Vec<u32> {
         let stays = |shard: &&u32| !self.leaving.contains(*shard);
         self.locks.keys().filter(stays).copied().collect()
@@ -97,23 +97,23 @@ impl Timers {
     /// A row that is known to be there now.
     pub(super) fn note(&mut self, row: DueTimer) {
         if !self.leaving.contains(&row.shard_id) {
-            self.near.add(row);
+            self.window.add(row);
         }
     }
 
-    /// Alone on the store, a lock that is held is that of a process that is gone.
+    /// Alone on the store, a holder of a lock is a process that is gone.
     async fn take_everything(&mut self, now: Timestamp) -> StoreResult<()> {
         self.next_heartbeat = now.plus(self.lock_heartbeat());
         if self.stop.is_cancelled() {
             return Ok(());
         }
-        let all = Take {
+        let all = ShardTake {
             max: u32::MAX,
             unlocked_by: None,
         };
         let stale_before = now.plus(self.parts.options.shard_lock);
         self.take_shards(all, stale_before, now).await?;
-        self.around.locks = self.locks.len() as u32;
+        self.cluster.locks = self.locks.len() as u32;
         self.held_from(now);
         Ok(())
     }
@@ -127,19 +127,19 @@ impl Timers {
             alive_since: presence::alive_since(&self.parts.options, now),
         };
         let kept = self.parts.store.keep_shards(request).await?;
-        // Taken at a time when the answer was lost: they have not been looked at yet.
+        // Taken at a time when the answer was lost: their rows were not read yet.
         let is_new = |(shard, lock): (&u32, &Uuid)| self.locks.get(shard) != Some(lock);
         if kept.locks.iter().any(is_new) {
             self.next_look = now;
-            self.came(now);
+            self.reset_backlog(now);
         }
         self.locks = kept.locks;
-        self.around = kept.around;
+        self.cluster = kept.cluster;
         let shard_lock = self.parts.options.shard_lock;
         self.takings.keep(&self.locks, now.minus(shard_lock));
         self.held_from(now);
         let held = self.locks.len() as u32;
-        let plan = self.share.plan(held, &self.around, now);
+        let plan = self.balancer.plan(held, &self.cluster, now);
         self.next_heartbeat = plan.next;
         self.leave(self.least_busy(plan.give_back as usize));
         let stale_before = now.minus(shard_lock);
@@ -154,7 +154,7 @@ impl Timers {
     /// New shards are looked at right away.
     async fn take_shards(
         &mut self,
-        take: Take,
+        take: ShardTake,
         stale_before: Timestamp,
         now: Timestamp,
     ) -> StoreResult<()> {
@@ -173,11 +173,11 @@ impl Timers {
         if taken.is_empty() {
             return Ok(());
         }
-        self.share.settle(&self.around, now);
+        self.balancer.start_cooldown(&self.cluster, now);
         let locks = taken.into_iter().map(|shard| (shard, guid));
         self.locks.extend(locks);
         self.next_look = now;
-        self.came(now);
+        self.reset_backlog(now);
         self.held_from(now);
         Ok(())
     }
@@ -185,8 +185,8 @@ impl Timers {
     /// The locks were ours at `now`.
     fn held_from(&mut self, now: Timestamp) {
         let metrics = &self.parts.metrics;
-        metrics.timer_shards(&self.shards(), self.around.locks);
-        self.held_until = match self.parts.options.exclusive {
+        metrics.timer_shards(&self.shards(), self.cluster.locks);
+        self.locks_valid_until = match self.parts.options.exclusive {
             true => Timestamp::from_micros(i64::MAX),
             false => now.plus(self.parts.options.shard_lock),
         };
@@ -199,7 +199,7 @@ impl Timers {
         shards.into_iter().take(count).collect()
     }
 
-    /// A shard goes when no attempt of ours is open in it: the next owner would take that for interrupted.
+    /// A shard goes when no attempt of ours is open in it: its next owner would take that for interrupted.
     async fn give_back(&mut self) -> StoreResult<()> {
         let is_free = |shard: &u32| self.runner.open_in(*shard) == 0;
         let free: Vec<u32> = self.leaving.iter().copied().filter(is_free).collect();
@@ -214,10 +214,10 @@ impl Timers {
         self.leaving.retain(|shard| !free.contains(shard));
         self.locks.retain(|shard, _| !free.contains(shard));
         if self.leaving.is_empty() {
-            self.share.settle(&self.around, now);
+            self.balancer.start_cooldown(&self.cluster, now);
         }
         let metrics = &self.parts.metrics;
-        metrics.timer_shards(&self.shards(), self.around.locks);
+        metrics.timer_shards(&self.shards(), self.cluster.locks);
         Ok(())
     }
 }

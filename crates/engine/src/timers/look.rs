@@ -6,10 +6,10 @@ use pawl_kernel::ports::store::{DueTimer, StoreResult};
 use pawl_kernel::time::Timestamp;
 
 use super::Timers;
-use super::near::Seen;
+use super::window::TimerPage;
 
 const COLLECT_BATCH: u32 = 1_000;
-/// New timers are looked for this often if nobody can tell us of them.
+/// New timers are looked for this often if no hints can come.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const LOOK_EVERY_EXCLUSIVE: Duration = Duration::from_secs(60);
 /// How far ahead a look goes at most and at least, and how many rows it reads.
@@ -23,7 +23,7 @@ impl Timers {
         if self.parts.options.exclusive {
             LOOK_EVERY_EXCLUSIVE
         } else if self.parts.hints.hears_others() {
-            // A net below the net: for those who died before they could tell, and for hints that got lost.
+            // A net below the net: for writers that died before they gave a hint, and for hints that got lost.
             self.parts.options.shard_lock
         } else {
             LOOK_EVERY.min(self.parts.options.shard_lock)
@@ -51,22 +51,22 @@ impl Timers {
     }
 
     /// Reads what comes next, if that is not known. Rows that turn up again although they were dealt with mean that a
-    /// shard is not ours any more, or that somebody is at them; then all locks are asked for before anything else.
+    /// shard is not ours any more, or that another transaction has them; then all locks are asked for before anything else.
     pub(super) async fn look_ahead(&mut self) -> StoreResult<()> {
         let now = self.parts.now();
-        let room = self.runner.room() > 0;
+        let slots = self.runner.room();
         let mut again = false;
-        if let Some(from) = self.near.wants_fresh(now, room) {
-            let seen = self.see_fresh(from, now).await?;
-            again |= self.near.look_fresh(seen, now);
+        if let Some(from) = self.window.next_fresh_page(now, slots) {
+            let page = self.read_fresh_page(from, now).await?;
+            again |= self.window.add_fresh_page(page, now);
         }
-        if let Some(from) = self.near.wants_overdue(room) {
-            let seen = self.see_overdue(from).await?;
-            let is_last = seen.rows.is_empty() && !seen.is_full;
-            again |= self.near.look_overdue(seen, now);
-            // Only when everything is taken in: more of it may be among what is new.
+        if let Some(from) = self.window.next_backlog_page(slots) {
+            let page = self.read_backlog_page(from).await?;
+            let is_last = page.rows.is_empty() && !page.is_full;
+            again |= self.window.add_backlog_page(page, now);
+            // Only when everything is collected: more of it may be among what is new.
             if is_last && from == Timestamp::default() && now < self.next_look {
-                self.near.caught_up();
+                self.window.backlog_is_over();
             }
         }
         if again {
@@ -76,50 +76,51 @@ impl Timers {
         Ok(())
     }
 
-    async fn see_fresh(&mut self, from: Timestamp, now: Timestamp) -> StoreResult<Seen> {
+    async fn read_fresh_page(&mut self, from: Timestamp, now: Timestamp) -> StoreResult<TimerPage> {
         let store = &self.parts.store;
         let end = now.plus(self.horizon);
         let shards = self.staying();
         let rows = store.upcoming(&shards, from..end, PAGE).await?;
-        let mut seen = page(rows, from, end);
+        let mut page = page_of(rows, from, end);
         // Each shard is read so far, and only a page of it all is kept: where much is due, far ahead is in vain.
-        self.horizon = match seen.is_full {
-            true => seen.until.since(now) * 2,
-            false => self.horizon * 2,
-        }
-        .clamp(HORIZON_MIN, HORIZON);
-        if seen.rows.is_empty() {
-            // With nothing near, nobody asks again before there is something.
+        let horizon = if page.is_full {
+            page.until.since(now) * 2
+        } else {
+            self.horizon * 2
+        };
+        self.horizon = horizon.clamp(HORIZON_MIN, HORIZON);
+        if page.rows.is_empty() {
+            // With nothing near, there is no need to ask again before there is something.
             let next = store.next_due(&shards).await?;
             let never = Timestamp::from_micros(i64::MAX);
-            seen.until = next.map_or(never, |at| at.minus(HORIZON / 2).max(end));
+            page.until = next.map_or(never, |at| at.minus(HORIZON / 2).max(end));
         }
-        Ok(seen)
+        Ok(page)
     }
 
-    async fn see_overdue(&self, from: Timestamp) -> StoreResult<Seen> {
-        let end = self.near.since();
+    async fn read_backlog_page(&self, from: Timestamp) -> StoreResult<TimerPage> {
+        let end = self.window.backlog_before();
         let rows = self
             .parts
             .store
             .upcoming(&self.staying(), from..end, PAGE)
             .await?;
-        Ok(page(rows, from, end))
+        Ok(page_of(rows, from, end))
     }
 
     fn count_due(&mut self, now: Timestamp) {
         if now >= self.next_count {
             self.next_count = now.plus(COUNT_EVERY);
-            let due = self.near.due_by_shard(now, &self.shards());
+            let due = self.window.due_by_shard(now, &self.shards());
             self.parts.metrics.timers_due(&due);
         }
     }
 }
 
-fn page(rows: Vec<DueTimer>, from: Timestamp, end: Timestamp) -> Seen {
+fn page_of(rows: Vec<DueTimer>, from: Timestamp, end: Timestamp) -> TimerPage {
     let is_full = rows.len() >= PAGE as usize;
     let last = rows.last().map(|row| row.at);
-    Seen {
+    TimerPage {
         until: last.filter(|_| is_full).unwrap_or(end),
         from,
         is_full,

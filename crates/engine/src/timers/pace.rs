@@ -1,4 +1,4 @@
-//! How fast to catch up with what was overdue when we came: after an outage nobody wants everything at once.
+//! How fast to catch up with the backlog: after an outage not everything should happen at once. A token bucket.
 
 use std::time::Duration;
 

@@ -10,11 +10,11 @@ use tokio::task::JoinError;
 use super::{BATCH, Timers};
 use crate::actions::Done;
 
-/// An action that somebody has locked is asked for again after this.
+/// An action that another transaction has locked is asked for again after this.
 const WHILE_BUSY: Duration = Duration::from_millis(100);
 
 /// What the store said of attempts that are over.
-pub(super) struct Recorded {
+pub(super) struct RecordAnswer {
     done: Vec<Done>,
     answer: StoreResult<Vec<Option<Record>>>,
 }
@@ -40,10 +40,10 @@ impl Timers {
         Ok(())
     }
 
-    pub(super) fn note_recorded(&mut self, recorded: Result<Recorded, JoinError>) {
+    pub(super) fn note_recorded(&mut self, recorded: Result<RecordAnswer, JoinError>) {
         match recorded {
             Ok(recorded) => self.recorded.push(recorded),
-            // Nobody aborts it but the end of the timers.
+            // Only the end of the timers aborts it.
             Err(error) => tracing::error!(%error, "the record of attempts vanished"),
         }
     }
@@ -61,19 +61,19 @@ impl Timers {
         let (store, sync) = (self.parts.store.clone(), self.sync);
         self.recording.spawn(async move {
             let answer = store.record_actions(sync, requests, limits, now).await;
-            Recorded { done, answer }
+            RecordAnswer { done, answer }
         });
     }
 
-    fn take_answer(&mut self, recorded: Recorded) -> StoreResult<()> {
-        let Recorded { done, answer } = recorded;
+    fn take_answer(&mut self, recorded: RecordAnswer) -> StoreResult<()> {
+        let RecordAnswer { done, answer } = recorded;
         match answer {
             Ok(records) => {
                 for (done, record) in done.iter().zip(records) {
                     self.settle(done, record);
                 }
                 // There are slots again.
-                self.runner.start(self.held_until);
+                self.runner.start(self.locks_valid_until);
                 Ok(())
             }
             Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
@@ -100,7 +100,7 @@ impl Timers {
             return self.runner.postpone(done.clone(), again_at);
         }
         self.runner.forget(done);
-        self.near.remove(&done.row());
+        self.window.remove(&done.row());
         self.parts
             .metrics
             .timers
@@ -118,12 +118,12 @@ impl Timers {
                     ..done.timer.clone()
                 });
             }
-            // Somebody has counted it as interrupted, or it was written anew.
-            Some(Record::Late(_) | Record::Busy) => self.near.outdated(),
-            // The shard is somebody else's.
+            // Another owner has counted it as interrupted, or it was written anew.
+            Some(Record::Late(_) | Record::Busy) => self.window.invalidate(),
+            // Another worker has the shard.
             None => {
                 self.next_heartbeat = Timestamp::default();
-                self.near.outdated();
+                self.window.invalidate();
             }
         }
     }

@@ -17,20 +17,17 @@ use pawl_kernel::ports::quotas::{
 use pawl_kernel::ports::retention::{
     Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
-use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
-    ScheduleStore,
-};
+use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
 use pawl_kernel::ports::store::{
-    Beat, CatalogError, CatalogStore, Claim, CommitError, Created, Dispatch, DueTimer,
-    ExecutionFilter, ExecutionStore, ExecutionView, Expired, History, KeepRequest, Kept,
-    LockRequest, NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord,
-    ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
+    Beat, CatalogError, CatalogStore, Claim, CommitError, Created, DueTimer, ExecutionFilter,
+    ExecutionStore, ExecutionView, Expired, HeldShards, History, KeepRequest, LockRequest,
+    NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass, Store,
+    StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::quota::{Quota, QuotaName};
-use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
+use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition, WaitTimer};
 use uuid::Uuid;
@@ -286,25 +283,19 @@ forward!(RecoveryReads {
 
 forward!(TimerStore {
     lock_shards(request: LockRequest) -> StoreResult<Vec<u32>>;
-    keep_shards(request: KeepRequest) -> StoreResult<Kept>;
+    keep_shards(request: KeepRequest) -> StoreResult<HeldShards>;
     unlock_shards(locks: Vec<Uuid>, only: Option<Vec<u32>>, now: Timestamp) -> StoreResult<()>;
     collect(pass: ShardPass, shards: &[u32], now: Timestamp, limit: u32) -> StoreResult<Vec<DueTimer>>;
     upcoming(shards: &[u32], due: Range<Timestamp>, limit: u32) -> StoreResult<Vec<DueTimer>>;
     next_due(shards: &[u32]) -> StoreResult<Option<Timestamp>>;
     register_timers(timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()>;
-    fire(pass: ShardPass, timers: Vec<DueTimer>, now: Timestamp) -> StoreResult<Vec<Dispatch>>;
 });
 
 forward!(ScheduleStore {
-    put_action(put: Put, now: Timestamp) -> Result<ScheduledAction, PutError>;
     action(id: &str) -> StoreResult<Option<ScheduledAction>>;
     actions(filter: ActionFilter, after: Option<String>, limit: u32) -> StoreResult<Vec<ScheduledAction>>;
-    delete_action(id: &str) -> StoreResult<bool>;
-    command_action(id: &str, command: ActionCommand, guid: Uuid, now: Timestamp) -> Result<ScheduledAction, ActionError>;
     attempts(id: &str, before: Option<(u64, u64)>, limit: u32) -> StoreResult<Vec<(u64, PastAttempt)>>;
     queued(id: &str) -> StoreResult<Vec<QueueRow>>;
-    begin_actions(pass: ShardPass, due: Vec<DueTimer>, limits: Limits, now: Timestamp) -> StoreResult<Begun>;
-    record_actions(sync: Uuid, requests: Vec<RecordRequest>, limits: Limits, now: Timestamp) -> StoreResult<Vec<Option<Record>>>;
 });
 
 forward!(CatalogStore {

@@ -9,6 +9,9 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::store::{DueTimer, ShardPass, StoreError, StoreResult};
+use crate::operations::{
+    BeginActions, CommandAction, DeleteAction, OperationStore, PutAction, RecordActions, perform,
+};
 use crate::schedule::{
     Attempt, Exists, Limits, Outcome, PastAttempt, Put, Record, Refusal, Run, ScheduledAction,
     Ticket,
@@ -17,9 +20,7 @@ use crate::time::Timestamp;
 
 mod rules;
 
-pub use rules::{
-    ATTEMPTS_KEPT, About, Written, about, decide_command, decide_put, is_time_to_forget,
-};
+pub use rules::{ATTEMPTS_KEPT, Written, decide_command, decide_put, is_time_to_forget};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PutError {
@@ -59,21 +60,12 @@ pub struct ActionFilter {
     pub due_before: Option<Timestamp>,
 }
 
-/// What the owner of shards is to do about rows that are due.
-#[derive(Clone, Debug, Default)]
-pub struct Begun {
-    /// Attempts that are written down: make them, then record them.
-    pub runs: Vec<(DueTimer, Run)>,
-    /// Rows that are not about actions: waits of executions.
-    pub waits: Vec<DueTimer>,
-}
-
 /// An attempt that is over.
 #[derive(Clone, Debug)]
 pub struct RecordRequest {
     /// The lock of the shard under which it began.
     pub lock: Uuid,
-    /// As [`Begun`] gave it. Only its shard counts: its row in the queue is by now at the time of the run's row.
+    /// As [`ScheduleStore::begin_actions`] gave it. Only its shard counts: its row in the queue is by now at the time of the run's row.
     pub timer: DueTimer,
     pub ticket: Ticket,
     /// As [`Run`] gave it, for the history of a generation that is over.
@@ -108,10 +100,13 @@ pub struct SyncMark {
     pub sync: Uuid,
 }
 
+/// A store reads; what is written is an operation, and every store that runs operations has it.
 #[async_trait]
-pub trait ScheduleStore: Send + Sync {
+pub trait ScheduleStore: OperationStore {
     /// The same guid again is the same write again: it changes nothing.
-    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError>;
+    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError> {
+        Ok(perform(self, PutAction { put, now }).await??)
+    }
 
     async fn action(&self, id: &str) -> StoreResult<Option<ScheduledAction>>;
 
@@ -124,7 +119,9 @@ pub trait ScheduleStore: Send + Sync {
     ) -> StoreResult<Vec<ScheduledAction>>;
 
     /// Its history goes too. What the queues hold of it is stale from then on.
-    async fn delete_action(&self, id: &str) -> StoreResult<bool>;
+    async fn delete_action(&self, id: &str) -> StoreResult<bool> {
+        perform(self, DeleteAction { id: id.to_owned() }).await
+    }
 
     /// The same guid again is the same command again.
     async fn command_action(
@@ -133,7 +130,16 @@ pub trait ScheduleStore: Send + Sync {
         command: ActionCommand,
         guid: Uuid,
         now: Timestamp,
-    ) -> Result<ScheduledAction, ActionError>;
+    ) -> Result<ScheduledAction, ActionError> {
+        let id = id.to_owned();
+        let operation = CommandAction {
+            id,
+            command,
+            guid,
+            now,
+        };
+        perform(self, operation).await?
+    }
 
     /// Attempts that are over with their generation, the youngest first; of those before `before` (generation, ordinal).
     /// The latest [`ATTEMPTS_KEPT`] are there, and perhaps a few more.
@@ -148,17 +154,26 @@ pub trait ScheduleStore: Send + Sync {
     /// trouble.
     async fn queued(&self, id: &str) -> StoreResult<Vec<QueueRow>>;
 
-    /// Sorts rows of the processing queue that are due. Of actions the next attempt is written down and the row of the queue
-    /// put to the time of looking again, or dropped if it is stale or the action is over. Only in shards locked under
-    /// `pass`; for overlaps the store looks whether the executions under [`ScheduledAction::previous_keys`] are over. In the
-    /// order given; rows of actions that somebody has locked or that cannot be read are put off.
+    /// Begins the actions whose rows of the processing queue are due: the next attempt is written down and the row put to
+    /// the time of looking again, or dropped if it is stale or the action is over. Answers the attempts that the caller is
+    /// to make and then record. Only in shards locked under `pass`, and only rows of this kind; for overlaps the store
+    /// looks whether the executions under [`ScheduledAction::previous_keys`] are over. In the order given; rows of actions
+    /// that are locked or that cannot be read are put off.
     async fn begin_actions(
         &self,
         pass: ShardPass,
         due: Vec<DueTimer>,
         limits: Limits,
         now: Timestamp,
-    ) -> StoreResult<Begun>;
+    ) -> StoreResult<Vec<(DueTimer, Run)>> {
+        let operation = BeginActions {
+            pass,
+            due,
+            limits,
+            now,
+        };
+        perform(self, operation).await
+    }
 
     /// Writes down what became of attempts, in the order given. Where a shard is not locked any more as it was when the
     /// attempt began nothing is written and the answer is `None`: its holder finds an interrupted attempt.
@@ -168,5 +183,13 @@ pub trait ScheduleStore: Send + Sync {
         requests: Vec<RecordRequest>,
         limits: Limits,
         now: Timestamp,
-    ) -> StoreResult<Vec<Option<Record>>>;
+    ) -> StoreResult<Vec<Option<Record>>> {
+        let operation = RecordActions {
+            sync,
+            requests,
+            limits,
+            now,
+        };
+        perform(self, operation).await
+    }
 }

@@ -31,7 +31,8 @@ pub use super::recovery::{
     Expired, Reaped, RecoveryReads, RecoveryStore, Sweep, SweepPage, SweepRequest,
 };
 pub use super::timers::{
-    DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, TimerStore, shard_of,
+    ClusterView, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, TimerKind, TimerStore,
+    shard_of,
 };
 pub use creation::{Created, NewExecution};
 

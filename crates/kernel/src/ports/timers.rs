@@ -8,17 +8,19 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::store::{Dispatch, StoreResult};
+use crate::operations::{FireTimers, OperationStore, perform};
+use crate::schedule::ScheduledAction;
 use crate::time::Timestamp;
 use crate::transition::WaitTimer;
 
 /// Waits and their wake-ups, in the four tables of the timers.
 #[async_trait]
-pub trait TimerStore: Send + Sync {
+pub trait TimerStore: OperationStore {
     /// Takes [free](LockRequest::is_free) shard locks, those longest unserved first, at most `max`.
     async fn lock_shards(&self, request: LockRequest) -> StoreResult<Vec<u32>>;
 
     /// Heartbeats all shards locked under these guids; tells which those are, and of the others what decides on their share.
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept>;
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards>;
 
     /// Gives back the locks under these guids: all, or only of these shards.
     async fn unlock_shards(
@@ -52,13 +54,15 @@ pub trait TimerStore: Send + Sync {
     async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()>;
 
     /// Ends the waits of these timers and deletes their rows, in one transaction guarded by the shard lock.
-    /// Stale rows are deleted without effect.
+    /// Stale rows are deleted without effect. Timers of another kind are left alone.
     async fn fire(
         &self,
         pass: ShardPass,
         timers: Vec<DueTimer>,
         now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>>;
+    ) -> StoreResult<Vec<Dispatch>> {
+        perform(self, FireTimers { pass, timers, now }).await
+    }
 }
 
 /// What the holder of shards writes under, once around.
@@ -107,13 +111,13 @@ pub struct KeepRequest {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct HeldShards {
     /// Shards that are still ours, each with the guid of its taking.
     pub locks: BTreeMap<u32, Uuid>,
-    pub around: ShardsAround,
+    pub cluster: ClusterView,
 }
 
-impl Kept {
+impl HeldShards {
     /// Still ours, in order.
     pub fn shards(&self) -> Vec<u32> {
         self.locks.keys().copied().collect()
@@ -122,7 +126,7 @@ impl Kept {
 
 /// What decides on how many shards a worker should have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ShardsAround {
+pub struct ClusterView {
     /// Locks there are, held or free.
     pub locks: u32,
     /// Other workers that are alive and fire timers.
@@ -142,6 +146,59 @@ pub struct DueTimer {
     /// The id of an execution that waits, as text, or that of a scheduled action.
     pub action_id: String,
     pub guid: Uuid,
+    pub kind: TimerKind,
+}
+
+impl DueTimer {
+    /// The row that wakes an execution.
+    pub fn of_wait(timer: &WaitTimer, shards: u32) -> Self {
+        Self {
+            at: timer.at,
+            shard_id: shard_of(timer.wait_id, shards),
+            action_id: timer.execution_id.to_string(),
+            guid: timer.wait_id,
+            kind: TimerKind::Wait,
+        }
+    }
+
+    /// The row of an action, if it is due some time.
+    pub fn of_action(action: &ScheduledAction, shards: u32) -> Option<Self> {
+        Some(Self {
+            at: action.due_at()?,
+            shard_id: shard_of(action.guid, shards),
+            action_id: action.id.clone(),
+            guid: action.guid,
+            kind: TimerKind::Action,
+        })
+    }
+
+    /// Whether a verb for timers of `kind` may touch this one at `now`, under locks of the shards that are `owned`.
+    pub fn is_ready(&self, kind: TimerKind, owned: impl Fn(u32) -> bool, now: Timestamp) -> bool {
+        self.kind == kind && self.at <= now && owned(self.shard_id)
+    }
+}
+
+/// What a row of the queues is about. Its number in the database is 1 or 2: 0 is what a worker writes that does not know
+/// the column yet, and its store says which of the two that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TimerKind {
+    /// A wait of an execution, which [`TimerStore::fire`] ends.
+    Wait = 1,
+    /// A scheduled action, of which [`begin_actions`](super::schedule::ScheduleStore::begin_actions) begins the next attempt.
+    Action = 2,
+}
+
+impl TimerKind {
+    /// The number in the database.
+    pub const fn code(self) -> i64 {
+        self as i64
+    }
+
+    pub fn from_code(code: i64) -> Option<Self> {
+        [Self::Wait, Self::Action]
+            .into_iter()
+            .find(|kind| kind.code() == code)
+    }
 }
 
 /// The shard of a queue row. Wait ids and guids of actions are random, so their bits spread evenly.

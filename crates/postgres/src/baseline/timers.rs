@@ -2,7 +2,7 @@
 //! compare with: one table that is polled, and an action is made in the transaction that marks it as done.
 
 use futures_util::future::join;
-use pawl_kernel::ports::store::shard_of;
+use pawl_kernel::ports::store::{TimerKind, shard_of};
 use pawl_kernel::schedule::ScheduledAction;
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
@@ -99,6 +99,7 @@ impl Measure {
             queued.text(action.id.as_str());
             queued.uuid(action.guid);
             queued.time(action.due_at());
+            queued.code(TimerKind::Action.code());
         }
         session.begin().await?;
         session.rows(&ACTIONS_FILL, &rows.params()).await?;

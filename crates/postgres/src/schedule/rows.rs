@@ -2,31 +2,16 @@
 
 use std::collections::HashSet;
 
-use futures_util::future::join5;
-use pawl_kernel::ports::schedule::{
-    ATTEMPTS_KEPT, QueueRow, ShardHolder, SyncMark, is_time_to_forget,
-};
-use pawl_kernel::ports::store::{DueTimer, shard_of};
+use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
 use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
-use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
 use crate::session::Session;
-use crate::sql::{self, Sql};
-use crate::value::{Columns, Plain, Text, Time};
-
-/// What workers write with. Prepared ahead, so that what is sent in one go stays in order.
-pub(super) static WORK: &[&Sql] = &[
-    &sql::ACTIONS_LOAD,
-    &sql::ACTIONS_UPDATE,
-    &sql::ATTEMPTS_INSERT,
-    &sql::ATTEMPTS_FORGET,
-    &sql::PROCESSING_MOVE,
-    &sql::TIMER_INSERT,
-];
+use crate::sql;
+use crate::value::{Plain, Text, Time};
 
 /// An action as it is stored. Whether it can be read is another matter: one that cannot must not stop the others.
 pub(super) struct Stored {
@@ -79,6 +64,7 @@ pub(super) async fn write(
         row.status.to_stored(),
     );
     let (due_at, finished_at) = (row.due_at().map(Time), row.status.finished_at.map(Time));
+    session.ready(&[&sql::ACTION_WRITE]).await?;
     let written = session
         .rows(
             &sql::ACTION_WRITE,
@@ -135,152 +121,6 @@ pub(super) fn past_attempt(row: &Row) -> Outcome<(u64, PastAttempt)> {
         ended: Ended::from_stored(&status, error.as_deref()).map_err(Fault::Corrupt)?,
     };
     Ok((generation, past))
-}
-
-/// Rows of the incoming queue for those actions that are due some time.
-pub(super) fn queued<'a>(
-    actions: &[&'a ScheduledAction],
-    now: Timestamp,
-    shards: u32,
-) -> Columns<'a> {
-    let mut columns = Columns::new(sql::TIMER_INSERT.kinds());
-    for row in actions {
-        let Some(at) = row.due_at() else { continue };
-        columns.int(shard_of(row.guid, shards));
-        columns.time(now);
-        columns.text(row.id.as_str());
-        columns.uuid(row.guid);
-        columns.time(at);
-    }
-    columns
-}
-
-/// One statement with many rows, or nothing to do. It must be ready.
-pub(super) async fn insert(
-    session: &Session,
-    sql: &'static Sql,
-    columns: Columns<'_>,
-) -> Outcome<()> {
-    if let Some(columns) = columns.non_empty() {
-        session.rows(sql, &columns.params()).await?;
-    }
-    Ok(())
-}
-
-/// Where a row of the processing queue goes; `None`: away.
-pub(super) type Place = (DueTimer, Option<Timestamp>);
-
-/// Moves rows of the processing queue, or takes them away. Returns which of them were there.
-pub(super) async fn place(
-    session: &Session,
-    places: &[Place],
-    sync: Uuid,
-    now: Timestamp,
-) -> Outcome<HashSet<(String, Uuid)>> {
-    let mut columns = Columns::new(&sql::PROCESSING_MOVE.kinds()[..5]);
-    for (timer, to) in places {
-        columns.int(timer.shard_id);
-        columns.time(timer.at);
-        columns.text(timer.action_id.as_str());
-        columns.uuid(timer.guid);
-        columns.time(*to);
-    }
-    let Some(columns) = columns.non_empty() else {
-        return Ok(HashSet::new());
-    };
-    let now = Time(now);
-    let mut params = columns.params();
-    params.push(&sync);
-    params.push(&now);
-    let rows = session.rows(&sql::PROCESSING_MOVE, &params).await?;
-    let found = |row: &Row| -> Outcome<(String, Uuid)> {
-        let mut reader = Reader::new(row);
-        Ok((reader.text()?, reader.get()?))
-    };
-    rows.iter().map(found).collect()
-}
-
-/// What workers write besides places in the processing queue.
-#[derive(Default)]
-pub(super) struct Writes<'a> {
-    pub(super) rows: Vec<&'a ScheduledAction>,
-    /// What the history is to know, with id and generation.
-    pub(super) past: Vec<(&'a str, u64, &'a PastAttempt)>,
-    /// These get a new row in the incoming queue.
-    pub(super) queued: Vec<&'a ScheduledAction>,
-}
-
-impl Writes<'_> {
-    /// All of it, and the end of the transaction, in one go.
-    pub(super) async fn commit(
-        &self,
-        session: &Session,
-        now: Timestamp,
-        shards: u32,
-    ) -> Outcome<()> {
-        let forget: Vec<Text<'_>> = self.forget();
-        let (updated, known, forgotten, queued, committed) = join5(
-            insert(session, &sql::ACTIONS_UPDATE, self.updates()),
-            insert(session, &sql::ATTEMPTS_INSERT, self.history()),
-            forget_attempts(session, forget),
-            insert(
-                session,
-                &sql::TIMER_INSERT,
-                queued(&self.queued, now, shards),
-            ),
-            session.commit(),
-        )
-        .await;
-        updated?;
-        known?;
-        forgotten?;
-        queued?;
-        committed
-    }
-
-    fn updates(&self) -> Columns<'_> {
-        let mut columns = Columns::new(sql::ACTIONS_UPDATE.kinds());
-        for row in &self.rows {
-            columns.text(row.id.as_str());
-            columns.uuid(row.guid);
-            columns.owned_text(Some(row.status.to_stored()));
-            columns.time(row.due_at());
-            columns.time(row.status.finished_at);
-        }
-        columns
-    }
-
-    fn history(&self) -> Columns<'_> {
-        let mut columns = Columns::new(sql::ATTEMPTS_INSERT.kinds());
-        for (id, generation, past) in &self.past {
-            columns.text(*id);
-            columns.count(*generation);
-            columns.count(past.attempt.ordinal);
-            columns.int(past.attempt.number);
-            columns.time(past.attempt.planned_at);
-            columns.time(past.attempt.started_at);
-            columns.time(past.finished_at);
-            columns.text(past.ended.name());
-            columns.owned_text(past.ended.error_to_stored());
-        }
-        columns
-    }
-
-    fn forget(&self) -> Vec<Text<'_>> {
-        let timely = self
-            .past
-            .iter()
-            .filter(|(_, _, past)| is_time_to_forget(past.attempt.ordinal));
-        timely.map(|(id, _, _)| Text::new(id)).collect()
-    }
-}
-
-async fn forget_attempts(session: &Session, ids: Vec<Text<'_>>) -> Outcome<()> {
-    if !ids.is_empty() {
-        let kept = i64::from(ATTEMPTS_KEPT);
-        session.rows(&sql::ATTEMPTS_FORGET, &[&ids, &kept]).await?;
-    }
-    Ok(())
 }
 
 /// The first column of every row.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pawl_kernel::ports::store::shard_of;
+use pawl_kernel::ports::store::{TimerKind, shard_of};
 use pawl_kernel::schedule::ScheduledAction;
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, params};
@@ -86,7 +86,8 @@ impl Filling {
                 now.as_micros(),
                 action.id,
                 action.guid.as_bytes(),
-                due_at
+                due_at,
+                TimerKind::Action.code()
             ])?;
         }
         transaction.commit()

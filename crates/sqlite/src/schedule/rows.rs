@@ -1,8 +1,7 @@
 //! Rows of actions and of their attempts.
 
-use pawl_kernel::ports::schedule::{
-    ATTEMPTS_KEPT, QueueRow, ShardHolder, SyncMark, is_time_to_forget,
-};
+use pawl_kernel::operations::AttemptRecord;
+use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
 use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::Type;
@@ -107,25 +106,17 @@ pub(super) fn update(connection: &Connection, row: &ScheduledAction) -> JobResul
 }
 
 /// What is known about an attempt does not change.
-pub(super) fn remember(
-    connection: &Connection,
-    id: &str,
-    generation: u64,
-    past: Option<&PastAttempt>,
-) -> JobResult<()> {
-    let Some(PastAttempt {
+pub(super) fn add_attempt(connection: &Connection, record: &AttemptRecord) -> JobResult<()> {
+    let PastAttempt {
         attempt,
         finished_at,
         ended,
-    }) = past
-    else {
-        return Ok(());
-    };
+    } = &record.past;
     connection
         .prepare_cached(sql::ATTEMPT_INSERT)?
         .execute(params![
-            id,
-            integer(generation),
+            record.action_id,
+            integer(record.generation),
             integer(attempt.ordinal),
             attempt.number,
             attempt.planned_at.as_micros(),
@@ -134,11 +125,6 @@ pub(super) fn remember(
             ended.name(),
             ended.error_to_stored()
         ])?;
-    if is_time_to_forget(attempt.ordinal) {
-        connection
-            .prepare_cached(sql::ATTEMPTS_FORGET)?
-            .execute(params![id, ATTEMPTS_KEPT])?;
-    }
     Ok(())
 }
 

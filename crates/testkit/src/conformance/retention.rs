@@ -330,7 +330,7 @@ async fn finished_actions_go_with_their_history(scene: Scene) {
         .await;
     let worker = Worker::new(&scene, 9, at(100)).await;
     for (now, count) in [(at(99), 2), (at(100), 2)] {
-        let runs = worker.begin(now).await.runs;
+        let runs = worker.begin(now).await;
         assert_eq!(runs.len(), count);
         for run in &runs {
             worker.record(run, Outcome::Success, 50, now).await;

@@ -181,7 +181,7 @@ async fn delete_forgets_all(scene: Scene) {
     assert_eq!(scene.store.action("a").await.unwrap(), None);
     assert!(scene.past("a").await.is_empty());
     // Its row is dropped when it is due, and nobody else's.
-    assert!(worker.begin(at(160)).await.runs.is_empty());
+    assert!(worker.begin(at(160)).await.is_empty());
     assert_eq!(worker.rows().await.len(), 1);
     scene.check_queued("b").await;
 }
@@ -195,12 +195,12 @@ async fn pause_takes_the_row_away_and_resume_brings_it_back(scene: Scene) {
     let again = scene.order("a", ActionCommand::Pause, 3, at(7)).await;
     assert_eq!(again, paused, "it is so already");
     let worker = Worker::new(&scene, 9, at(150)).await;
-    assert!(worker.begin(at(150)).await.runs.is_empty());
+    assert!(worker.begin(at(150)).await.is_empty());
     assert!(worker.rows().await.is_empty(), "the stale row is gone");
     let resumed = scene.order("a", ActionCommand::Resume, 4, at(151)).await;
     assert_eq!(resumed.due_at(), Some(at(100)), "merely late");
     scene.check_queued("a").await;
-    assert_eq!(worker.begin(at(151)).await.runs.len(), 1);
+    assert_eq!(worker.begin(at(151)).await.len(), 1);
 }
 
 async fn run_now_is_due_at_once(scene: Scene) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::lifecycle::{Command, Skip};
-use pawl_kernel::ports::store::{DueTimer, ShardsAround};
+use pawl_kernel::ports::store::{ClusterView, DueTimer, TimerKind};
 use pawl_kernel::ports::workers::WorkerRecord;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
@@ -170,10 +170,10 @@ async fn a_heartbeat_tells_of_the_others(scene: Scene) {
         store.keep_shards(request).await.unwrap()
     };
     let new = ask(0).await;
-    let locks = new.around.locks;
+    let locks = new.cluster.locks;
     assert!(locks >= 16 && new.shards().is_empty(), "{new:?}");
     let never = Some(Timestamp::default());
-    let nobody = (new.around.unlocked_since, new.around.silent_since);
+    let nobody = (new.cluster.unlocked_since, new.cluster.silent_since);
     assert_eq!(nobody, (never, None), "nobody ever had one");
     for (guid, now, max) in [(1, 3, 2), (2, 4, 3), (3, 2, 5), (4, 5, 100)] {
         let mut request = lock_request(guid, at(now));
@@ -205,15 +205,15 @@ async fn a_heartbeat_tells_of_the_others(scene: Scene) {
     }
     let kept = ask(6).await;
     assert_eq!(kept.shards().len(), 2);
-    let expected = ShardsAround {
+    let expected = ClusterView {
         locks,
         others: 1,
         most_of_another: 5,
         unlocked_since: Some(at(6)),
         silent_since: Some(at(2)),
     };
-    assert_eq!(kept.around, expected);
-    assert_eq!(ask(5).await.around.others, 2);
+    assert_eq!(kept.cluster, expected);
+    assert_eq!(ask(5).await.cluster.others, 2);
 }
 
 async fn a_worker_holds_shards_under_several_takings(scene: Scene) {
@@ -238,7 +238,7 @@ async fn a_worker_holds_shards_under_several_takings(scene: Scene) {
     let mut expected: BTreeMap<u32, Uuid> = under(&first, 1);
     expected.extend::<BTreeMap<u32, Uuid>>(under(&second, 2));
     assert_eq!(kept.locks, expected);
-    assert_eq!(kept.around.most_of_another, 5, "of both takings together");
+    assert_eq!(kept.cluster.most_of_another, 5, "of both takings together");
     let some = Some(vec![first[0], second[0]]);
     store.unlock_shards(both(), some, at(6)).await.unwrap();
     assert_eq!(keep(7).await.shards(), [first[1], second[1], second[2]]);
@@ -575,5 +575,6 @@ fn ghost(shard_id: u32) -> DueTimer {
         shard_id,
         action_id: crate::fixture::execution_id(404).to_string(),
         guid: uuid(404),
+        kind: TimerKind::Wait,
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use pawl_kernel::ports::schedule::{ActionCommand, ActionFilter, RecordRequest, SyncMark};
-use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, Store, StoreResult};
+use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, Store, StoreResult, TimerKind};
 use pawl_kernel::schedule::{
     Action, Author, Failure, Limits, Outcome, Override, Put, Record, Run, Spec, read_spec,
 };
@@ -399,7 +399,7 @@ impl Desk {
             .await
             .unwrap();
         let mut counts: BTreeMap<(&str, Uuid), Vec<Timestamp>> = BTreeMap::new();
-        for (at, id, guid) in &rows {
+        for (at, id, guid, _) in &rows {
             counts.entry((id.as_str(), *guid)).or_default().push(*at);
         }
         let filter = ActionFilter::default();
@@ -433,10 +433,10 @@ async fn history_of_rows(store: &dyn Store, id: &str) -> StoreResult<Vec<RowHist
 }
 
 type RowHistory = (Timestamp, Option<SyncMark>, Option<SyncMark>);
-type Plain = (Timestamp, String, Uuid);
+type Plain = (Timestamp, String, Uuid, TimerKind);
 
 fn plain(timer: &DueTimer) -> Plain {
-    (timer.at, timer.action_id.clone(), timer.guid)
+    (timer.at, timer.action_id.clone(), timer.guid, timer.kind)
 }
 
 async fn all_rows(store: &dyn Store, lock: Uuid, now: Timestamp) -> StoreResult<Vec<Plain>> {
@@ -469,14 +469,13 @@ struct Pass {
 #[derive(Debug)]
 struct Passed {
     runs: Vec<(DueTimer, Run)>,
-    waits: Vec<Plain>,
     fired: Vec<Dispatch>,
 }
 
 impl Passed {
     fn without_shards(&self) -> impl std::fmt::Debug {
         let runs: Vec<_> = self.runs.iter().map(|(t, run)| (plain(t), run)).collect();
-        (runs, &self.waits, &self.fired)
+        (runs, &self.fired)
     }
 }
 
@@ -497,15 +496,10 @@ impl Pass {
             .await?;
         due.retain(|timer| timer.guid.as_u128() % 4 != u128::from(self.skip));
         due.sort_by_key(plain);
-        let begun = store
-            .begin_actions(pass(self.lock), due, self.limits.clone(), self.now)
+        let runs = store
+            .begin_actions(pass(self.lock), due.clone(), self.limits.clone(), self.now)
             .await?;
-        let waits = begun.waits.iter().map(plain).collect();
-        let fired = in_order(store.fire(pass(self.lock), begun.waits, self.now).await)?;
-        Ok(Passed {
-            runs: begun.runs,
-            waits,
-            fired,
-        })
+        let fired = in_order(store.fire(pass(self.lock), due, self.now).await)?;
+        Ok(Passed { runs, fired })
     }
 }

@@ -11,7 +11,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode, Release};
 use pawl_kernel::ports::store::{
     Claim, Created, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store, StoreResult,
-    lease,
+    TimerKind, lease,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -433,9 +433,9 @@ fn lease_of(state: &State) -> Option<(ExecutionId, Uuid)> {
 struct Pass {
     locked: bool,
     kept: bool,
-    collected: Vec<(Timestamp, String, Uuid)>,
+    collected: Vec<(Timestamp, String, Uuid, TimerKind)>,
     next_due: Option<Timestamp>,
-    upcoming: Vec<(Timestamp, String, Uuid)>,
+    upcoming: Vec<(Timestamp, String, Uuid, TimerKind)>,
     fired: Vec<Dispatch>,
 }
 
@@ -472,6 +472,6 @@ async fn timer_pass(
     })
 }
 
-fn without_shard(timer: &DueTimer) -> (Timestamp, String, Uuid) {
-    (timer.at, timer.action_id.clone(), timer.guid)
+fn without_shard(timer: &DueTimer) -> (Timestamp, String, Uuid, TimerKind) {
+    (timer.at, timer.action_id.clone(), timer.guid, timer.kind)
 }

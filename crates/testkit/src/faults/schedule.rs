@@ -1,24 +1,15 @@
 //! One worker's view of scheduled actions.
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
-use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow, RecordRequest,
-    ScheduleStore,
-};
-use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
-use pawl_kernel::schedule::{Limits, PastAttempt, Put, Record, ScheduledAction};
-use pawl_kernel::time::Timestamp;
+use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
+use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 
-use super::store::{FaultyStore, READ, WRITE};
+use super::store::{FaultyStore, READ};
 
 #[async_trait]
 impl ScheduleStore for FaultyStore {
-    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError> {
-        self.pass(WRITE, self.inner.put_action(put, now)).await
-    }
-
     async fn action(&self, id: &str) -> StoreResult<Option<ScheduledAction>> {
         self.pass(READ, self.inner.action(id)).await
     }
@@ -30,21 +21,6 @@ impl ScheduleStore for FaultyStore {
         limit: u32,
     ) -> StoreResult<Vec<ScheduledAction>> {
         self.pass(READ, self.inner.actions(filter, after, limit))
-            .await
-    }
-
-    async fn delete_action(&self, id: &str) -> StoreResult<bool> {
-        self.pass(WRITE, self.inner.delete_action(id)).await
-    }
-
-    async fn command_action(
-        &self,
-        id: &str,
-        command: ActionCommand,
-        guid: Uuid,
-        now: Timestamp,
-    ) -> Result<ScheduledAction, ActionError> {
-        self.pass(WRITE, self.inner.command_action(id, command, guid, now))
             .await
     }
 
@@ -60,30 +36,5 @@ impl ScheduleStore for FaultyStore {
 
     async fn queued(&self, id: &str) -> StoreResult<Vec<QueueRow>> {
         self.pass(READ, self.inner.queued(id)).await
-    }
-
-    async fn begin_actions(
-        &self,
-        pass: ShardPass,
-        due: Vec<DueTimer>,
-        limits: Limits,
-        now: Timestamp,
-    ) -> StoreResult<Begun> {
-        self.pass(WRITE, self.inner.begin_actions(pass, due, limits, now))
-            .await
-    }
-
-    async fn record_actions(
-        &self,
-        sync: Uuid,
-        requests: Vec<RecordRequest>,
-        limits: Limits,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Option<Record>>> {
-        self.pass(
-            WRITE,
-            self.inner.record_actions(sync, requests, limits, now),
-        )
-        .await
     }
 }

@@ -13,10 +13,10 @@ use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle::ClaimRequest;
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::store::{
-    Beat, CatalogError, CatalogStore, Claim, CommitError, Created, Dispatch, DueTimer,
-    ExecutionFilter, ExecutionStore, ExecutionView, Expired, History, KeepRequest, Kept,
-    LockRequest, NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord,
-    ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
+    Beat, CatalogError, CatalogStore, Claim, CommitError, Created, DueTimer, ExecutionFilter,
+    ExecutionStore, ExecutionView, Expired, HeldShards, History, KeepRequest, LockRequest,
+    NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass, Store,
+    StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition, WaitTimer};
@@ -187,7 +187,7 @@ impl TimerStore for FaultyStore {
         self.pass(WRITE, self.inner.lock_shards(request)).await
     }
 
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards> {
         self.pass(WRITE, self.inner.keep_shards(request)).await
     }
 
@@ -229,15 +229,6 @@ impl TimerStore for FaultyStore {
     async fn register_timers(&self, timers: Vec<WaitTimer>, now: Timestamp) -> StoreResult<()> {
         self.pass(WRITE, self.inner.register_timers(timers, now))
             .await
-    }
-
-    async fn fire(
-        &self,
-        pass: ShardPass,
-        timers: Vec<DueTimer>,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        self.pass(WRITE, self.inner.fire(pass, timers, now)).await
     }
 }
 

@@ -1,24 +1,23 @@
 //! Scheduled actions and the history of their attempts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
+use pawl_kernel::operations::{
+    ActionContent, AttemptRecord, FreeAction, ScheduleRows, TimerKey, TimerMove,
+};
 use pawl_kernel::ports::schedule::{
-    ATTEMPTS_KEPT, About, ActionCommand, ActionError, ActionFilter, Begun, PutError, QueueRow,
-    RecordRequest, ScheduleStore, SyncMark, Written, about, decide_command, decide_put,
-    is_time_to_forget,
+    ATTEMPTS_KEPT, ActionFilter, QueueRow, ScheduleStore, SyncMark,
 };
-use pawl_kernel::ports::store::{DueTimer, ShardPass, StoreResult};
-use pawl_kernel::schedule::{
-    Begin, Limits, Moved, PastAttempt, Previous, Put, Record, Recorded, Run, ScheduledAction,
-    begin, record,
-};
+use pawl_kernel::ports::store::{DueTimer, StoreResult};
+use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 
 use super::ModelStore;
 use super::tables::Tables;
+use super::timer::SHARDS;
 
 type History = BTreeMap<(u64, u64), PastAttempt>;
 
@@ -36,154 +35,114 @@ impl Actions {
     pub(super) fn history(&self) -> BTreeMap<String, History> {
         self.attempts.clone()
     }
-
-    /// What is known about an attempt does not change.
-    fn remember(&mut self, id: &str, generation: u64, past: Option<PastAttempt>) {
-        let Some(past) = past else { return };
-        let ordinal = past.attempt.ordinal;
-        let history = self.attempts.entry(id.to_owned()).or_default();
-        history.entry((generation, ordinal)).or_insert(past);
-        while is_time_to_forget(ordinal) && history.len() > ATTEMPTS_KEPT as usize {
-            history.pop_first();
-        }
-    }
 }
 
-impl Tables {
-    /// As a user writes it: with a new row in the queue.
-    fn write_action(&mut self, written: Written, now: Timestamp) -> ScheduledAction {
-        let row = match written {
-            Written::Same(row) => return row,
-            Written::New(row) => row,
-        };
-        if let Some(at) = row.due_at() {
-            self.timers.enqueue(row.id.clone(), row.guid, at, now);
-        }
-        self.actions.rows.insert(row.id.clone(), row.clone());
-        row
+#[async_trait]
+impl ScheduleRows for Tables {
+    async fn owned_shards(&mut self, locks: &[Uuid]) -> StoreResult<BTreeMap<u32, Uuid>> {
+        Ok(self.timers.owned(locks))
     }
 
-    fn previous(&self, row: &ScheduledAction) -> Previous {
-        let is_running = |key: &String| {
-            let started = self.keys.get(key).and_then(|id| self.row(*id));
+    fn shard_count(&self) -> u32 {
+        SHARDS
+    }
+
+    async fn enqueue_timers(&mut self, timers: Vec<DueTimer>, now: Timestamp) -> StoreResult<()> {
+        for timer in timers {
+            self.timers.enqueue(timer, now);
+        }
+        Ok(())
+    }
+
+    async fn move_timers(
+        &mut self,
+        moves: &[TimerMove],
+        mark: SyncMark,
+    ) -> StoreResult<HashSet<TimerKey>> {
+        let mut there = HashSet::new();
+        for TimerMove { timer, to } in moves {
+            if self.timers.move_row(timer, *to, mark) {
+                there.insert((timer.action_id.clone(), timer.guid));
+            }
+        }
+        Ok(there)
+    }
+
+    async fn delete_timers(&mut self, timers: &[DueTimer]) -> StoreResult<HashSet<TimerKey>> {
+        let there = timers.iter().filter(|timer| self.timers.delete_row(timer));
+        Ok(there
+            .map(|timer| (timer.action_id.clone(), timer.guid))
+            .collect())
+    }
+
+    async fn action(&mut self, id: &str) -> StoreResult<Option<ScheduledAction>> {
+        Ok(self.actions.rows.get(id).cloned())
+    }
+
+    async fn free_actions(
+        &mut self,
+        ids: HashSet<String>,
+    ) -> StoreResult<HashMap<String, FreeAction>> {
+        let free = |id: String| {
+            let row = self.actions.rows.get(&id)?.clone();
+            let guid = row.guid;
+            let content = ActionContent::Row(Box::new(row));
+            Some((id, FreeAction { guid, content }))
+        };
+        Ok(ids.into_iter().filter_map(free).collect())
+    }
+
+    async fn running_keys(&mut self, keys: &[String]) -> StoreResult<HashSet<String>> {
+        let is_running = |key: &&String| {
+            let started = self.keys.get(*key).and_then(|id| self.row(*id));
             started.is_some_and(|row| row.execution.head.finished_at.is_none())
         };
-        if row.previous_keys().iter().any(is_running) {
-            Previous::Running
-        } else {
-            Previous::Over
-        }
+        Ok(keys.iter().filter(is_running).cloned().collect())
     }
 
-    fn begin_action(
+    async fn put_action(
         &mut self,
-        timer: &DueTimer,
-        limits: &Limits,
-        mark: SyncMark,
-    ) -> Option<(DueTimer, Run)> {
-        let row = self.actions.rows.get(&timer.action_id)?;
-        match begin(Some(row), timer.guid, self.previous(row), limits, mark.at) {
-            Begin::Run(run) => {
-                let begun = self.moved(timer, run.row.clone(), run.interrupted.clone(), mark);
-                begun.then(|| (timer.clone(), *run))
-            }
-            Begin::Moved(moved) => {
-                let Moved { row, interrupted } = *moved;
-                self.moved(timer, row, interrupted, mark);
-                None
-            }
-            Begin::NotDue { at } => {
-                self.timers.move_row(timer, Some(at), mark);
-                None
-            }
-            Begin::Stale => {
-                self.timers.move_row(timer, None, mark);
-                None
-            }
-        }
+        action: &ScheduledAction,
+        _over: Option<Uuid>,
+    ) -> StoreResult<bool> {
+        self.actions.rows.insert(action.id.clone(), action.clone());
+        Ok(true)
     }
 
-    /// Nothing is written for a row of the queue that is not there.
-    fn moved(
-        &mut self,
-        timer: &DueTimer,
-        row: ScheduledAction,
-        interrupted: Option<PastAttempt>,
-        mark: SyncMark,
-    ) -> bool {
-        let found = self.timers.move_row(timer, row.due_at(), mark);
-        if found {
-            let generation = row.status.generation;
-            self.actions.remember(&row.id, generation, interrupted);
-            self.actions.rows.insert(row.id.clone(), row);
+    async fn update_actions(&mut self, actions: Vec<ScheduledAction>) -> StoreResult<()> {
+        for action in actions {
+            self.actions.rows.insert(action.id.clone(), action);
         }
-        found
+        Ok(())
     }
 
-    fn record_action(
-        &mut self,
-        request: &RecordRequest,
-        limits: &Limits,
-        mark: SyncMark,
-    ) -> Record {
-        let now = mark.at;
-        let id = &request.timer.action_id;
-        let before = self.actions.rows.get(id).cloned();
-        let outcome = request.outcome.clone();
-        let recorded = record(
-            before.as_ref(),
-            &request.ticket,
-            outcome,
-            request.fresh,
-            limits,
-            now,
-        );
-        match (&recorded, before) {
-            (Record::Written(recorded), Some(before)) => {
-                self.write_recorded(request, &before, recorded, mark);
-            }
-            (Record::Late(late), Some(_)) => {
-                let past = request.past(now);
-                self.actions.remember(id, late.ticket.generation, past);
-            }
-            (_, None) | (Record::Busy, _) => {}
-        }
-        recorded
+    async fn delete_action(&mut self, id: &str) -> StoreResult<bool> {
+        self.actions.attempts.remove(id);
+        Ok(self.actions.rows.remove(id).is_some())
     }
 
-    fn write_recorded(
-        &mut self,
-        request: &RecordRequest,
-        before: &ScheduledAction,
-        recorded: &Recorded,
-        mark: SyncMark,
-    ) {
-        let row = &recorded.row;
-        let own = DueTimer {
-            at: before.status.scheduled_at.unwrap_or_default(),
-            guid: request.ticket.guid,
-            ..request.timer.clone()
-        };
-        let stays = row.due_at().filter(|_| !recorded.requeue);
-        self.timers.move_row(&own, stays, mark);
-        if let Some(at) = row.due_at().filter(|_| recorded.requeue) {
-            self.timers.enqueue(row.id.clone(), row.guid, at, mark.at);
+    async fn add_attempts(&mut self, attempts: Vec<AttemptRecord>) -> StoreResult<()> {
+        for record in attempts {
+            let history = self.actions.attempts.entry(record.action_id).or_default();
+            let place = (record.generation, record.past.attempt.ordinal);
+            history.entry(place).or_insert(record.past);
         }
-        let generation = row.status.generation;
-        self.actions
-            .remember(&row.id, generation, recorded.past.clone());
-        self.actions.rows.insert(row.id.clone(), row.clone());
+        Ok(())
+    }
+
+    async fn forget_attempts(&mut self, ids: Vec<String>) -> StoreResult<()> {
+        for id in ids {
+            let history = self.actions.attempts.entry(id).or_default();
+            while history.len() > ATTEMPTS_KEPT as usize {
+                history.pop_first();
+            }
+        }
+        Ok(())
     }
 }
 
 #[async_trait]
 impl ScheduleStore for ModelStore {
-    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError> {
-        let mut tables = self.lock();
-        let written = decide_put(tables.actions.rows.get(&put.id), put, now)?;
-        Ok(tables.write_action(written, now))
-    }
-
     async fn action(&self, id: &str) -> StoreResult<Option<ScheduledAction>> {
         Ok(self.lock().actions.rows.get(id).cloned())
     }
@@ -199,24 +158,6 @@ impl ScheduleStore for ModelStore {
         let rows = tables.actions.rows.values();
         let wanted = rows.filter(later).filter(|row| filter.matches(row));
         Ok(wanted.take(limit as usize).cloned().collect())
-    }
-
-    async fn delete_action(&self, id: &str) -> StoreResult<bool> {
-        let mut tables = self.lock();
-        tables.actions.attempts.remove(id);
-        Ok(tables.actions.rows.remove(id).is_some())
-    }
-
-    async fn command_action(
-        &self,
-        id: &str,
-        command: ActionCommand,
-        guid: Uuid,
-        now: Timestamp,
-    ) -> Result<ScheduledAction, ActionError> {
-        let mut tables = self.lock();
-        let written = decide_command(tables.actions.rows.get(id), command, guid, now)?;
-        Ok(tables.write_action(written, now))
     }
 
     async fn attempts(
@@ -239,50 +180,5 @@ impl ScheduleStore for ModelStore {
         let row = tables.actions.rows.get(id);
         let rows = row.map(|row| tables.timers.queued(id, row.guid));
         Ok(rows.unwrap_or_default())
-    }
-
-    async fn begin_actions(
-        &self,
-        pass: ShardPass,
-        due: Vec<DueTimer>,
-        limits: Limits,
-        now: Timestamp,
-    ) -> StoreResult<Begun> {
-        let mut tables = self.lock();
-        let mut begun = Begun::default();
-        let mark = SyncMark {
-            at: now,
-            sync: pass.sync,
-        };
-        let owned = |shard| tables.timers.owns(&pass.locks, shard);
-        for timer in DueTimer::due_once(due, owned, now) {
-            let action = tables.actions.rows.get(&timer.action_id);
-            match about(&timer, action.map(|row| row.guid)) {
-                About::Action => begun
-                    .runs
-                    .extend(tables.begin_action(&timer, &limits, mark)),
-                About::Wait => begun.waits.push(timer),
-                About::Nothing => {
-                    tables.timers.move_row(&timer, None, mark);
-                }
-            }
-        }
-        Ok(begun)
-    }
-
-    async fn record_actions(
-        &self,
-        sync: Uuid,
-        requests: Vec<RecordRequest>,
-        limits: Limits,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Option<Record>>> {
-        let mut tables = self.lock();
-        let mut record = |request: &RecordRequest| {
-            let owned = tables.timers.owns(&[request.lock], request.timer.shard_id);
-            let mark = SyncMark { at: now, sync };
-            owned.then(|| tables.record_action(request, &limits, mark))
-        };
-        Ok(requests.iter().map(&mut record).collect())
     }
 }

@@ -163,11 +163,6 @@ impl Tables {
         applied
     }
 
-    /// The message that a change asks for.
-    pub(super) fn dispatch_of(&self, id: ExecutionId, applied: &Applied) -> Option<Dispatch> {
-        applied.dispatch.then(|| self.rows[&id].dispatch())
-    }
-
     /// An execution that is created waiting needs its wake-up as much as one that waits later.
     pub(super) fn add_start_timer(&mut self, state: &State, now: Timestamp) {
         if let Some(timer) = WaitTimer::of_start(state) {

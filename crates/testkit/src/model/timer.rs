@@ -6,11 +6,9 @@ use std::ops::Range;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use pawl_kernel::id::ExecutionId;
-use pawl_kernel::lifecycle;
 use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
 use pawl_kernel::ports::store::{
-    Dispatch, DueTimer, KeepRequest, Kept, LockRequest, ShardPass, ShardsAround, StoreResult,
+    ClusterView, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, StoreResult, TimerKind,
     TimerStore,
 };
 use pawl_kernel::ports::workers::{TIMERS_ROLE, WorkerRecord};
@@ -18,7 +16,6 @@ use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 
 use super::ModelStore;
-use super::tables::Tables;
 
 /// As many as an installation has by default.
 pub(super) const SHARDS: u32 = 16;
@@ -72,18 +69,11 @@ impl Default for Timers {
 
 impl Timers {
     pub(super) fn add(&mut self, timer: &WaitTimer, now: Timestamp) {
-        self.enqueue(timer.execution_id.to_string(), timer.wait_id, timer.at, now);
+        self.enqueue(DueTimer::of_wait(timer, SHARDS), now);
     }
 
-    pub(super) fn enqueue(&mut self, action_id: String, guid: Uuid, at: Timestamp, now: Timestamp) {
+    pub(super) fn enqueue(&mut self, row: DueTimer, now: Timestamp) {
         self.arrivals += 1;
-        let row = DueTimer {
-            at,
-            // Any spread will do; this one needs no chance.
-            shard_id: (guid.as_u128() % u128::from(SHARDS)) as u32,
-            action_id,
-            guid,
-        };
         self.incoming.insert((now, self.arrivals), row);
     }
 
@@ -191,27 +181,27 @@ impl Timers {
         .collect()
     }
 
-    fn around(&self, locks: &[Uuid], others: usize) -> ShardsAround {
-        let mut around = ShardsAround {
+    fn cluster(&self, locks: &[Uuid], others: usize) -> ClusterView {
+        let mut cluster = ClusterView {
             locks: self.locks.len() as u32,
             others: others as u32,
-            ..ShardsAround::default()
+            ..ClusterView::default()
         };
         let mut of_others: BTreeMap<&str, u32> = BTreeMap::new();
         for lock in self.locks.values() {
             let Some(holder) = &lock.holder else {
                 let at = lock.heartbeat_at.unwrap_or_default();
-                around.unlocked_since = earliest(around.unlocked_since, at);
+                cluster.unlocked_since = earliest(cluster.unlocked_since, at);
                 continue;
             };
             if !lock.is_under(locks) {
                 *of_others.entry(&holder.owner).or_default() += 1;
                 let at = lock.heartbeat_at.unwrap_or_default();
-                around.silent_since = earliest(around.silent_since, at);
+                cluster.silent_since = earliest(cluster.silent_since, at);
             }
         }
-        around.most_of_another = of_others.into_values().max().unwrap_or_default();
-        around
+        cluster.most_of_another = of_others.into_values().max().unwrap_or_default();
+        cluster
     }
 
     fn unlock(&mut self, locks: &[Uuid], only: Option<&[u32]>, now: Timestamp) {
@@ -223,7 +213,13 @@ impl Timers {
         }
     }
 
-    pub(super) fn owns(&self, locks: &[Uuid], shard: u32) -> bool {
+    pub(super) fn owned(&self, locks: &[Uuid]) -> BTreeMap<u32, Uuid> {
+        let mine = self.locks.iter().filter(|(_, lock)| lock.is_under(locks));
+        mine.filter_map(|(shard, lock)| Some((*shard, lock.guid()?)))
+            .collect()
+    }
+
+    fn owns(&self, locks: &[Uuid], shard: u32) -> bool {
         let lock = self.locks.get(&shard);
         lock.is_some_and(|lock| lock.is_under(locks))
     }
@@ -269,6 +265,7 @@ impl Timers {
             shard_id: 0,
             action_id: String::new(),
             guid: Uuid::nil(),
+            kind: TimerKind::Wait,
         };
         self.processing
             .range(first..)
@@ -276,10 +273,9 @@ impl Timers {
             .filter(|row| shards.contains(&row.shard_id))
     }
 
-    /// Takes the row away if it is there, due, and in a shard under these locks.
-    fn take(&mut self, locks: &[Uuid], timer: &DueTimer, now: Timestamp) -> bool {
-        let may = timer.at <= now && self.owns(locks, timer.shard_id);
-        may && self.processing.remove(timer).is_some()
+    /// False: it is not there.
+    pub(super) fn delete_row(&mut self, timer: &DueTimer) -> bool {
+        self.processing.remove(timer).is_some()
     }
 }
 
@@ -289,7 +285,7 @@ impl TimerStore for ModelStore {
         Ok(self.lock().timers.lock(&request))
     }
 
-    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<Kept> {
+    async fn keep_shards(&self, request: KeepRequest) -> StoreResult<HeldShards> {
         let mut tables = self.lock();
         let is_alive = |worker: &&WorkerRecord| {
             worker.heartbeat_at >= request.alive_since
@@ -297,9 +293,9 @@ impl TimerStore for ModelStore {
                 && worker.roles.iter().any(|role| role == TIMERS_ROLE)
         };
         let others = tables.workers.values().filter(is_alive).count();
-        Ok(Kept {
+        Ok(HeldShards {
             locks: tables.timers.keep(&request.locks, request.now),
-            around: tables.timers.around(&request.locks, others),
+            cluster: tables.timers.cluster(&request.locks, others),
         })
     }
 
@@ -348,34 +344,8 @@ impl TimerStore for ModelStore {
         }
         Ok(())
     }
-
-    async fn fire(
-        &self,
-        pass: ShardPass,
-        timers: Vec<DueTimer>,
-        now: Timestamp,
-    ) -> StoreResult<Vec<Dispatch>> {
-        let mut tables = self.lock();
-        Ok(timers
-            .iter()
-            .filter_map(|timer| tables.fire(&pass.locks, timer, now))
-            .collect())
-    }
 }
 
 fn earliest(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
     Some(known.map_or(at, |known| known.min(at)))
-}
-
-impl Tables {
-    fn fire(&mut self, locks: &[Uuid], timer: &DueTimer, now: Timestamp) -> Option<Dispatch> {
-        if !self.timers.take(locks, timer, now) {
-            return None;
-        }
-        let id: ExecutionId = timer.action_id.parse().ok()?;
-        let row = self.row(id)?;
-        let change = lifecycle::fire(&row.execution.head, &row.state, timer.guid, now)?;
-        let applied = self.apply(change);
-        self.dispatch_of(id, &applied)
-    }
 }

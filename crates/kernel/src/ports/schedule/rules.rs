@@ -6,8 +6,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{ActionCommand, ActionError, ActionFilter, RecordRequest};
-use crate::id::ExecutionId;
-use crate::ports::store::DueTimer;
+use crate::ports::store::{DueTimer, TimerKind};
 use crate::schedule::{
     Ended, Exists, Failure, Meta, Outcome, PastAttempt, Put, ScheduledAction, Spec, Status, pause,
     pause_with_schema, put, resume, run_now,
@@ -65,41 +64,17 @@ pub fn decide_command(
     Ok(next.map_or_else(|| Written::Same(row.clone()), Written::New))
 }
 
-/// What a row of the queue is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
-    /// The action of this id, as it is now.
-    Action,
-    /// Perhaps a wait of the execution of this id.
-    Wait,
-    /// Something that is no more.
-    Nothing,
-}
-
-/// `action` is the guid of the action that has the timer's id, if there is one. An id of an action may look like that of
-/// an execution, so the guid decides.
-pub fn about(timer: &DueTimer, action: Option<Uuid>) -> About {
-    if action == Some(timer.guid) {
-        return About::Action;
-    }
-    match timer.action_id.parse::<ExecutionId>() {
-        Ok(_) => About::Wait,
-        Err(_) => About::Nothing,
-    }
-}
-
 impl DueTimer {
-    /// Those of a list that are due, in shards that pass, each id and guid once: the rest is seen at the next look.
-    pub fn due_once(
+    /// Those actions of a list that are due, in shards that pass, each id and guid once: the rest is seen at the next look.
+    pub fn actions_once(
         timers: Vec<Self>,
-        is_owned: impl Fn(u32) -> bool,
+        owned: impl Fn(u32) -> bool,
         now: Timestamp,
     ) -> Vec<Self> {
         let mut seen = HashSet::new();
         let mut due = timers;
         due.retain(|timer| {
-            timer.at <= now
-                && is_owned(timer.shard_id)
+            timer.is_ready(TimerKind::Action, &owned, now)
                 && seen.insert((timer.action_id.clone(), timer.guid))
         });
         due
@@ -261,24 +236,6 @@ mod tests {
         let all = ActionFilter::default();
         let (from, _) = all.range(Some("a"));
         assert!("a" < from.as_str() && from.as_str() < "a-" && from.as_str() < "a.");
-    }
-
-    #[test]
-    fn the_guid_says_what_a_row_is_about() {
-        let timer = |id: &str| DueTimer {
-            at: Timestamp::default(),
-            shard_id: 0,
-            action_id: id.into(),
-            guid: Uuid::from_u128(1),
-        };
-        let like_an_execution = Uuid::from_u128(9).to_string();
-        let (own, other) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
-        assert_eq!(about(&timer("a"), own), About::Action);
-        assert_eq!(about(&timer("a"), other), About::Nothing);
-        assert_eq!(about(&timer("a"), None), About::Nothing);
-        assert_eq!(about(&timer(&like_an_execution), own), About::Action);
-        assert_eq!(about(&timer(&like_an_execution), other), About::Wait);
-        assert_eq!(about(&timer(&like_an_execution), None), About::Wait);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use pawl_kernel::execution::Status;
-use pawl_kernel::ports::schedule::{ActionCommand, Begun, RecordRequest, ShardHolder, SyncMark};
-use pawl_kernel::ports::store::DueTimer;
+use pawl_kernel::ports::schedule::{ActionCommand, RecordRequest, ShardHolder, SyncMark};
+use pawl_kernel::ports::store::{DueTimer, TimerKind};
 use pawl_kernel::schedule::retry::INTERRUPTIONS_MAX;
 use pawl_kernel::schedule::{
     Ended, Ending, Failure, Limits, Outcome, Override, Put, Record, Recorded, Run, SkipReason,
@@ -65,7 +65,7 @@ impl<'a> Worker<'a> {
         self.scene.due(self.lock, &self.shards, at(9_000_000)).await
     }
 
-    async fn begin_these(&self, due: Vec<DueTimer>, now: Timestamp) -> Begun {
+    async fn begin_these(&self, due: Vec<DueTimer>, now: Timestamp) -> Vec<Attempted> {
         let begun =
             self.scene
                 .store
@@ -74,7 +74,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Whatever is due.
-    pub(in crate::conformance) async fn begin(&self, now: Timestamp) -> Begun {
+    pub(in crate::conformance) async fn begin(&self, now: Timestamp) -> Vec<Attempted> {
         let mut due = self.rows().await;
         due.retain(|timer| timer.at <= now);
         self.begin_these(due, now).await
@@ -83,8 +83,8 @@ impl<'a> Worker<'a> {
     /// The one attempt that begins now.
     pub(in crate::conformance) async fn only_run(&self, now: Timestamp) -> Attempted {
         let mut begun = self.begin(now).await;
-        assert_eq!(begun.runs.len(), 1, "{begun:?}");
-        begun.runs.remove(0)
+        assert_eq!(begun.len(), 1, "{begun:?}");
+        begun.remove(0)
     }
 
     async fn record_these(
@@ -163,9 +163,9 @@ async fn a_due_action_begins_once(scene: Scene) {
     assert_eq!(rows.len(), 1);
     assert_eq!(Some(rows[0].at), run.row.due_at(), "the time to look again");
     scene.check_queued("a").await;
-    assert!(worker.begin(at(101)).await.runs.is_empty());
+    assert!(worker.begin(at(101)).await.is_empty());
     let again = worker.begin_these(vec![timer], at(101)).await;
-    assert!(again.runs.is_empty() && again.waits.is_empty());
+    assert!(again.is_empty());
     assert_eq!(scene.action("a").await, run.row);
     scene.check_queued("a").await;
 }
@@ -175,10 +175,10 @@ async fn nothing_begins_early(scene: Scene) {
     let worker = Worker::new(&scene, 9, at(50)).await;
     let due = worker.rows().await;
     let early = worker.begin_these(due, at(99)).await;
-    assert!(early.runs.is_empty() && early.waits.is_empty());
+    assert!(early.is_empty());
     assert_eq!(scene.action("a").await, made);
     scene.check_queued("a").await;
-    assert_eq!(worker.begin(at(100)).await.runs.len(), 1);
+    assert_eq!(worker.begin(at(100)).await.len(), 1);
 }
 
 async fn nothing_begins_without_the_lock(scene: Scene) {
@@ -187,7 +187,7 @@ async fn nothing_begins_without_the_lock(scene: Scene) {
     let due = zombie.rows().await;
     let owner = Worker::new(&scene, 8, at(150)).await;
     let begun = zombie.begin_these(due, at(151)).await;
-    assert!(begun.runs.is_empty() && begun.waits.is_empty());
+    assert!(begun.is_empty());
     assert_eq!(scene.action("a").await, made);
     owner.only_run(at(151)).await;
 }
@@ -304,7 +304,7 @@ async fn what_was_interrupted_is_found(scene: Scene) {
         let (_, run) = worker.only_run(look).await;
         look = run.row.due_at().unwrap();
     }
-    assert!(worker.begin(look).await.runs.is_empty());
+    assert!(worker.begin(look).await.is_empty());
     let status = scene.action("a").await.status;
     assert_eq!(status.finished, Some(Ending::OutOfRetries));
     let past = scene.past("a").await;
@@ -319,7 +319,7 @@ async fn what_is_past_its_deadline_ends(scene: Scene) {
         .put(put("a", 1, fixture::spec(at(100), value)), at(5))
         .await;
     let worker = Worker::new(&scene, 9, at(201)).await;
-    assert!(worker.begin(at(201)).await.runs.is_empty());
+    assert!(worker.begin(at(201)).await.is_empty());
     let status = scene.action("a").await.status;
     assert_eq!(status.finished, Some(Ending::Deadline));
     assert!(worker.rows().await.is_empty());
@@ -336,7 +336,7 @@ async fn a_stale_row_is_dropped(scene: Scene) {
     assert_eq!(due.len(), 2);
     due.retain(|timer| timer.guid == uuid(1));
     let begun = worker.begin_these(due, at(100)).await;
-    assert!(begun.runs.is_empty() && begun.waits.is_empty());
+    assert!(begun.is_empty());
     assert_eq!(scene.action("a").await, kept);
     let left = worker.rows().await;
     assert_eq!((left.len(), left[0].guid), (1, uuid(2)));
@@ -348,7 +348,7 @@ async fn a_row_without_an_action_is_dropped(scene: Scene) {
     let worker = Worker::new(&scene, 9, at(100)).await;
     assert_eq!(worker.rows().await.len(), 1);
     let begun = worker.begin(at(100)).await;
-    assert!(begun.runs.is_empty() && begun.waits.is_empty());
+    assert!(begun.is_empty());
     assert!(worker.rows().await.is_empty());
 }
 
@@ -366,17 +366,16 @@ async fn a_batch_begins_what_it_can(scene: Scene) {
     let mut due = worker.rows().await;
     due.sort_by(|one, other| other.action_id.cmp(&one.action_id));
     let twice = [due.clone(), due].concat();
-    let begun = worker.begin_these(twice, at(100)).await;
-    let ids: Vec<_> = begun.runs.iter().map(|(_, run)| &run.row.id).collect();
+    let begun = worker.begin_these(twice.clone(), at(100)).await;
+    let ids: Vec<_> = begun.iter().map(|(_, run)| &run.row.id).collect();
     assert_eq!(ids, ["c", "b", "a"], "in the order given, each once");
-    let waits: Vec<_> = begun.waits.iter().map(|timer| timer.guid).collect();
-    assert_eq!(waits, [uuid(71)]);
     for id in ["a", "b", "c", "later"] {
         scene.check_queued(id).await;
     }
-    assert_eq!(worker.rows().await.len(), 5);
-    let fired = scene.store.fire(pass(uuid(9)), begun.waits, at(100)).await;
+    assert_eq!(worker.rows().await.len(), 5, "the wait is left alone");
+    let fired = scene.store.fire(pass(uuid(9)), twice, at(100)).await;
     assert_eq!(fired.unwrap().len(), 1);
+    assert_eq!(worker.rows().await.len(), 4, "the actions are left alone");
 }
 
 async fn a_row_that_is_not_there_begins_nothing(scene: Scene) {
@@ -385,7 +384,7 @@ async fn a_row_that_is_not_there_begins_nothing(scene: Scene) {
     let mut ghost = worker.rows().await.remove(0);
     ghost.at = at(99);
     let begun = worker.begin_these(vec![ghost], at(100)).await;
-    assert!(begun.runs.is_empty() && begun.waits.is_empty());
+    assert!(begun.is_empty());
     assert_eq!(scene.action("a").await, made);
     scene.check_queued("a").await;
 }
@@ -447,7 +446,7 @@ async fn a_new_life_during_an_attempt_keeps_its_end_for_the_history(scene: Scene
     assert_eq!(past[0].1.ended.name(), "failed");
     // The old row is dropped when its time has come.
     let look_again = run.1.row.due_at().unwrap();
-    assert!(worker.begin(look_again).await.runs.is_empty());
+    assert!(worker.begin(look_again).await.is_empty());
     assert_eq!(worker.rows().await.len(), 1);
     scene.check_queued("a").await;
 }
@@ -499,16 +498,18 @@ async fn an_action_may_have_the_id_of_an_execution(scene: Scene) {
     let kept = keeping(put(&name, 2, once(at(100), 0)));
     scene.put(kept, at(6)).await;
     let worker = Worker::new(&scene, 9, at(100)).await;
-    let begun = worker.begin(at(100)).await;
-    assert_eq!(begun.runs.len(), 1);
-    assert_eq!(begun.runs[0].0.guid, uuid(2));
-    let mut waits: Vec<_> = begun.waits.iter().map(|timer| timer.guid).collect();
-    waits.sort_unstable();
-    let mut expected = [uuid(1), uuid(71)];
-    expected.sort_unstable();
-    assert_eq!(waits, expected, "nobody but `fire` can tell them apart");
-    let fired = scene.store.fire(pass(uuid(9)), begun.waits, at(100)).await;
+    let due = worker.rows().await;
+    let kind_of = |guid| due.iter().find(|row| row.guid == uuid(guid)).unwrap().kind;
+    let kinds = [1, 2, 71].map(kind_of);
+    assert_eq!(
+        kinds,
+        [TimerKind::Action, TimerKind::Action, TimerKind::Wait]
+    );
+    let fired = scene.store.fire(pass(uuid(9)), due, at(100)).await;
     assert_eq!(fired.unwrap().len(), 1);
+    let begun = worker.begin(at(100)).await;
+    assert_eq!(begun.len(), 1);
+    assert_eq!(begun[0].0.guid, uuid(2));
     assert!(scene.state(id).await.wait.is_none());
     let left = worker.rows().await;
     assert_eq!((left.len(), left[0].guid), (1, uuid(2)));
@@ -524,7 +525,7 @@ async fn a_firing_meets_the_execution_before(scene: Scene) {
     new.execution.record.idempotency_key = Some(run.1.row.start_key(run.1.attempt.planned_at));
     scene.create_as(new).await;
     worker.record(&run, Outcome::Success, 50, at(101)).await;
-    assert!(worker.begin(at(160)).await.runs.is_empty(), "it still runs");
+    assert!(worker.begin(at(160)).await.is_empty(), "it still runs");
     let row = scene.action("a").await;
     let skip = row.status.last_skip.clone().unwrap();
     assert_eq!(
@@ -601,7 +602,7 @@ async fn many_are_recorded_at_once(scene: Scene) {
             .await;
     }
     let worker = Worker::new(&scene, 9, at(100)).await;
-    let runs = worker.begin(at(100)).await.runs;
+    let runs = worker.begin(at(100)).await;
     assert_eq!(runs.len(), 4);
     scene.store.delete_action("d").await.unwrap();
     let outcome = |run: &Attempted| match run.0.action_id.as_str() {
