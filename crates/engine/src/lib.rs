@@ -4,10 +4,9 @@
 //! execution is where it is. The engine knows no concrete store, queue, node type or server.
 
 mod actions;
-pub mod adopter;
 mod backlog;
-mod birth;
 pub mod consumer;
+mod context_cache;
 pub mod control;
 mod evaluation;
 mod graphs;
@@ -18,13 +17,14 @@ pub mod metrics;
 mod options;
 mod parts;
 mod pass;
+mod pending_create;
 mod presence;
 pub mod reaper;
 pub mod retention;
 mod running;
 pub mod scheduler;
+pub mod slot_pool;
 pub mod timers;
-mod warm;
 pub mod worker;
 
 pub use actions::{MockHook, MockRun};

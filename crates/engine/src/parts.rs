@@ -15,13 +15,13 @@ use pawl_kernel::transition::Applied;
 use pawl_kernel::webhook::answer::Answer;
 use serde_json::{Map, Value};
 
+use crate::context_cache::ContextCache;
 use crate::evaluation::Evaluations;
 use crate::graphs::Graphs;
 use crate::hints::{Hints, News};
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::scheduler::Lines;
-use crate::warm::Warm;
 
 /// Timers due later than this are found by looking, which happens more often.
 const NEAR_FUTURE: Duration = Duration::from_secs(90);
@@ -40,7 +40,7 @@ pub struct Inner {
     pub hints: Arc<Hints>,
     pub metrics: Arc<Metrics>,
     pub(crate) lines: Lines,
-    pub(crate) warm: Warm,
+    pub(crate) contexts: ContextCache,
     pub(crate) evaluations: Evaluations,
     pub redactor: Arc<Redactor>,
     pub options: Arc<Options>,
@@ -87,7 +87,7 @@ impl Parts {
                 registry.iter().map(|node| node.spec().node_type),
             )),
             lines: Lines::default(),
-            warm: Warm::default(),
+            contexts: ContextCache::default(),
             evaluations: Evaluations::new(clock.clone(), options.expression_time),
             options: Arc::new(options),
             problems: Mutex::default(),

@@ -12,7 +12,6 @@ use pawl_kernel::ports::store::{Dispatch, ExecutionFilter, StoreResult};
 use pawl_kernel::ports::workers::TIMERS_ROLE;
 use tokio_util::sync::CancellationToken;
 
-use crate::adopter::Adopter;
 use crate::consumer::Consumer;
 use crate::heartbeat;
 use crate::parts::Parts;
@@ -21,6 +20,7 @@ use crate::reaper::Reaper;
 use crate::retention::Retention;
 use crate::running::Running;
 use crate::scheduler::Scheduler;
+use crate::slot_pool::SlotPool;
 use crate::timers::{Takings, Timers};
 
 /// Saying goodbye to the store takes no longer than this.
@@ -100,7 +100,7 @@ pub struct Handle {
     running: Arc<Running>,
     parts: Parts,
     /// `None`: this worker runs no executions.
-    pub adopter: Option<Adopter>,
+    pub slot_pool: Option<SlotPool>,
 }
 
 impl Handle {
@@ -144,7 +144,7 @@ impl Worker {
         Handle {
             running: self.running.clone(),
             parts: self.parts.clone(),
-            adopter: self.roles.engine.then(|| self.consumer.adopter()),
+            slot_pool: self.roles.engine.then(|| self.consumer.slot_pool()),
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn create(
 }
 
 /// Both rows of an execution; false if its idempotency key is taken.
-fn insert_rows(
+pub(crate) fn insert_rows(
     connection: &Connection,
     execution: &Execution,
     claims: &[QuotaClaim],
@@ -90,14 +90,13 @@ pub(crate) fn write_decided(
     Ok(Some(decision))
 }
 
-/// Writes an execution that is nowhere yet as its first change leaves it.
-pub(crate) fn bear(
+/// Inserts an execution as its first change leaves it.
+pub(crate) fn create_changed(
     connection: &Connection,
     execution: &Execution,
     change: &Change,
     shards: u32,
 ) -> JobResult<()> {
-    // Without a key nothing can be in the way.
     insert_rows(connection, execution, &[], &change.state)?;
     write_beside(connection, change, shards)
 }
