@@ -3,13 +3,14 @@
 //! [`routes`] is the one table of everything mounted; router, OpenAPI document and docs page come from it.
 //! Handlers parse ([`body`], [`query`], [`fields`]), ask [`Control`] or the store, and answer with a
 //! [`wire`] type. No rule of the engine lives here. Every request passes [`guard`] first, then [`access`]; calls of
-//! [`webhooks`] go past the router, and past access, because they prove themselves to their trigger.
+//! [`webhooks`] go past the router ([`direct`]) and past access, because they prove themselves to their trigger.
 
 mod access;
 mod body;
 mod bulk;
 mod control;
 mod cursor;
+mod direct;
 mod error;
 mod events;
 mod executions;

@@ -17,9 +17,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::adopter::{Adopter, Fresh, Work, acknowledge, pass_of};
 use crate::parts::Parts;
 use crate::running::Running;
+use crate::slot_pool::{ClaimedWork, SlotPool, Work, acknowledge, pass_of};
 
 /// Most messages claimed in one statement.
 const BATCH: usize = 128;
@@ -47,8 +47,8 @@ impl Consumer {
         }
     }
 
-    pub(crate) fn adopter(&self) -> Adopter {
-        Adopter {
+    pub(crate) fn slot_pool(&self) -> SlotPool {
+        SlotPool {
             parts: self.parts.clone(),
             running: self.running.clone(),
             slots: self.slots.clone(),
@@ -57,7 +57,7 @@ impl Consumer {
     }
 
     /// Runs until `stop`, then finishes what is in flight. Dropping the future drops the passes where they are,
-    /// but for those that run where somebody waits for their birth.
+    /// but for those that the callers of starts still run.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let slots = self.parts.options.slots;
         let _here = self.parts.metrics.workers.worker_here(slots);
@@ -105,12 +105,12 @@ impl Consumer {
 
     fn start(&self, passes: &mut JoinSet<()>, work: Work) {
         match work {
-            Work::Fresh(fresh) => {
-                if let Some(pass) = pass_of(&self.parts, &self.running, *fresh, None) {
+            Work::Claimed(work) => {
+                if let Some(pass) = pass_of(&self.parts, &self.running, *work, None) {
                     passes.spawn(pass);
                 }
             }
-            Work::Begun(pass) => {
+            Work::Inline(pass) => {
                 passes.spawn(pass);
             }
         }
@@ -119,12 +119,12 @@ impl Consumer {
     /// What has not begun is given back.
     async fn settle(&self, passes: &mut JoinSet<()>, work: Work) {
         match work {
-            Work::Fresh(fresh) => give_back(&self.parts, *fresh).await,
-            begun @ Work::Begun(_) => self.start(passes, begun),
+            Work::Claimed(work) => give_back(&self.parts, *work).await,
+            begun @ Work::Inline(_) => self.start(passes, begun),
         }
     }
 
-    /// What has begun, here or where somebody waits for it, may end within the grace time.
+    /// What has begun, here or with the caller of a start, may end within the grace time.
     async fn drain(&mut self, mut passes: JoinSet<()>) {
         let deadline = self.parts.now().plus(self.parts.options.grace);
         let running = self.running.clone();
@@ -169,20 +169,15 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
     }
 }
 
-async fn give_back(parts: &Parts, work: Fresh) {
+async fn give_back(parts: &Parts, work: ClaimedWork) {
     let token = work.claimed.state.lease.as_ref().map(|lease| lease.token);
     let Some(token) = token else { return };
     let lease = vec![(work.claimed.execution.head.id, token)];
-    let released = parts
+    // An error means that the lease will run out. Either way its message, which was not acknowledged, comes back.
+    let _ = parts
         .store
         .release(lease, Release::Unbegun, parts.now())
         .await;
-    // One that was born with its lease has no message that would come back.
-    if work.delivery.is_none()
-        && let Ok(dispatches) = released
-    {
-        parts.publisher.publish_all(dispatches).await;
-    }
 }
 
 /// Receives and claims; hands what it took to the consumer.
@@ -344,14 +339,14 @@ impl Intake {
         slot: OwnedSemaphorePermit,
         suspect: Option<OwnedSemaphorePermit>,
     ) {
-        let fresh = Fresh {
+        let work = ClaimedWork {
             claimed,
             delivery: Some(delivery),
             slot,
             suspicion: suspect,
         };
         // An error means that the worker is shutting down; the unacknowledged message comes back.
-        let _ = self.work.send(Work::Fresh(fresh.into()));
+        let _ = self.work.send(Work::Claimed(work.into()));
     }
 
     /// One suspect at a time, so that what kills workers does not drag others along. The others stand in line: a

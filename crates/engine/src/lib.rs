@@ -5,11 +5,10 @@
 
 mod actions;
 pub mod admission;
-pub mod adopter;
 mod announcer;
 mod backlog;
-mod birth;
 pub mod consumer;
+mod context_cache;
 pub mod control;
 mod evaluation;
 mod graphs;
@@ -20,15 +19,16 @@ pub mod metrics;
 mod options;
 mod parts;
 mod pass;
+mod pending_create;
 mod presence;
 mod publisher;
 pub mod reaper;
 pub mod retention;
 mod running;
 mod service;
+pub mod slot_pool;
 mod sync;
 mod timers;
-mod warm;
 pub mod worker;
 
 pub use actions::{MockHook, MockRun};

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::admission::AdmissionQueue;
 use crate::announcer::Announcer;
+use crate::context_cache::ContextCache;
 use crate::evaluation::Evaluations;
 use crate::graphs::Graphs;
 use crate::hints::Hints;
@@ -23,7 +24,6 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::publisher::Publisher;
 use crate::sync::lock;
-use crate::warm::Warm;
 
 /// Cheap to clone: one count for all of it.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub struct Inner {
     pub(crate) publisher: Publisher,
     pub(crate) announcer: Announcer,
     pub(crate) admission: Arc<AdmissionQueue>,
-    pub(crate) warm: Warm,
+    pub(crate) contexts: ContextCache,
     pub(crate) evaluations: Evaluations,
     pub redactor: Arc<Redactor>,
     pub options: Arc<Options>,
@@ -98,7 +98,7 @@ impl Parts {
             hints,
             admission,
             metrics: Arc::new(metrics),
-            warm: Warm::default(),
+            contexts: ContextCache::default(),
             evaluations: Evaluations::new(clock.clone(), options.expression_time),
             options: Arc::new(options),
             problems: Mutex::default(),

@@ -4,7 +4,6 @@
 //! The promises kept here: nothing effectful starts before everything it depends on is committed, together with
 //! its own position and key; no transaction is open while a node runs; whoever lost the lease commits nothing.
 
-mod bear;
 mod commit;
 mod event;
 mod ledger;
@@ -29,10 +28,11 @@ use pawl_kernel::visit::{self, Move};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::birth::Birth;
+use crate::context_cache::CachedContext;
 use crate::parts::Parts;
+use crate::pending_create::{NotStarted, PendingCreate};
 use crate::running::Ticket;
-use crate::warm::Kept;
+pub(crate) use commit::probe;
 use ledger::Ledger;
 pub(crate) use run::panic_text;
 
@@ -41,8 +41,8 @@ pub(crate) use run::panic_text;
 pub(crate) enum PassEnd {
     /// Everything is committed. A message is to be published first if one is due; then acknowledge.
     Committed(Option<Dispatch>),
-    /// It was never written, so there is nothing to run; whoever asked for it knows.
-    Unborn,
+    /// There was nothing to run: see [`NotStarted`].
+    NotStarted,
     /// The lease is lost or the store does not answer: nothing may be said about the execution any more. Whoever
     /// holds the lease, or the reaper, owns its recovery.
     Abandoned,
@@ -62,8 +62,8 @@ pub(crate) struct Pass {
     position: Position,
     /// `position` is what the store has.
     position_committed: bool,
-    /// It is not in the store yet.
-    birth: Option<Birth>,
+    /// The execution is still to be created.
+    pending: Option<PendingCreate>,
     ledger: Ledger,
     ticket: Ticket,
     started: Timestamp,
@@ -92,8 +92,9 @@ struct Limits {
     max_calls: Option<u64>,
 }
 
-/// Nodes that take longer together are not worth one write less.
-const UNBORN_MAX: Duration = Duration::from_millis(5);
+/// Nodes that take longer together are not worth one write less: the caller of the start waits, and the execution can be
+/// neither seen nor stopped.
+const AHEAD_MAX: Duration = Duration::from_millis(5);
 
 /// Pure nodes may keep the thread from other tasks for so long, and for one node more.
 const POLL_MAX: Duration = Duration::from_millis(5);
@@ -104,16 +105,28 @@ enum Turn {
     Over(PassEnd),
 }
 
+impl From<NotStarted> for PassEnd {
+    fn from(_: NotStarted) -> Self {
+        Self::NotStarted
+    }
+}
+
+impl From<NotStarted> for Turn {
+    fn from(not_started: NotStarted) -> Self {
+        Self::Over(not_started.into())
+    }
+}
+
 /// Loads what the execution needs and runs it. Any error on the way gives the lease back.
 pub(crate) async fn run(
     parts: Parts,
     claimed: Box<Claimed>,
     ticket: Ticket,
-    birth: Option<Birth>,
+    pending: Option<PendingCreate>,
 ) -> PassEnd {
     let again = planted::has(Bug::UnknownCommitIsFailure)
         .then(|| (parts.clone(), claimed.clone(), ticket.clone()));
-    let mut pass = match load::load(&parts, claimed, ticket, birth).await {
+    let mut pass = match load::load(&parts, claimed, ticket, pending).await {
         Ok(pass) => pass,
         Err(end) => return end,
     };
@@ -133,12 +146,11 @@ impl Pass {
     async fn run(&mut self) -> PassEnd {
         loop {
             self.leave_the_thread().await;
-            // Whoever asked for it waits, and nobody can see or stop it.
-            if self.birth.is_some()
-                && self.at.since(self.started) >= UNBORN_MAX
-                && let Err(Turn::Over(end)) = self.be_born().await
+            if self.pending.is_some()
+                && self.at.since(self.started) >= AHEAD_MAX
+                && let Err(not_started) = self.ensure_created().await
             {
-                return end;
+                return not_started.into();
             }
             match self.turn().await {
                 Turn::GoOn => {}
@@ -326,8 +338,8 @@ impl Pass {
         if !self.ledger.is_empty() {
             return self.hand_over().await;
         }
-        if let Err(turn) = self.be_born().await {
-            return turn;
+        if let Err(not_started) = self.ensure_created().await {
+            return not_started.into();
         }
         let lease = vec![(self.execution.head.id, self.token)];
         let _ = self
@@ -340,21 +352,21 @@ impl Pass {
     }
 
     /// From here on the execution is in the store: something must be waited for, or happens elsewhere.
-    async fn be_born(&mut self) -> Result<(), Turn> {
-        match self.birth.take() {
-            Some(birth) => born_alone(birth, &self.parts, &self.ticket).await,
+    async fn ensure_created(&mut self) -> Result<(), NotStarted> {
+        match self.pending.take() {
+            Some(pending) => Box::pin(create_now(pending, &self.parts, &self.ticket)).await,
             None => Ok(()),
         }
     }
 
     /// The next message may come to this worker too.
     fn keep_warm(&mut self) {
-        let kept = Kept {
+        let cached = CachedContext {
             context: std::mem::take(&mut self.context),
             unsnapshotted_bytes: self.ledger.unsnapshotted_bytes,
             snapshot_bytes: self.ledger.snapshot_bytes,
         };
-        self.parts.warm.keep(&self.state, kept);
+        self.parts.contexts.keep(&self.state, cached);
     }
 
     /// The seq of the last step, committed or not.
@@ -363,11 +375,17 @@ impl Pass {
     }
 }
 
-async fn born_alone(birth: Birth, parts: &Parts, ticket: &Ticket) -> Result<(), Turn> {
-    let until = birth.alone(parts).await;
-    if until.is_none() {
-        return Err(Turn::Over(PassEnd::Unborn));
-    }
-    ticket.born(until);
+/// Writes a create before the pass goes on.
+async fn create_now(
+    mut pending: PendingCreate,
+    parts: &Parts,
+    ticket: &Ticket,
+) -> Result<(), NotStarted> {
+    let until = parts.now().plus(parts.options.lease);
+    pending.renew_lease(until);
+    pending.write(parts).await?;
+    ticket.lease_stored(until);
+    // The caller, which has run the pass until now, is answered before anything else happens.
+    tokio::task::yield_now().await;
     Ok(())
 }

@@ -13,7 +13,7 @@ use pawl_kernel::transition::Next;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use uuid::Uuid;
 
-use crate::adopter::Receipt;
+use crate::slot_pool::Receipt;
 use crate::sync::lock;
 
 /// Why a node in flight must be dropped.
@@ -40,8 +40,9 @@ pub(crate) struct Running {
 struct Entry {
     token: Uuid,
     lease_until: Timestamp,
-    /// The lease is renewed only while the node is within its time: a hung node must be found.
-    renew_until: Timestamp,
+    /// The lease is renewed only while the node is within its time: a hung node must be found. `None`: the lease is not in
+    /// the store yet. One that no other worker can see can be neither renewed nor lost.
+    renew_until: Option<Timestamp>,
     alarm: Arc<Alarm>,
 }
 
@@ -75,9 +76,8 @@ impl Alarm {
 }
 
 impl Entry {
-    /// A lease that nobody else can see cannot be lost either.
     fn is_stored(&self) -> bool {
-        self.renew_until > Timestamp::default()
+        self.renew_until.is_some()
     }
 }
 
@@ -89,24 +89,33 @@ impl Drop for Entry {
 }
 
 impl Running {
-    /// `suspicion`: the worker's one place for executions that may kill it, until the first commit. A lease that is not
-    /// in the store yet cannot be renewed there.
+    /// `suspicion`: the worker's one place for executions that may kill it, until the first commit.
     pub(crate) fn enter(
         self: &Arc<Self>,
         id: ExecutionId,
         lease: &Lease,
         suspicion: Option<OwnedSemaphorePermit>,
-        is_stored: bool,
     ) -> Ticket {
-        let (token, lease_until) = (lease.token, lease.until);
+        self.insert(id, lease, Some(lease.until), suspicion)
+    }
+
+    /// One whose lease is still to be written: [`Ticket::lease_stored`].
+    pub(crate) fn enter_unstored(self: &Arc<Self>, id: ExecutionId, lease: &Lease) -> Ticket {
+        self.insert(id, lease, None, None)
+    }
+
+    fn insert(
+        self: &Arc<Self>,
+        id: ExecutionId,
+        lease: &Lease,
+        renew_until: Option<Timestamp>,
+        suspicion: Option<OwnedSemaphorePermit>,
+    ) -> Ticket {
         let alarm = Arc::<Alarm>::default();
         let entry = Entry {
-            token,
-            lease_until,
-            renew_until: match is_stored {
-                true => lease_until,
-                false => Timestamp::default(),
-            },
+            token: lease.token,
+            lease_until: lease.until,
+            renew_until,
             alarm: alarm.clone(),
         };
         lock(&self.entries).insert(id, entry);
@@ -115,7 +124,7 @@ impl Running {
             place: Arc::new(Place {
                 running: self.clone(),
                 id,
-                token,
+                token: lease.token,
                 suspicion: Mutex::new(suspicion),
             }),
             alarm,
@@ -141,7 +150,7 @@ impl Running {
         let entries = lock(&self.entries);
         entries
             .iter()
-            .filter(|(_, entry)| entry.renew_until > now)
+            .filter(|(_, entry)| entry.renew_until > Some(now))
             .map(|(id, entry)| (*id, entry.token))
             .collect()
     }
@@ -263,7 +272,7 @@ impl Ticket {
     /// The node now running may take until `deadline`; its lease is renewed until a little after.
     pub(crate) fn node_entered(&self, deadline: Timestamp) {
         const ALLOWANCE: std::time::Duration = std::time::Duration::from_secs(5);
-        self.with_entry(|entry| entry.renew_until = deadline.plus(ALLOWANCE));
+        self.with_entry(|entry| entry.renew_until = Some(deadline.plus(ALLOWANCE)));
     }
 
     /// A commit went through: whatever killed workers before, this execution is past it.
@@ -271,11 +280,11 @@ impl Ticket {
         lock(&self.place.suspicion).take();
     }
 
-    /// The lease is in the store, until then if it was written anew.
-    pub(crate) fn born(&self, until: Option<Timestamp>) {
+    /// The lease is in the store, for this long.
+    pub(crate) fn lease_stored(&self, until: Timestamp) {
         self.with_entry(|entry| {
-            entry.lease_until = entry.lease_until.max(until.unwrap_or_default());
-            entry.renew_until = entry.lease_until;
+            entry.lease_until = entry.lease_until.max(until);
+            entry.renew_until = Some(entry.lease_until);
         });
     }
 

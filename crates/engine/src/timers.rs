@@ -94,7 +94,10 @@ impl Timers {
             takings: Takings::default(),
             sync: Uuid::nil(),
             leaving: BTreeSet::new(),
-            balancer: ShardBalancer::new(parts.options.shard_lock, presence::counted(&parts.options)),
+            balancer: ShardBalancer::new(
+                parts.options.shard_lock,
+                presence::counted(&parts.options),
+            ),
             cluster: ClusterView::default(),
             locks_valid_until: start,
             next_heartbeat: start,
@@ -361,7 +364,7 @@ impl Service for Timers {
             }
             () = stop.cancelled(), if !stopping => NextTick::Now,
             () = self.parts.hints.timer_added() => {
-                self.hear();
+                self.take_hints();
                 NextTick::At(self.next_look)
             }
         }

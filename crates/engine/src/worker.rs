@@ -14,7 +14,6 @@ use pawl_kernel::ports::workers::TIMERS_ROLE;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
-use crate::adopter::Adopter;
 use crate::consumer::Consumer;
 use crate::heartbeat::{Heartbeat, StopCheck};
 use crate::parts::Parts;
@@ -23,6 +22,7 @@ use crate::reaper::Reaper;
 use crate::retention::Retention;
 use crate::running::Running;
 use crate::service::{Service, ServiceRunner};
+use crate::slot_pool::SlotPool;
 use crate::timers::{Takings, Timers};
 
 /// Taking the worker off the list in the store takes no longer than this.
@@ -102,7 +102,7 @@ pub struct Handle {
     running: Arc<Running>,
     parts: Parts,
     /// `None`: this worker runs no executions.
-    pub adopter: Option<Adopter>,
+    pub slot_pool: Option<SlotPool>,
 }
 
 impl Handle {
@@ -146,7 +146,7 @@ impl Worker {
         Handle {
             running: self.running.clone(),
             parts: self.parts.clone(),
-            adopter: self.roles.engine.then(|| self.consumer.adopter()),
+            slot_pool: self.roles.engine.then(|| self.consumer.slot_pool()),
         }
     }
 

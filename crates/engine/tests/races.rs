@@ -52,8 +52,8 @@ macro_rules! both {
 
 #[path = "races/action.rs"]
 mod action;
-#[path = "races/birth.rs"]
-mod birth;
+#[path = "races/ahead.rs"]
+mod ahead;
 #[path = "races/branch.rs"]
 mod branch;
 #[path = "races/clock.rs"]

@@ -113,10 +113,13 @@ struct Batch {
 }
 
 impl Batch {
-    /// Two commits for one execution cannot be in one batch; the later one is given back.
+    /// Two jobs for one execution cannot be in one batch: a commit that comes later is given back.
     fn add(&mut self, job: Job, seen: &mut HashSet<ExecutionId>) -> Option<Job> {
         match job {
-            Job::Create(new, answer) => self.creates.push((*new, answer)),
+            Job::Create(new, answer) => {
+                seen.insert(new.execution.head.id);
+                self.creates.push((*new, answer));
+            }
             Job::Commit(transition, answer) => {
                 if !seen.insert(transition.execution_id) {
                     return Some(Job::Commit(transition, answer));

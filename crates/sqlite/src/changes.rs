@@ -47,7 +47,7 @@ pub(crate) fn create(
 }
 
 /// Both rows of an execution; false if its idempotency key is taken.
-fn insert_rows(
+pub(crate) fn insert_rows(
     connection: &Connection,
     execution: &Execution,
     claims: &[QuotaClaim],
@@ -74,14 +74,13 @@ pub(crate) fn write(connection: &Connection, decision: &Decision, shards: u32) -
     quotas::follow(connection, decision)
 }
 
-/// Writes an execution that is nowhere yet as its first change leaves it.
-pub(crate) fn bear(
+/// Inserts an execution as its first change leaves it.
+pub(crate) fn create_changed(
     connection: &Connection,
     execution: &Execution,
     change: &Change,
     shards: u32,
 ) -> JobResult<()> {
-    // Without a key nothing can be in the way.
     insert_rows(connection, execution, &[], &change.state)?;
     write_beside(connection, change, shards)
 }

@@ -19,12 +19,12 @@ use uuid::Uuid;
 use crate::fault::{Fault, JobResult};
 use crate::hot;
 use crate::rows::{self, integer};
-use crate::{SqliteStore, changes, quotas, sql};
+use crate::{SqliteStore, changes, deferred, quotas, sql};
 
 #[async_trait]
 impl ExecutionStore for SqliteStore {
     async fn create(&self, new: NewExecution) -> StoreResult<Created> {
-        let shards = self.shards;
+        let (new, shards) = (Arc::new(new), self.shards);
         self.writer
             .run(move |connection| create(connection, &new, shards))
             .await
@@ -38,21 +38,11 @@ impl ExecutionStore for SqliteStore {
     }
 
     async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
-        let shards = self.shards;
+        let (id, shards) = (transition.execution_id, self.shards);
         self.writer
-            .run(move |connection| commit(connection, &transition, shards))
-            .await?
-            .map_err(CommitError::Refused)
-    }
-
-    async fn create_and_commit(
-        &self,
-        new: Arc<NewExecution>,
-        first: Transition,
-    ) -> Result<Applied, CommitError> {
-        let shards = self.shards;
-        self.writer
-            .run(move |connection| bear(connection, &new, &first, shards))
+            .run_behind(id, move |connection| {
+                commit(connection, &transition, shards)
+            })
             .await?
             .map_err(CommitError::Refused)
     }
@@ -92,14 +82,18 @@ impl ExecutionStore for SqliteStore {
     }
 }
 
-fn create(connection: &Connection, new: &NewExecution, shards: u32) -> JobResult<Created> {
+fn create(connection: &Connection, new: &Arc<NewExecution>, shards: u32) -> JobResult<Created> {
+    if deferred::is_plain(new) {
+        deferred::hold(new.clone());
+        return Ok(Created::New);
+    }
     if let Some(refusal) = already_retried(connection, new)? {
         return Ok(refusal);
     }
     let entry = quotas::enter(connection, new)?;
     let (written, claims) = match &entry {
         Some(entry) => (&*entry.new, entry.new.execution.head.quotas.as_slice()),
-        None => (new, &[][..]),
+        None => (&**new, &[][..]),
     };
     if changes::create(connection, written, claims, shards)? {
         hot::remember(Subject {
@@ -176,6 +170,9 @@ fn commit(
     shards: u32,
 ) -> JobResult<Result<Applied, CommitRefusal>> {
     let id = transition.execution_id;
+    if let Some(new) = deferred::take(id) {
+        return create_committed(connection, &new, transition, shards);
+    }
     let known = match hot::take(id) {
         Some(known) => Some(known),
         None => rows::load_subject(connection, id)?,
@@ -197,31 +194,22 @@ fn commit(
     }
 }
 
-/// Decided on the row as it would have been created, and written as the decision leaves it: nothing is updated.
-fn bear(
+/// A create that the writer held back, and the commit behind it: decided on the row as it would have been inserted, and
+/// inserted as the decision leaves it.
+fn create_committed(
     connection: &Connection,
     new: &NewExecution,
     first: &Transition,
     shards: u32,
 ) -> JobResult<Result<Applied, CommitRefusal>> {
-    let NewExecution {
-        execution,
-        state,
-        snapshot,
-        ..
-    } = new;
-    let has_key = execution.record.idempotency_key.is_some();
-    if has_key || !execution.head.quotas.is_empty() || snapshot.is_some() {
-        return Err(Fault::Rejected(
-            "an execution with a key, quotas or a snapshot is created before its first commit"
-                .into(),
-        ));
-    }
-    match lifecycle::commit(&execution.head, state, first.clone()) {
-        Err(refusal) => Ok(Err(refusal)),
+    match lifecycle::commit(&new.execution.head, &new.state, first.clone()) {
+        Err(refusal) => {
+            deferred::insert(connection, new)?;
+            Ok(Err(refusal))
+        }
         Ok(change) => {
-            let execution = change.execution_after(execution.clone());
-            changes::bear(connection, &execution, &change, shards)?;
+            let execution = change.execution_after(new.execution.clone());
+            changes::create_changed(connection, &execution, &change, shards)?;
             let outcome = change.outcome();
             hot::remember(Subject {
                 head: execution.head,

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 
-use crate::quotas;
+use crate::{deferred, quotas};
 
 /// Beyond this, all is forgotten: it can only mean that leases were lost without a word.
 const ROWS_MAX: usize = 10_000;
@@ -45,5 +45,6 @@ pub(crate) fn forget(id: ExecutionId) {
 /// After a rollback nothing remembered is certain.
 pub(crate) fn forget_all() {
     ROWS.with_borrow_mut(HashMap::clear);
+    deferred::forget();
     quotas::forget_set_names();
 }

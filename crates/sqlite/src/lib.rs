@@ -10,6 +10,7 @@ pub mod baseline;
 mod catalog;
 mod changes;
 mod connection;
+mod deferred;
 mod executions;
 mod fault;
 mod folder;

@@ -3,6 +3,8 @@
 //!
 //! A job is a closure that can run again. If one fails, the batch is rolled back and repeated with a savepoint
 //! around every job, so that only the bad one fails and the good path pays for no savepoints.
+//!
+//! Jobs run in the order in which they were sent. A create may leave its rows to the commit right behind it: `deferred`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::batches::BatchSizes;
 use pawl_kernel::ports::store::{StoreError, StoreResult};
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::connection;
 use crate::fault::{Fault, JobResult};
-use crate::hot;
+use crate::{connection, deferred, hot};
 
 /// Jobs waiting or running; whoever comes after that waits without blocking its thread.
 const JOBS_WAITING_MAX: usize = 8_192;
@@ -67,10 +69,28 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&mut Connection) -> JobResult<T> + Send + 'static,
     {
+        self.submit(None, work).await
+    }
+
+    /// The same for work that can deal with a create of this execution that was held back.
+    pub(crate) async fn run_behind<T, F>(&self, create: ExecutionId, work: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Connection) -> JobResult<T> + Send + 'static,
+    {
+        self.submit(Some(create), work).await
+    }
+
+    async fn submit<T, F>(&self, behind: Option<ExecutionId>, work: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Connection) -> JobResult<T> + Send + 'static,
+    {
         let permits = Arc::clone(&self.permits);
         let permit = permits.acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Typed {
+            behind,
             work,
             result: None,
             reply,
@@ -106,6 +126,8 @@ fn lost() -> StoreError {
 
 /// A job of any result type, as the thread sees it.
 trait Job: Send {
+    /// The execution whose create it can deal with if that was held back.
+    fn behind(&self) -> Option<ExecutionId>;
     /// Does the work and keeps the result until it is known to be durable.
     fn run(&mut self, connection: &mut Connection) -> JobResult<()>;
     /// Replaces the result.
@@ -114,6 +136,7 @@ trait Job: Send {
 }
 
 struct Typed<T, F> {
+    behind: Option<ExecutionId>,
     work: F,
     result: Option<StoreResult<T>>,
     reply: oneshot::Sender<StoreResult<T>>,
@@ -125,6 +148,10 @@ where
     T: Send,
     F: FnMut(&mut Connection) -> JobResult<T> + Send,
 {
+    fn behind(&self) -> Option<ExecutionId> {
+        self.behind
+    }
+
     fn run(&mut self, connection: &mut Connection) -> JobResult<()> {
         let work = AssertUnwindSafe(|| (self.work)(connection));
         let value = catch_unwind(work).unwrap_or_else(|_| Err(panicked()))?;
@@ -226,23 +253,38 @@ fn run_plain(
     open: &mut bool,
 ) -> Result<(), Stop> {
     begin(connection).map_err(Stop::All)?;
+    if let Err(fault) = run_jobs(connection, batch, receiver, open) {
+        roll_back(connection);
+        return Err(if fault.is_environmental() {
+            Stop::All(fault.before_commit())
+        } else {
+            Stop::FindTheBadOne
+        });
+    }
+    commit(connection).map_err(Stop::All)
+}
+
+/// One after the other, and those that come meanwhile.
+fn run_jobs(
+    connection: &mut Connection,
+    batch: &mut Batch,
+    receiver: &Receiver<Message>,
+    open: &mut bool,
+) -> JobResult<()> {
     let started = Instant::now();
     let mut done = 0;
     while done < batch.len() {
-        if let Err(fault) = batch[done].run(connection) {
-            roll_back(connection);
-            return Err(if fault.is_environmental() {
-                Stop::All(fault.before_commit())
-            } else {
-                Stop::FindTheBadOne
-            });
+        let job = &mut batch[done];
+        if !job.behind().is_some_and(deferred::is_held) {
+            deferred::flush(connection)?;
         }
+        job.run(connection)?;
         done += 1;
         if done < BATCH_JOBS_MAX && started.elapsed() < BATCH_TIME_MAX {
             join_waiting(batch, receiver, open);
         }
     }
-    commit(connection).map_err(Stop::All)
+    deferred::flush(connection)
 }
 
 /// Takes one more job if one waits.
@@ -283,7 +325,9 @@ fn run_apart(connection: &mut Connection, batch: &mut Batch) {
 
 fn run_in_savepoint(connection: &mut Connection, job: &mut dyn Job) -> JobResult<()> {
     connection.execute_batch("SAVEPOINT job")?;
-    let done = job.run(connection);
+    let done = job
+        .run(connection)
+        .and_then(|()| deferred::flush(connection));
     if done.is_ok() {
         connection.execute_batch("RELEASE job")?;
     } else if !connection.is_autocommit() {

@@ -8,7 +8,7 @@ use pawl_kernel::execution::Status;
 use pawl_kernel::ports::schedule::{ActionFilter, ScheduleStore};
 use pawl_kernel::ports::store::{
     Claim, CommitError, Created, ExecutionStore, NewExecution, QueryStore, RecoveryStore,
-    StoreError, TimerStore,
+    StoreError, TimerStore, lease,
 };
 use pawl_kernel::schedule::Limits;
 use pawl_sqlite::{Options, SqliteStore};
@@ -122,6 +122,57 @@ async fn steps_with_a_gap_are_refused_and_change_nothing() {
         .end(Status::Completed)
         .build();
     assert_eq!(store.commit(good).await.unwrap().seq, 2);
+}
+
+/// A create that is held back for the commit behind it is not lost with that commit.
+#[tokio::test]
+async fn a_bad_commit_behind_a_create_fails_alone() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let mut new = new_execution(1);
+    new.state.lease = Some(lease("w1", fixture::uuid(7), at(30)));
+    let mut first = commit(&new.state, at(2)).steps(1).build();
+    first.consumed = vec![("nobody sent this".into(), 1)];
+    let (created, committed) = tokio::join!(biased; store.create(new.clone()), store.commit(first));
+    assert_eq!(created.unwrap(), Created::New);
+    let error = committed.unwrap_err();
+    assert!(
+        matches!(error, CommitError::Store(StoreError::Rejected(_))),
+        "{error}"
+    );
+    let id = new.execution.head.id;
+    let view = store.execution(id).await.unwrap().unwrap();
+    assert_eq!((view.execution, &view.state), (new.execution, &new.state));
+    assert!(store.steps(id, 0, 9).await.unwrap().is_empty());
+    let second = commit(&new.state, at(3)).steps(1).build();
+    assert_eq!(store.commit(second).await.unwrap().seq, 1);
+}
+
+/// Jobs of others may come between a create and its first commit.
+#[tokio::test]
+async fn what_is_sent_between_a_create_and_its_commit_changes_nothing() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let leased = |n| {
+        let mut new = new_execution(n);
+        new.state.lease = Some(lease("w1", fixture::uuid(7), at(30)));
+        new
+    };
+    let (one, other) = (leased(1), leased(2));
+    let first = |new: &NewExecution| commit(&new.state, at(2)).steps(2).build();
+    let (_, _, beats, committed, second) = tokio::join!(
+        biased;
+        store.create(one.clone()),
+        store.create(other.clone()),
+        store.heartbeat(vec![(execution_id(2), fixture::uuid(7))], at(60)),
+        store.commit(first(&one)),
+        store.commit(first(&other)),
+    );
+    assert_eq!(beats.unwrap().len(), 1);
+    assert_eq!((committed.unwrap().seq, second.unwrap().seq), (2, 2));
+    for id in [1, 2] {
+        assert_eq!(store.steps(execution_id(id), 0, 9).await.unwrap().len(), 2);
+    }
 }
 
 #[tokio::test]

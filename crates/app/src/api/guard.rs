@@ -11,10 +11,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
-use super::ApiState;
-use super::access;
 use super::error::{ApiError, ApiResult};
 use super::serve::Peer;
+use super::{ApiState, access, webhooks};
 
 pub(super) use super::access::Identity;
 
@@ -191,7 +190,7 @@ fn changes_state(method: &Method) -> bool {
 
 /// Whatever its method, it starts something.
 fn is_webhook(uri: &Uri) -> bool {
-    uri.path().starts_with("/webhook/")
+    uri.path().starts_with(webhooks::PREFIX)
 }
 
 /// A person has followed a link, such as one in a message that asks for an approval: `?1` says that they clicked, and that

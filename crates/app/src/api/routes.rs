@@ -7,15 +7,18 @@ mod table;
 mod webhooks;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, MethodRouter, on};
 
-use super::ApiState;
 use super::access::{self, Door, Needs};
+use super::direct::{DirectHandler, DirectRoute};
+use super::error::ApiResult;
 use super::metrics::{self, RouteMeter};
 use super::openapi::{Answer, Body, Param};
+use super::{ApiState, direct};
 
 pub(super) use table::table;
 
@@ -30,9 +33,14 @@ pub(super) struct Route {
     pub(super) headers: Vec<Param>,
     pub(super) body: Option<Body>,
     pub(super) answers: Vec<Answer>,
-    handler: MethodRouter<ApiState>,
+    handler: RouteHandler,
     /// Each use is a line for the auditor.
     audited: bool,
+}
+
+enum RouteHandler {
+    Mounted(Box<MethodRouter<ApiState>>),
+    Direct(DirectHandler),
 }
 
 impl Route {
@@ -49,18 +57,45 @@ impl Route {
         T: 'static,
     {
         let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
-        let handler = on(filter, handler);
-        let (query, headers, answers) = (Vec::new(), Vec::new(), Vec::new());
+        let handler = RouteHandler::Mounted(Box::new(on(filter, handler)));
+        Self::with(handler, method, path, needs, tag, summary)
+    }
+
+    /// Takes every method, past the router and without a key; `method` is the one that is shown. The path ends with
+    /// `{*path}`.
+    fn direct<H, A>(
+        method: Method,
+        path: &'static str,
+        tag: &'static str,
+        summary: &'static str,
+        handler: H,
+    ) -> Self
+    where
+        H: Fn(ApiState, Request) -> A + Copy + Send + Sync + 'static,
+        A: Future<Output = ApiResult> + Send,
+    {
+        let handler = RouteHandler::Direct(direct::handler(handler));
+        Self::with(handler, method, path, access::ANYBODY, tag, summary)
+    }
+
+    fn with(
+        handler: RouteHandler,
+        method: Method,
+        path: &'static str,
+        needs: Needs,
+        tag: &'static str,
+        summary: &'static str,
+    ) -> Self {
         Self {
             method,
             path,
             needs,
             tag,
             summary,
-            query,
-            headers,
+            query: Vec::new(),
+            headers: Vec::new(),
             body: None,
-            answers,
+            answers: Vec::new(),
             handler,
             // All that editors and administrators do, but for looking.
             audited: matches!(needs, access::EDITOR | access::ADMIN),
@@ -70,15 +105,6 @@ impl Route {
     fn audited(self) -> Self {
         Self {
             audited: true,
-            ..self
-        }
-    }
-
-    /// Takes every method; `method` is the one that is shown.
-    fn any<H: Handler<T, ApiState>, T: 'static>(self, handler: H) -> Self {
-        Self {
-            // Methods of somebody's own invention too: the handler knows what to say.
-            handler: on(every_method(), handler.clone()).fallback(handler),
             ..self
         }
     }
@@ -116,24 +142,12 @@ impl Route {
     }
 }
 
-/// Not `any`, which is a fallback: guards are for routes, and axum refuses to put one before a fallback alone.
-fn every_method() -> MethodFilter {
-    [
-        MethodFilter::HEAD,
-        MethodFilter::POST,
-        MethodFilter::PUT,
-        MethodFilter::PATCH,
-        MethodFilter::DELETE,
-        MethodFilter::OPTIONS,
-        MethodFilter::TRACE,
-    ]
-    .into_iter()
-    .fold(MethodFilter::GET, MethodFilter::or)
-}
-
 /// Every handler gets its own guard, which knows what the line in the table says.
 pub(super) fn mount(state: &ApiState) -> Router<ApiState> {
     table().into_iter().fold(Router::new(), |router, route| {
+        let RouteHandler::Mounted(handler) = route.handler else {
+            return router;
+        };
         let door = Door {
             state: state.clone(),
             needs: route.needs,
@@ -144,9 +158,21 @@ pub(super) fn mount(state: &ApiState) -> Router<ApiState> {
         let guard = from_fn_with_state(door, access::enforce);
         let meter = RouteMeter::new(state.parts(), &route.method, route.path);
         let arrival = from_fn_with_state(meter, metrics::arrive);
-        let handler = route.handler.route_layer(guard).route_layer(arrival);
+        let handler = handler.route_layer(guard).route_layer(arrival);
         router.route(route.path, handler)
     })
+}
+
+/// Those that go past the router.
+pub(super) fn direct(state: &ApiState) -> Vec<DirectRoute> {
+    let direct = table().into_iter().filter_map(|route| {
+        let RouteHandler::Direct(handler) = route.handler else {
+            return None;
+        };
+        let meter = RouteMeter::new(state.parts(), &route.method, route.path);
+        Some(DirectRoute::new(state, route.path, meter, handler))
+    });
+    direct.collect()
 }
 
 fn get<H: Handler<T, ApiState>, T: 'static>(

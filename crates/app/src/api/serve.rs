@@ -25,9 +25,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::direct::{Answering, DirectRoute};
 use super::error::ApiError;
-use super::webhooks::{Answering, Entrance};
-use super::{ApiState, Limits, router};
+use super::{ApiState, Limits, router, routes};
 pub(super) use places::peer_of;
 use places::{Full, Place, Places, Reserve};
 use stall::Impatient;
@@ -46,8 +46,7 @@ pub async fn serve(
 ) -> io::Result<()> {
     let limits = state.limits;
     let state = state.stopping_with(stop.clone());
-    let webhooks = Some(Arc::new(Entrance::new(&state)));
-    let front = Front::new(webhooks, router(state));
+    let front = Front::new(routes::direct(&state), router(state));
     accept_all(listener, front, limits, stop).await
 }
 
@@ -58,7 +57,7 @@ pub(super) async fn run(
     limits: Limits,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    accept_all(listener, Front::new(None, app), limits, stop).await
+    accept_all(listener, Front::new(Vec::new(), app), limits, stop).await
 }
 
 /// Where a request comes from.
@@ -68,15 +67,15 @@ pub(super) struct Peer(pub(super) IpAddr);
 /// What a connection talks to.
 #[derive(Clone)]
 struct Front {
-    webhooks: Option<Arc<Entrance>>,
+    direct: Arc<[DirectRoute]>,
     app: TowerToHyperService<Router>,
     peer: Peer,
 }
 
 impl Front {
-    fn new(webhooks: Option<Arc<Entrance>>, app: Router) -> Self {
+    fn new(direct: Vec<DirectRoute>, app: Router) -> Self {
         Self {
-            webhooks,
+            direct: direct.into(),
             app: TowerToHyperService::new(app),
             peer: Peer(Ipv4Addr::UNSPECIFIED.into()),
         }
@@ -103,11 +102,10 @@ impl Service<Incoming> for Front {
     type Future = Either<Answering, TowerToHyperServiceFuture<Router, Incoming>>;
 
     fn call(&self, request: Incoming) -> Self::Future {
-        match &self.webhooks {
-            Some(webhooks) if webhooks.takes(request.uri().path()) => {
-                Either::Left(webhooks.answer(request, self.peer))
-            }
-            _ => Either::Right(self.route(request)),
+        let path = request.uri().path();
+        match self.direct.iter().find(|route| route.takes(path)) {
+            Some(route) => Either::Left(route.answer(request, self.peer)),
+            None => Either::Right(self.route(request)),
         }
     }
 }

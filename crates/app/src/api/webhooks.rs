@@ -5,7 +5,6 @@
 //! anything that is written.
 
 mod answer;
-mod entrance;
 mod pace;
 mod proof;
 mod request;
@@ -15,10 +14,9 @@ mod waiting;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::HeaderName;
 use axum::http::request::Parts as Head;
-use axum::response::{IntoResponse, Response};
 use pawl_engine::control::{StartRequest, Started};
 use pawl_kernel::digest::hex;
 use pawl_kernel::id::SchemaId;
@@ -31,11 +29,14 @@ use sha2::{Digest, Sha256};
 use super::error::{ApiError, ApiResult};
 use super::executions::header_text;
 use super::sampled::Sampled;
-use super::{ApiState, Limits, body};
-pub(super) use entrance::{Answering, Entrance};
+use super::{ApiState, Limits, body, direct};
 use pace::Pace;
 use table::Tables;
 use waiting::Waiting;
+
+/// Where webhooks are called.
+pub(super) const ROUTE: &str = "/webhook/{*path}";
+pub(super) const PREFIX: &str = direct::prefix(ROUTE);
 
 /// What the process knows of webhooks.
 pub(super) struct Desk {
@@ -68,17 +69,13 @@ struct Call {
     /// The node to start at, if it is not `start`.
     node: Option<String>,
     params: Map<String, Value>,
-    /// As it came, after `/webhook/`.
+    /// As it came, after [`PREFIX`].
     path: String,
 }
 
-/// The handler of the route, for its line in the table: on the way here calls are taken by the [`Entrance`].
-pub(super) async fn call(State(state): State<ApiState>, request: Request) -> Response {
-    let answered = Box::pin(take(&state, request)).await;
-    answered.unwrap_or_else(ApiError::into_response)
-}
-
-async fn take(state: &ApiState, request: Request) -> ApiResult {
+/// The handler of the route.
+pub(super) async fn call(state: ApiState, request: Request) -> ApiResult {
+    let state = &state;
     let (head, body) = request.into_parts();
     let call = table::find(state, &head).await?;
     let trigger = &call.webhook.trigger;

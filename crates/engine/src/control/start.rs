@@ -9,9 +9,7 @@ use pawl_kernel::execution::{
     WaitKind,
 };
 use pawl_kernel::id::{self, ExecutionId, SchemaId};
-use pawl_kernel::ports::store::{
-    Claimed, Created, Dispatch, NewExecution, SchemaRecord, StoreError, lease,
-};
+use pawl_kernel::ports::store::{Created, NewExecution, SchemaRecord, lease};
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Snapshot;
@@ -19,9 +17,10 @@ use serde_json::{Map, Value};
 
 use super::branch::check_retry_of;
 use super::{Control, ControlError};
-use crate::adopter::{Adopter, Begun, Slot};
-use crate::birth::{Birth, BirthNews};
 use crate::hints::Watcher;
+use crate::parts::Parts;
+use crate::pending_create::{CreateReply, PendingCreate};
+use crate::slot_pool::{Slot, SlotPool};
 
 /// How a caller names the schema to start. A name may consist of digits, so a number is never taken for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,37 +97,17 @@ impl Started {
     }
 }
 
-/// An execution on its way into the store.
-struct Drawn {
+/// A start that has only to be written and run.
+struct PreparedStart {
     id: ExecutionId,
+    schema_id: SchemaId,
+    retry_of: Option<ExecutionId>,
     watcher: Option<Watcher>,
-    way: Way,
-}
-
-enum Way {
-    /// It runs already, and is written with its first commit.
-    Ahead(Begun, BirthNews),
-    Written(Box<Written>),
-}
-
-/// One that is written before it runs.
-struct Written {
-    new: NewExecution,
-    /// Born with its lease: the slot it will run in.
-    work: Option<(Slot, Box<Claimed>)>,
-    dispatch: Dispatch,
+    pending: PendingCreate,
+    reply: CreateReply,
+    /// Where it will run, if this worker has its lease.
+    slot: Option<Slot>,
     delayed: Option<Timestamp>,
-}
-
-impl Written {
-    fn of(new: NewExecution, slot: Option<Slot>, delayed: Option<Timestamp>) -> Self {
-        Self {
-            work: slot.map(|slot| (slot, claimed(&new))),
-            dispatch: Dispatch::of(&new.execution.head, &new.state),
-            new,
-            delayed,
-        }
-    }
 }
 
 /// Everything about a new execution but where it stands.
@@ -191,7 +170,7 @@ impl Control {
         Ok(self.parts.graphs.get(schema_id, version).await?)
     }
 
-    /// The same with the graph of the version at hand. It begins with the call; whoever waits for it carries little along.
+    /// The same with the graph of the version at hand. It begins with the call; the future carries little along.
     pub fn start_graph(
         &self,
         (schema_id, version): (SchemaId, u32),
@@ -222,9 +201,9 @@ impl Control {
             edit: Edit::default(),
             again: false,
         };
-        let drawn = hidden.and(node);
-        let drawn = drawn.and_then(|node| self.draw_up(draft, graph, node, Entry::default()));
-        async move { self.finish(drawn?).await }
+        let node = hidden.and(node);
+        let prepared = node.and_then(|node| self.prepare(draft, graph, node, Entry::default()));
+        async move { self.finish(prepared?).await }
     }
 
     async fn startable(&self, key: &SchemaKey) -> Result<SchemaRecord, ControlError> {
@@ -243,7 +222,7 @@ impl Control {
         )))
     }
 
-    /// Writes the rows and sees to it that somebody runs them.
+    /// Writes the rows and sees to it that they are run.
     pub(super) async fn create(
         &self,
         draft: Draft,
@@ -251,18 +230,18 @@ impl Control {
         node: &Node,
         entry: Entry,
     ) -> Result<Started, ControlError> {
-        let drawn = self.draw_up(draft, graph, node, entry)?;
-        self.finish(drawn).await
+        let prepared = self.prepare(draft, graph, node, entry)?;
+        self.finish(prepared).await
     }
 
     /// All about an execution that need not be waited for.
-    fn draw_up(
+    fn prepare(
         &self,
         mut draft: Draft,
         graph: &Graph,
         node: &Node,
         entry: Entry,
-    ) -> Result<Drawn, ControlError> {
+    ) -> Result<Box<PreparedStart>, ControlError> {
         let now = self.parts.now();
         let id = ExecutionId(id::time_ordered(now, &*self.parts.entropy));
         let delayed = draft.request.start_at.filter(|at| *at > now);
@@ -270,23 +249,48 @@ impl Control {
         let record = draft.record.take();
         let mut new = assemble(draft, graph, node, entry, id, now);
         self.make_claims(&mut new, graph)?;
-        let slot = match (delayed, &self.worker) {
-            (None, Some(worker)) => worker.adopter.as_ref().and_then(Adopter::reserve),
-            _ => None,
+        let slot = match delayed {
+            None => self.slot(),
+            Some(_) => None,
         };
         if let Some(at) = delayed {
             self.put_off(&mut new, at);
         } else if slot.is_some() {
-            self.bear_with_lease(&mut new, now);
+            self.lease_to_this_worker(&mut new, now);
         }
-        let way = match (slot, record) {
-            (Some(slot), Some(record)) if self.may_run_ahead(&new) => {
-                let (pass, news) = self.run_ahead(new, slot, record, graph);
-                Way::Ahead(pass, news)
-            }
-            (slot, _) => Way::Written(Box::new(Written::of(new, slot, delayed))),
+        let (schema_id, retry_of) = (new.execution.head.schema_id, new.execution.record.retry_of);
+        let context = record.filter(|_| slot.is_some());
+        let context = context.map(|record| self.first_context(record, &new.execution, graph));
+        let (pending, reply) = PendingCreate::new(new, context);
+        Ok(Box::new(PreparedStart {
+            id,
+            schema_id,
+            retry_of,
+            watcher,
+            pending,
+            reply,
+            slot,
+            delayed,
+        }))
+    }
+
+    /// A free slot of this process's worker.
+    fn slot(&self) -> Option<Slot> {
+        let pool = self.worker.as_ref()?.slot_pool.as_ref();
+        pool.and_then(SlotPool::reserve)
+    }
+
+    /// What expressions see at the start, without reading the start record again.
+    fn first_context(
+        &self,
+        record: Map<String, Value>,
+        execution: &Execution,
+        graph: &Graph,
+    ) -> Context {
+        let facts = Facts {
+            schema_name: graph.definition().name.clone(),
         };
-        Ok(Drawn { id, watcher, way })
+        Context::of_record(record, execution, &facts, &self.parts.options.env)
     }
 
     fn put_off(&self, new: &mut NewExecution, at: Timestamp) {
@@ -300,72 +304,43 @@ impl Control {
         new.execution.head.queued_at = None;
     }
 
-    async fn finish(&self, drawn: Drawn) -> Result<Started, ControlError> {
-        let Drawn { id, watcher, way } = drawn;
-        let created = match way {
-            Way::Ahead(pass, news) => {
-                let mut heard = std::pin::pin!(news.heard());
-                // In this order: a first commit that is also the last ends both.
-                tokio::select! {
-                    biased;
-                    () = pass => heard.await?,
-                    told = &mut heard => told?,
-                }
-                Created::New
-            }
-            Way::Written(written) => {
-                // In a task of its own: a caller that goes away must not leave a lease without a worker.
-                let control = self.clone();
-                let creating = tokio::spawn(async move { control.bring_about(*written).await });
-                let created = creating.await;
-                created.map_err(|error| StoreError::Unknown(error.to_string()))??
+    /// The caller runs what this worker has a slot for until it is created; the rest is left to the worker.
+    async fn finish(&self, start: Box<PreparedStart>) -> Result<Started, ControlError> {
+        let PreparedStart {
+            id,
+            schema_id,
+            retry_of,
+            watcher,
+            pending,
+            reply,
+            slot,
+            delayed,
+        } = *start;
+        let created = match slot {
+            Some(slot) => slot.run_inline(pending).until_created(reply).await?,
+            None => {
+                // In a task of its own: a caller that goes away must not leave an execution without a message.
+                let writing = write_and_dispatch(self.parts.clone(), pending, delayed);
+                // A panic leaves the reply unsent, which says enough.
+                let _ = tokio::spawn(writing).await;
+                reply.received().await?
             }
         };
-        Ok(match created {
-            // `bring_about` has refused the second.
-            Created::Existing(id) | Created::AlreadyRetried(id) => Started::before(id),
-            Created::New | Created::Admitted | Created::InLine => Started {
+        match (created, retry_of) {
+            (Created::AlreadyRetried(retried_as), Some(id)) => {
+                Err(ControlError::AlreadyRetried { id, retried_as })
+            }
+            (Created::Existing(id) | Created::AlreadyRetried(id), _) => {
+                self.check_same_start(id, schema_id, retry_of).await?;
+                Ok(Started::before(id))
+            }
+            (Created::New | Created::Admitted | Created::InLine, _) => Ok(Started {
                 id,
                 created: true,
                 watcher,
                 warnings: Vec::new(),
-            },
-        })
-    }
-
-    /// Writes the rows, then sees to it that somebody runs them.
-    async fn bring_about(&self, written: Written) -> Result<Created, ControlError> {
-        let Written {
-            new,
-            work,
-            dispatch,
-            delayed,
-        } = written;
-        let (schema_id, origin) = (new.execution.head.schema_id, new.execution.record.retry_of);
-        let created = self.parts.store.create(new).await?;
-        if let (Created::AlreadyRetried(retried_as), Some(id)) = (&created, origin) {
-            let retried_as = *retried_as;
-            return Err(ControlError::AlreadyRetried { id, retried_as });
+            }),
         }
-        if let Created::Existing(id) = created {
-            self.check_same_start(id, schema_id, origin).await?;
-            return Ok(created);
-        }
-        self.parts.metrics.executions.started.increment();
-        tracing::debug!(execution_id = %dispatch.execution_id, "created");
-        if created == Created::InLine {
-            self.parts.metrics.scheduler.lined_up.increment();
-            // The slot that was reserved for it is free again.
-            self.parts.admission_changed();
-            return Ok(created);
-        }
-        match (work, delayed) {
-            // If the worker is gone the lease will run out and the execution be found.
-            (Some((slot, claimed)), _) => drop(slot.run(claimed)),
-            (None, Some(at)) => self.parts.timer_set(at),
-            (None, None) => self.parts.publish(dispatch).await,
-        }
-        Ok(created)
     }
 
     /// A key names one start: another schema under it, or a retry of another execution, is a mistake, not a repetition.
@@ -388,36 +363,8 @@ impl Control {
         )))
     }
 
-    /// On a store of our own the worker need not wait for the disk: no effect starts before a commit, and the first one
-    /// writes the execution too. With an idempotency key it waits, because the execution may turn out to exist already;
-    /// with quotas too, because it may have to stand in line, and with a snapshot, because the worker will read it.
-    fn may_run_ahead(&self, new: &NewExecution) -> bool {
-        self.parts.options.exclusive
-            && new.execution.record.idempotency_key.is_none()
-            && new.execution.head.quotas.is_empty()
-            && new.snapshot.is_none()
-    }
-
-    /// Begins with it as it is. Whoever waits helps it along until it is on disk; then the worker goes on with it.
-    fn run_ahead(
-        &self,
-        new: NewExecution,
-        slot: Slot,
-        record: Map<String, Value>,
-        graph: &Graph,
-    ) -> (Begun, BirthNews) {
-        let claimed = claimed(&new);
-        let facts = Facts {
-            schema_name: graph.definition().name.clone(),
-        };
-        let env = &self.parts.options.env;
-        let context = Context::of_record(record, &new.execution, &facts, env);
-        let (birth, news) = Birth::of(new, context);
-        (slot.bear(claimed, birth), news)
-    }
-
-    /// Born with the lease of this process's worker: creation and claim are one commit.
-    fn bear_with_lease(&self, new: &mut NewExecution, now: Timestamp) {
+    /// Creation and claim are one commit.
+    fn lease_to_this_worker(&self, new: &mut NewExecution, now: Timestamp) {
         let options = &self.parts.options;
         let token = id::random(&*self.parts.entropy);
         new.state.lease = Some(lease(&options.worker_id, token, now.plus(options.lease)));
@@ -440,12 +387,16 @@ fn no_schema(key: &SchemaKey) -> String {
     }
 }
 
-/// Both rows of one that is born with its lease.
-fn claimed(new: &NewExecution) -> Box<Claimed> {
-    Box::new(Claimed {
-        execution: new.execution.clone(),
-        state: new.state.clone(),
-    })
+/// Writes the rows of an execution that runs later or elsewhere; then the timers or a message know of it.
+async fn write_and_dispatch(parts: Parts, pending: PendingCreate, delayed: Option<Timestamp>) {
+    let dispatch = pending.dispatch();
+    if pending.write(&parts).await.is_err() {
+        return;
+    }
+    match delayed {
+        Some(at) => parts.timer_set(at),
+        None => parts.publish(dispatch).await,
+    }
 }
 
 fn assemble(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pawl_kernel::id;
+use pawl_kernel::id::{self, ExecutionId};
 use pawl_kernel::lifecycle::CommitRefusal;
 use pawl_kernel::node::NodeError;
 use pawl_kernel::planted::{self, Bug};
@@ -13,14 +13,18 @@ use pawl_kernel::transition::{Applied, Next, Snapshot, Transition};
 use pawl_kernel::visit;
 
 use super::{Pass, PassEnd, Turn};
+use crate::parts::Parts;
+use crate::pending_create::NotStarted;
 
-pub(super) enum Verdict {
+/// Between two tries of one commit.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+enum Verdict {
     Committed(Applied),
     InboxChanged,
-    /// The lease is not ours any more.
-    Lost,
-    /// The execution was not written, and never will be.
-    Unborn,
+    /// There is nothing more to commit to: the lease is not ours any more, or the execution was not created.
+    Over(PassEnd),
     /// This content can never be stored.
     Rejected(String),
 }
@@ -35,8 +39,8 @@ impl Pass {
             }
             Verdict::Committed(applied) => Err(self.over(&applied)),
             Verdict::Rejected(reason) => Err(Box::pin(self.end_rejected(reason)).await),
-            Verdict::Unborn => Err(Turn::Over(PassEnd::Unborn)),
-            Verdict::InboxChanged | Verdict::Lost => Err(Turn::Over(PassEnd::Abandoned)),
+            Verdict::InboxChanged => Err(Turn::Over(PassEnd::Abandoned)),
+            Verdict::Over(end) => Err(Turn::Over(end)),
         }
     }
 
@@ -45,8 +49,8 @@ impl Pass {
         match self.send(next, None).await {
             Verdict::Committed(applied) => self.over(&applied),
             Verdict::Rejected(reason) => Box::pin(self.end_rejected(reason)).await,
-            Verdict::Unborn => Turn::Over(PassEnd::Unborn),
-            Verdict::InboxChanged | Verdict::Lost => Turn::Over(PassEnd::Abandoned),
+            Verdict::InboxChanged => Turn::Over(PassEnd::Abandoned),
+            Verdict::Over(end) => Turn::Over(end),
         }
     }
 
@@ -56,8 +60,7 @@ impl Pass {
             Verdict::Committed(applied) => self.over(&applied),
             Verdict::InboxChanged => Turn::GoOn,
             Verdict::Rejected(reason) => Box::pin(self.end_rejected(reason)).await,
-            Verdict::Unborn => Turn::Over(PassEnd::Unborn),
-            Verdict::Lost => Turn::Over(PassEnd::Abandoned),
+            Verdict::Over(end) => Turn::Over(end),
         }
     }
 
@@ -138,103 +141,124 @@ impl Pass {
 
     /// Sends until the store has an opinion, or until the lease may be somebody else's.
     async fn deliver(&mut self, transition: &Transition) -> Verdict {
-        let give_up_at = self
-            .ticket
-            .lease_until()
-            .minus(self.parts.options.lease_margin);
-        let birth = self.birth.take();
-        let mut sent_before = birth.is_some();
-        if let Some(birth) = birth
-            && let Some(verdict) = self.bear(birth, transition, give_up_at).await
-        {
-            return verdict;
-        }
-        let mut pause = Duration::from_millis(20);
+        let margin = self.parts.options.lease_margin;
+        let give_up_at = self.ticket.lease_until().minus(margin);
+        let mut pause = match &self.pending {
+            // Sent behind its create, it may only have come too early.
+            Some(_) => Duration::ZERO,
+            None => PAUSE_MIN,
+        };
+        let mut tries = 0;
         loop {
-            let error = match self.parts.store.commit(transition.clone()).await {
-                Ok(applied) => {
-                    if applied.lease_kept {
-                        self.ticket.renewed(&transition.next);
-                    }
-                    return Verdict::Committed(applied);
-                }
+            tries += 1;
+            let committed = match self.submit(transition).await {
+                Ok(committed) => committed,
+                Err(not_started) => return Verdict::Over(not_started.into()),
+            };
+            let error = match committed {
+                Ok(applied) => return self.committed(applied, transition),
                 Err(CommitError::Refused(reason)) => {
                     // It may be our own, sent before, that came through late.
-                    if sent_before
-                        && let Some(verdict @ Verdict::Committed(_)) =
-                            Box::pin(self.look_up(transition, give_up_at)).await
+                    if tries > 1
+                        && let Some(late) = Box::pin(self.found(transition, give_up_at)).await
                     {
-                        self.count_found(Some(&verdict));
-                        return verdict;
+                        return late;
                     }
-                    self.parts.metrics.commits.refused(reason);
-                    return match reason {
-                        CommitRefusal::Fenced => {
-                            tracing::warn!(execution_id = %self.execution.head.id, "commit refused: the lease is not ours");
-                            Verdict::Lost
-                        }
-                        CommitRefusal::InboxChanged => Verdict::InboxChanged,
-                    };
+                    return self.refused(reason);
                 }
                 Err(CommitError::Store(error)) => error,
             };
-            sent_before = true;
-            match error {
-                StoreError::Rejected(reason) | StoreError::Corrupt(reason) => {
-                    return Verdict::Rejected(reason);
-                }
-                StoreError::Unknown(_) => {
-                    let found = Box::pin(self.look_up(transition, give_up_at)).await;
-                    self.count_found(found.as_ref());
-                    if let Some(verdict) = found {
-                        return verdict;
-                    }
-                }
-                StoreError::Unavailable(_) => {}
+            if let Some(verdict) = self.settled(&error, transition, give_up_at).await {
+                return verdict;
             }
             tracing::warn!(execution_id = %self.execution.head.id, %error, "commit not done; trying again");
             if self.parts.now() >= give_up_at {
-                return Verdict::Lost;
+                return Verdict::Over(PassEnd::Abandoned);
             }
             self.parts.metrics.commits.retries.increment();
-            self.parts
-                .clock
-                .sleep_until(self.parts.now().plus(pause))
-                .await;
-            pause = (pause * 2).min(Duration::from_secs(1));
+            let again = self.parts.now().plus(pause);
+            self.parts.clock.sleep_until(again).await;
+            pause = (pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
         }
+    }
+
+    /// Sends it, right behind the create if that is pending.
+    async fn submit(
+        &mut self,
+        transition: &Transition,
+    ) -> Result<Result<Applied, CommitError>, NotStarted> {
+        let Some(pending) = self.pending.take() else {
+            return Ok(self.parts.store.commit(transition.clone()).await);
+        };
+        let committed = pending.write_with(&self.parts, transition.clone()).await?;
+        self.ticket.lease_stored(self.ticket.lease_until());
+        Ok(committed)
+    }
+
+    fn committed(&self, applied: Applied, transition: &Transition) -> Verdict {
+        if applied.lease_kept {
+            self.ticket.renewed(&transition.next);
+        }
+        Verdict::Committed(applied)
+    }
+
+    fn refused(&self, reason: CommitRefusal) -> Verdict {
+        self.parts.metrics.commits.refused(reason);
+        match reason {
+            CommitRefusal::Fenced => {
+                tracing::warn!(execution_id = %self.execution.head.id, "commit refused: the lease is not ours");
+                Verdict::Over(PassEnd::Abandoned)
+            }
+            CommitRefusal::InboxChanged => Verdict::InboxChanged,
+        }
+    }
+
+    /// What an error says about the commit; `None`: it was not done, and is to be sent again.
+    async fn settled(
+        &mut self,
+        error: &StoreError,
+        transition: &Transition,
+        give_up_at: Timestamp,
+    ) -> Option<Verdict> {
+        match error {
+            StoreError::Rejected(reason) | StoreError::Corrupt(reason) => {
+                Some(Verdict::Rejected(reason.clone()))
+            }
+            StoreError::Unknown(_) => {
+                let found = Box::pin(self.look_up(transition, give_up_at)).await;
+                self.count_found(found.as_ref());
+                found
+            }
+            StoreError::Unavailable(_) => None,
+        }
+    }
+
+    /// The commit, if it is in the store although it was refused.
+    async fn found(&mut self, transition: &Transition, give_up_at: Timestamp) -> Option<Verdict> {
+        let found = self.look_up(transition, give_up_at).await;
+        let found = found.filter(|verdict| matches!(verdict, Verdict::Committed(_)));
+        if found.is_some() {
+            self.count_found(found.as_ref());
+        }
+        found
     }
 
     /// Did it happen? `commit_id` mine: yes. Else token mine: no, send again (`None`). Else it is over for us.
     async fn look_up(&mut self, transition: &Transition, give_up_at: Timestamp) -> Option<Verdict> {
         if planted::has(Bug::UnknownCommitIsFailure) {
             self.saw_unknown_commit = true;
-            return Some(Verdict::Lost);
+            return Some(Verdict::Over(PassEnd::Abandoned));
         }
-        match self.probe(give_up_at).await {
-            Some(Some(probe)) if probe.commit_id == Some(transition.commit_id) => {
+        match probe(&self.parts, self.execution.head.id, give_up_at).await {
+            Some(probe) if probe.commit_id == Some(transition.commit_id) => {
                 Some(Verdict::Committed(probe.applied))
             }
-            Some(Some(probe)) if probe.lease_token == Some(transition.lease_token) => None,
-            _ => Some(Verdict::Lost),
+            Some(probe) if probe.lease_token == Some(transition.lease_token) => None,
+            _ => Some(Verdict::Over(PassEnd::Abandoned)),
         }
     }
 
-    /// What is in the store, unless it stays silent for too long.
-    pub(super) async fn probe(&self, give_up_at: Timestamp) -> Option<Option<Probe>> {
-        loop {
-            match self.parts.store.probe(self.execution.head.id).await {
-                Ok(found) => return Some(found),
-                Err(_) if self.parts.now() >= give_up_at => return None,
-                Err(_) => {
-                    let again = self.parts.now().plus(Duration::from_millis(50));
-                    self.parts.clock.sleep_until(again).await;
-                }
-            }
-        }
-    }
-
-    pub(super) fn count_found(&self, found: Option<&Verdict>) {
+    fn count_found(&self, found: Option<&Verdict>) {
         let commits = &self.parts.metrics.commits;
         match found {
             Some(Verdict::Committed(_)) => commits.found_committed.increment(),
@@ -257,6 +281,20 @@ impl Pass {
         match self.send(next, None).await {
             Verdict::Committed(applied) => self.over(&applied),
             _ => Turn::Over(PassEnd::Abandoned),
+        }
+    }
+}
+
+/// What is in the store, unless it stays silent for too long.
+pub(crate) async fn probe(parts: &Parts, id: ExecutionId, give_up_at: Timestamp) -> Option<Probe> {
+    loop {
+        match parts.store.probe(id).await {
+            Ok(found) => return found,
+            Err(_) if parts.now() >= give_up_at => return None,
+            Err(_) => {
+                let again = parts.now().plus(Duration::from_millis(50));
+                parts.clock.sleep_until(again).await;
+            }
         }
     }
 }

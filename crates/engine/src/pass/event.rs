@@ -62,8 +62,8 @@ impl Pass {
         event: String,
         timeout: Option<Duration>,
     ) -> Turn {
-        if let Err(turn) = self.be_born().await {
-            return turn;
+        if let Err(not_started) = self.ensure_created().await {
+            return not_started.into();
         }
         loop {
             let Some((inbox, signals)) = self.look_at_signals().await else {

@@ -15,12 +15,12 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::ledger::{Ledger, step_bytes};
-use super::{Limits, Pass, PassEnd};
-use crate::birth::Birth;
+use super::{Limits, Pass, PassEnd, create_now};
+use crate::context_cache::CachedContext;
 use crate::graphs::GraphError;
 use crate::parts::Parts;
+use crate::pending_create::PendingCreate;
 use crate::running::Ticket;
-use crate::warm::Kept;
 
 enum LoadError {
     Store(StoreError),
@@ -31,16 +31,21 @@ pub(super) async fn load(
     parts: &Parts,
     claimed: Box<Claimed>,
     ticket: Ticket,
-    mut birth: Option<Birth>,
+    mut pending: Option<PendingCreate>,
 ) -> Result<Pass, PassEnd> {
-    let error = match gather(parts, &claimed, birth.as_mut()).await {
-        Ok(found) => return Ok(assemble(parts, claimed, ticket, birth, found)),
+    let context = pending.as_mut().and_then(PendingCreate::take_context);
+    if let Some(first) = pending.take_if(|pending| !pending.may_run_ahead(parts)) {
+        Box::pin(create_now(first, parts, &ticket)).await?;
+        if ticket.is_shutting_down() {
+            return Err(Box::pin(release_unbegun(parts, &claimed)).await);
+        }
+    }
+    let error = match gather(parts, &claimed, context).await {
+        Ok(found) => return Ok(assemble(parts, claimed, ticket, pending, found)),
         Err(error) => error,
     };
-    if let Some(birth) = birth
-        && birth.alone(parts).await.is_none()
-    {
-        return Err(PassEnd::Unborn);
+    if let Some(pending) = pending {
+        Box::pin(create_now(pending, parts, &ticket)).await?;
     }
     Err(match error {
         LoadError::Store(error) => Box::pin(put_back(parts, &claimed, &error)).await,
@@ -51,46 +56,53 @@ pub(super) async fn load(
 /// What a pass needs besides the rows.
 struct Found {
     graph: Arc<Graph>,
-    kept: Kept,
+    context: CachedContext,
     token: Uuid,
 }
 
 async fn gather(
     parts: &Parts,
     claimed: &Claimed,
-    birth: Option<&mut Birth>,
+    context: Option<Context>,
 ) -> Result<Found, LoadError> {
     let Claimed { execution, state } = claimed;
     let (schema_id, version) = (execution.head.schema_id, execution.head.schema_version);
     let graph = parts.graphs.get(schema_id, version).await?;
     let lease = state.lease.as_ref();
     let lease = lease.ok_or_else(|| LoadError::Broken("claimed without a lease".into()))?;
-    let kept = match birth.and_then(|birth| birth.context.take()) {
-        Some(context) => Some(Kept::of(context)),
-        None => parts.warm.take(state),
+    let known = match context {
+        Some(context) => Some(CachedContext::of(context)),
+        None => parts.contexts.take(state),
     };
-    let kept = match kept {
-        Some(kept) => kept,
+    let context = match known {
+        Some(context) => context,
         None => Box::pin(replay(parts, &graph, claimed)).await?,
     };
-    let token = lease.token;
-    Ok(Found { graph, kept, token })
+    Ok(Found {
+        graph,
+        context,
+        token: lease.token,
+    })
 }
 
 fn assemble(
     parts: &Parts,
     claimed: Box<Claimed>,
     ticket: Ticket,
-    birth: Option<Birth>,
+    pending: Option<PendingCreate>,
     found: Found,
 ) -> Pass {
     let Claimed { execution, state } = *claimed;
-    let Found { graph, kept, token } = found;
-    let Kept {
+    let Found {
+        graph,
+        context,
+        token,
+    } = found;
+    let CachedContext {
         context,
         unsnapshotted_bytes,
         snapshot_bytes,
-    } = kept;
+    } = context;
     let ledger = Ledger {
         calls_spent: state.calls_spent,
         bytes_spent: state.bytes_spent,
@@ -119,7 +131,7 @@ fn assemble(
         execution,
         state,
         context,
-        birth,
+        pending,
         ledger,
         ticket,
         limits,
@@ -132,25 +144,29 @@ fn assemble(
 }
 
 /// The context as the stored history makes it.
-async fn replay(parts: &Parts, graph: &Graph, claimed: &Claimed) -> Result<Kept, LoadError> {
+async fn replay(
+    parts: &Parts,
+    graph: &Graph,
+    claimed: &Claimed,
+) -> Result<CachedContext, LoadError> {
     let Claimed { execution, state } = claimed;
     let facts = Facts {
         schema_name: graph.definition().name.clone(),
     };
-    let mut kept = Kept::of(Context::start(execution, &facts, &parts.options.env)?);
+    let mut cached = CachedContext::of(Context::start(execution, &facts, &parts.options.env)?);
     if state.seq > 0 {
         let history = parts.store.history(execution.head.id, state.seq).await?;
         if let Some(snapshot) = &history.snapshot {
-            kept.context.restore(&snapshot.context)?;
-            kept.snapshot_bytes = snapshot.context.len();
+            cached.context.restore(&snapshot.context)?;
+            cached.snapshot_bytes = snapshot.context.len();
         }
         for step in &history.steps {
-            kept.context.apply_step(step)?;
-            kept.unsnapshotted_bytes += step_bytes(step);
+            cached.context.apply_step(step)?;
+            cached.unsnapshotted_bytes += step_bytes(step);
         }
-        kept.context.grow(kept.unsnapshotted_bytes);
+        cached.context.grow(cached.unsnapshotted_bytes);
     }
-    Ok(kept)
+    Ok(cached)
 }
 
 /// What a retry, or what was made from one, may carry along in its start record. Parsing those of all others twice for
@@ -181,13 +197,18 @@ fn repeated(mut record: Value) -> Option<Map<String, Value>> {
 /// The store failed us before anything ran: the claim shall not count.
 async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassEnd {
     tracing::warn!(execution_id = %claimed.execution.head.id, %error, "could not be loaded");
-    let Some(lease) = &claimed.state.lease else {
-        return PassEnd::Abandoned;
-    };
     parts
         .clock
         .sleep_until(parts.now().plus(Duration::from_millis(200)))
         .await;
+    release_unbegun(parts, claimed).await
+}
+
+/// Gives the lease back for another worker.
+async fn release_unbegun(parts: &Parts, claimed: &Claimed) -> PassEnd {
+    let Some(lease) = &claimed.state.lease else {
+        return PassEnd::Abandoned;
+    };
     let released = parts
         .store
         .release(

@@ -1,12 +1,13 @@
 //! Running one node: render its config, try it within its time, and decide what follows.
 
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use pawl_kernel::effect;
 use pawl_kernel::expr::{Meter, Scope};
-use pawl_kernel::node::{NodeCall, NodeError, Outcome};
+use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, Outcome};
 use pawl_kernel::schema::definition::{HANDLE_SUCCESS, OnInterrupt};
 use pawl_kernel::schema::graph::{Graph, LateTexts, Node};
 use pawl_kernel::secrets::{CarriedSecrets, Reader};
@@ -16,8 +17,7 @@ use pawl_kernel::visit::{self, Finished, Move};
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
-use super::{Pass, PassEnd, Turn, born_alone};
-use crate::birth::Birth;
+use super::{Pass, PassEnd, Turn, create_now};
 use crate::evaluation::SharedTime;
 use crate::parts::Parts;
 use crate::running::{Interruption, Ticket};
@@ -27,6 +27,9 @@ const LONG_NODE: Duration = Duration::from_secs(5 * 60);
 
 /// The config, what is left to the node, and where its secrets may go.
 type Rendered = (Value, LateTexts, CarriedSecrets);
+
+/// What a handler returned, or what it panicked with.
+type Ended = Result<Result<Outcome, NodeError>, Box<dyn Any + Send>>;
 
 impl Pass {
     /// One try at the position. `Err`: the pass is over.
@@ -89,7 +92,7 @@ impl Pass {
     /// Commits everything the effect depends on, with its position and key, before it may start.
     async fn enter_effect(&mut self) -> Result<(), Turn> {
         if self.position_committed {
-            return self.be_born().await;
+            return Ok(self.ensure_created().await?);
         }
         let keep_until = Some(self.parts.now().plus(self.parts.options.lease));
         let next = Next::Continue {
@@ -116,63 +119,93 @@ impl Pass {
                 "the node's type is not known here",
             )));
         };
-        let (config, late, secrets) = match self.render(node).await? {
+        let rendered = match self.render(node).await? {
             Ok(rendered) => rendered,
             Err(error) => return Ok(Err(error)),
         };
-        self.ledger_input(&config);
-        let parts = self.parts.clone();
-        let mut birth = self.birth.take();
-        let now = if node.pure { self.at } else { parts.now() };
-        let (id, seq) = (self.id_text.clone(), self.seq() + 1);
-        let timeout = self.time_for(node, now);
-        let effect_key = self.position.effect_key.clone();
-        // What came to the start is the input of the execution, not the output of a step.
-        let start = &*self.graph.start().id;
-        let previous = self.position.prev_node_id.as_deref();
-        let previous = previous.filter(|id| *id != start);
-        let call = NodeCall {
-            node_id: &node.id,
-            config,
-            execution_id: &id,
-            correlation_id: &self.execution.record.correlation_id,
-            seq,
-            attempt: self.position.attempt + 1,
-            entered_at: self.position.entered_at,
-            now,
-            effect_key: effect_key.as_deref(),
-            timeout,
-            limits: parts.options.payload,
-            context: self.context.roots(),
-            previous,
-            names: self.graph.names(),
-            late,
-            secrets,
+        self.ledger_input(&rendered.0);
+        let ended = if node.pure {
+            self.run_pure(node, &*handler, rendered).await?
+        } else {
+            self.run_effect(node, &*handler, rendered).await?
         };
-        let work = AssertUnwindSafe(handler.run(call)).catch_unwind();
-        if node.pure {
-            let result = match birth.is_some() {
-                true => before_birth(work, &mut birth, &parts, &self.ticket).await?,
-                false => work.await,
-            };
-            self.birth = birth;
-            return Ok(result.unwrap_or_else(|panic| Err(panicked(&id, node, &*panic))));
+        Ok(ended.unwrap_or_else(|panic| Err(panicked(&self.id_text, node, &*panic))))
+    }
+
+    /// Most pure nodes take no time. Before one is waited for, the execution is created.
+    async fn run_pure(
+        &mut self,
+        node: &Node,
+        handler: &dyn NodeHandler,
+        rendered: Rendered,
+    ) -> Result<Ended, Turn> {
+        // Not while the node looks at the pass; it is back before anything is waited for.
+        let pending = self.pending.take();
+        let call = self.call(node, rendered, self.at);
+        let mut work = AssertUnwindSafe(handler.run(call)).catch_unwind();
+        let Some(pending) = pending else {
+            return Ok(work.await);
+        };
+        if let Some(ended) = (&mut work).now_or_never() {
+            drop(work);
+            self.pending = Some(pending);
+            return Ok(ended);
         }
-        if now.plus(parts.options.lease_margin) >= self.ticket.lease_until() {
+        Box::pin(create_now(pending, &self.parts, &self.ticket)).await?;
+        Ok(work.await)
+    }
+
+    /// Within its time, and only while the lease is ours.
+    async fn run_effect(
+        &mut self,
+        node: &Node,
+        handler: &dyn NodeHandler,
+        rendered: Rendered,
+    ) -> Result<Ended, Turn> {
+        let clock = self.parts.clock.clone();
+        let now = clock.now();
+        if now.plus(self.parts.options.lease_margin) >= self.ticket.lease_until() {
             // The store or this process was stuck: by now the execution may be somebody else's.
             return Err(Turn::Over(PassEnd::Abandoned));
         }
+        let timeout = self.time_for(node, now);
         let deadline = now.plus(timeout);
         self.ticket.node_entered(deadline);
         // Earlier tries under the same message count too.
         if now.since(self.started) + timeout > LONG_NODE {
             self.ticket.acknowledge_early().await;
         }
+        let work = AssertUnwindSafe(handler.run(self.call(node, rendered, now))).catch_unwind();
         tokio::select! {
             biased;
             reason = self.ticket.interrupted() => Err(Box::pin(self.interrupted_turn(reason)).await),
-            result = work => Ok(result.unwrap_or_else(|panic| Err(panicked(&id, node, &*panic)))),
-            () = parts.clock.sleep_until(deadline) => Ok(Err(timed_out(node, timeout))),
+            ended = work => Ok(ended),
+            () = clock.sleep_until(deadline) => Ok(Ok(Err(timed_out(node, timeout)))),
+        }
+    }
+
+    fn call<'a>(&'a self, node: &'a Node, rendered: Rendered, now: Timestamp) -> NodeCall<'a> {
+        let (config, late, secrets) = rendered;
+        // What came to the start is the input of the execution, not the output of a step.
+        let start = &*self.graph.start().id;
+        let previous = self.position.prev_node_id.as_deref();
+        NodeCall {
+            node_id: &node.id,
+            config,
+            execution_id: &self.id_text,
+            correlation_id: &self.execution.record.correlation_id,
+            seq: self.seq() + 1,
+            attempt: self.position.attempt + 1,
+            entered_at: self.position.entered_at,
+            now,
+            effect_key: self.position.effect_key.as_deref(),
+            timeout: self.time_for(node, now),
+            limits: self.parts.options.payload,
+            context: self.context.roots(),
+            previous: previous.filter(|id| *id != start),
+            names: self.graph.names(),
+            late,
+            secrets,
         }
     }
 
@@ -193,7 +226,7 @@ impl Pass {
     /// Too much for a thread that others wait for. Until it is its turn, the execution can be seen and stopped. Waiting
     /// takes nothing of the node's time: how long it lasts depends on the load that other executions make.
     async fn render_long(&mut self, node: &Node) -> Result<Result<Rendered, NodeError>, Turn> {
-        self.be_born().await?;
+        self.ensure_created().await?;
         let parts = self.parts.clone();
         let (now, deadline) = (parts.now(), self.state.deadline_at);
         // Until then the lease is renewed: a pass that waits does not hang.
@@ -297,23 +330,6 @@ async fn place_for_long<'p>(
     place.await
 }
 
-/// Runs what takes no time; before anything is waited for, the execution is written.
-async fn before_birth<T>(
-    work: impl Future<Output = T>,
-    birth: &mut Option<Birth>,
-    parts: &Parts,
-    ticket: &Ticket,
-) -> Result<T, Turn> {
-    let mut work = std::pin::pin!(work);
-    if let Some(result) = work.as_mut().now_or_never() {
-        return Ok(result);
-    }
-    if let Some(birth) = birth.take() {
-        born_alone(birth, parts, ticket).await?;
-    }
-    Ok(work.await)
-}
-
 fn skipped<'g>(graph: &'g Graph, node: &'g Node) -> Move<'g> {
     let finished = Finished {
         status: pawl_kernel::execution::StepStatus::Skipped,
@@ -358,7 +374,7 @@ fn timed_out(node: &Node, timeout: Duration) -> NodeError {
     .retryable()
 }
 
-fn panicked(execution_id: &str, node: &Node, panic: &(dyn std::any::Any + Send)) -> NodeError {
+fn panicked(execution_id: &str, node: &Node, panic: &(dyn Any + Send)) -> NodeError {
     let text = panic_text(panic);
     tracing::error!(execution_id, node_id = %node.id, panic = text, "a node handler panicked");
     NodeError::new(
@@ -368,7 +384,7 @@ fn panicked(execution_id: &str, node: &Node, panic: &(dyn std::any::Any + Send))
 }
 
 /// What a panic said, if it was text.
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<String>()
         .map(String::as_str)

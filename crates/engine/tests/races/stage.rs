@@ -1,6 +1,6 @@
 //! One worker's view of a store, on which the test can play tricks.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -30,6 +30,7 @@ use pawl_kernel::quota::{Quota, QuotaName};
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition, WaitTimer};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::clock::{Bell, Gate};
@@ -44,6 +45,8 @@ pub(crate) struct Stage {
 struct Script {
     commits: VecDeque<Trick>,
     creates: VecDeque<Trick>,
+    /// Creates that were sent just now: a commit right behind one shares its transaction.
+    sent: BTreeMap<ExecutionId, SentCreate>,
     creates_seen: usize,
     commits_seen: usize,
     whisper: Option<(Signal, Timestamp)>,
@@ -53,7 +56,9 @@ struct Script {
     removal: Option<(&'static str, RemoveRequest)>,
 }
 
-/// What happens to a commit.
+type SentCreate = (NewExecution, oneshot::Sender<StoreResult<Created>>);
+
+/// What happens to a commit, and to the create that it was sent behind.
 #[derive(Clone)]
 pub(crate) enum Trick {
     None,
@@ -61,7 +66,7 @@ pub(crate) enum Trick {
     AnswerLost,
     /// It is not written and nobody hears of it.
     RequestLost,
-    /// Nobody hears of it, and it is written only when it is sent again, just before. Of a birth: the execution is
+    /// Nobody hears of it, and it is written only when it is sent again, just before. Behind a create: the execution is
     /// there, its first transition is not.
     Late,
     Unavailable,
@@ -83,7 +88,7 @@ impl Stage {
         self.script.lock().unwrap().commits.extend(tricks);
     }
 
-    /// The same for executions that are created before anything else: their request or their answer is lost.
+    /// The same for executions that are created without a commit right behind: their request or their answer is lost.
     pub(crate) fn plan_create(&self, trick: Trick) {
         self.script.lock().unwrap().creates.push_back(trick);
     }
@@ -134,8 +139,53 @@ impl Stage {
         script.commits.pop_front().unwrap_or(Trick::None)
     }
 
+    async fn create_alone(&self, new: NewExecution) -> StoreResult<Created> {
+        let trick = {
+            let mut script = self.script.lock().unwrap();
+            script.creates_seen += 1;
+            script.creates.pop_front()
+        };
+        match trick {
+            Some(Trick::RequestLost) => Err(unknown()),
+            Some(Trick::AnswerLost) => self.inner.create(new).await.and_then(|_| Err(unknown())),
+            _ => self.inner.create(new).await,
+        }
+    }
+
+    /// Both in one transaction.
+    async fn play_both(
+        &self,
+        trick: Trick,
+        (new, told): SentCreate,
+        first: Transition,
+    ) -> Result<Applied, CommitError> {
+        let error = match trick {
+            Trick::Unavailable => StoreError::Unavailable("a trick".into()),
+            _ => unknown(),
+        };
+        if let Trick::Wait(gate) = &trick {
+            gate.pass().await;
+        }
+        if !matches!(trick, Trick::RequestLost | Trick::Unavailable) {
+            assert_eq!(self.inner.create(new).await?, Created::New);
+        }
+        let applied = match trick {
+            Trick::None | Trick::Wait(_) | Trick::AnswerLost => self.inner.commit(first).await,
+            _ => Err(error.clone().into()),
+        };
+        match trick {
+            Trick::None | Trick::Wait(_) => {
+                told.send(Ok(Created::New)).unwrap();
+                applied
+            }
+            _ => {
+                told.send(Err(error.clone())).unwrap();
+                Err(error.into())
+            }
+        }
+    }
+
     async fn play(&self, trick: Trick, transition: Transition) -> Result<Applied, CommitError> {
-        let unknown = || CommitError::Store(StoreError::Unknown("a trick".into()));
         let late = self.script.lock().unwrap().late.take();
         if let Some(late) = late {
             self.inner.commit(late).await?;
@@ -144,12 +194,12 @@ impl Stage {
             Trick::None => self.inner.commit(transition).await,
             Trick::AnswerLost => {
                 self.inner.commit(transition).await?;
-                Err(unknown())
+                Err(unknown().into())
             }
-            Trick::RequestLost => Err(unknown()),
+            Trick::RequestLost => Err(unknown().into()),
             Trick::Late => {
                 self.script.lock().unwrap().late = Some(transition);
-                Err(unknown())
+                Err(unknown().into())
             }
             Trick::Unavailable => Err(StoreError::Unavailable("a trick".into()).into()),
             Trick::Wait(gate) => {
@@ -158,6 +208,10 @@ impl Stage {
             }
         }
     }
+}
+
+fn unknown() -> StoreError {
+    StoreError::Unknown("a trick".into())
 }
 
 /// Passes every verb of a role on and rings the bell.
@@ -178,16 +232,15 @@ macro_rules! forward {
 #[async_trait]
 impl ExecutionStore for Stage {
     async fn create(&self, new: NewExecution) -> StoreResult<Created> {
-        let trick = {
-            let mut script = self.script.lock().unwrap();
-            script.creates_seen += 1;
-            script.creates.pop_front()
-        };
-        let unknown = || StoreError::Unknown("a trick".into());
-        let created = match trick {
-            Some(Trick::RequestLost) => Err(unknown()),
-            Some(Trick::AnswerLost) => self.inner.create(new).await.and_then(|_| Err(unknown())),
-            _ => self.inner.create(new).await,
+        let id = new.execution.head.id;
+        let (told, answer) = oneshot::channel();
+        self.script.lock().unwrap().sent.insert(id, (new, told));
+        // What was sent together with it comes now.
+        tokio::task::yield_now().await;
+        let alone = self.script.lock().unwrap().sent.remove(&id);
+        let created = match alone {
+            Some((new, _)) => self.create_alone(new).await,
+            None => answer.await.unwrap(),
         };
         self.bell.ring();
         created
@@ -202,35 +255,15 @@ impl ExecutionStore for Stage {
     async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
         let trick = self.next_trick();
         self.bell.ring();
-        let result = self.play(trick, transition).await;
-        self.bell.ring();
-        result
-    }
-
-    async fn create_and_commit(
-        &self,
-        new: Arc<NewExecution>,
-        first: Transition,
-    ) -> Result<Applied, CommitError> {
-        let trick = self.next_trick();
-        self.bell.ring();
-        let unknown = || CommitError::Store(StoreError::Unknown("a trick".into()));
-        let result = match trick {
-            Trick::None => self.inner.create_and_commit(new, first).await,
-            Trick::AnswerLost => {
-                self.inner.create_and_commit(new, first).await?;
-                Err(unknown())
-            }
-            Trick::RequestLost => Err(unknown()),
-            Trick::Late => {
-                self.inner.create(NewExecution::clone(&new)).await?;
-                Err(unknown())
-            }
-            Trick::Unavailable => Err(StoreError::Unavailable("a trick".into()).into()),
-            Trick::Wait(gate) => {
-                gate.pass().await;
-                self.inner.create_and_commit(new, first).await
-            }
+        let sent = self
+            .script
+            .lock()
+            .unwrap()
+            .sent
+            .remove(&transition.execution_id);
+        let result = match sent {
+            Some(create) => self.play_both(trick, create, transition).await,
+            None => self.play(trick, transition).await,
         };
         self.bell.ring();
         result

@@ -111,19 +111,10 @@ pub enum CommitError {
 pub trait ExecutionStore: Send + Sync {
     /// Durable when it returns. A wait it is born with gets its timer row in the same transaction; the origin of a retry
     /// is told its name (`retried_as`), and has at most one unless `again` is set. The idempotency key counts before that.
+    ///
+    /// A commit of its first holder may be sent without waiting for the answer: if the create was polled first, it is
+    /// decided first. A store may write both as one.
     async fn create(&self, new: NewExecution) -> StoreResult<Created>;
-
-    /// An execution born with its lease, and the first transition of its holder. It has no idempotency key, no quotas
-    /// and no snapshot. After any error but `Unknown` neither of the two is there.
-    async fn create_and_commit(
-        &self,
-        new: Arc<NewExecution>,
-        first: Transition,
-    ) -> Result<Applied, CommitError> {
-        self.create(Arc::unwrap_or_clone(new)).await?;
-        let unknown = |error: CommitError| StoreError::Unknown(error.to_string());
-        Ok(self.commit(first).await.map_err(unknown)?)
-    }
 
     /// Takes leases for many messages in one transaction; answers in the order asked.
     async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>>;

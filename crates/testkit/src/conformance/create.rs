@@ -1,9 +1,8 @@
 //! Creating executions.
 
-use std::sync::Arc;
-
+use futures_util::future::join;
 use pawl_kernel::execution::{DebugMode, Edit, PriorityClass, Status, Wait, WaitKind};
-use pawl_kernel::lifecycle::Command;
+use pawl_kernel::lifecycle::{Command, CommitRefusal};
 use pawl_kernel::ports::store::{
     CommitError, Created, ExecutionView, NewExecution, StoreError, lease,
 };
@@ -27,10 +26,11 @@ pub(super) const CASES: &[StoreCase] = cases!["create":
     a_retry_under_its_key_is_the_same_one,
     of_retries_at_the_same_moment_one_is_made,
     a_start_in_the_future_has_its_timer,
-    a_birth_is_the_creation_and_the_first_commit,
-    a_birth_that_waits_has_its_timer,
-    a_birth_may_end_it,
-    a_birth_keeps_its_lease_for_the_next_commit,
+    a_commit_may_be_sent_behind_the_create,
+    a_first_commit_that_waits_has_its_timer,
+    a_first_commit_may_end_it,
+    a_first_commit_keeps_the_lease_for_the_next,
+    a_commit_that_is_refused_leaves_the_create,
 ];
 
 async fn comes_back_as_it_went_in(scene: Scene) {
@@ -61,8 +61,8 @@ async fn comes_back_as_it_went_in(scene: Scene) {
     assert_eq!(view.schema_name, "flow-1");
 }
 
-/// As the pass of a worker that was given it at once begins.
-fn born(n: u64) -> NewExecution {
+/// Created with the lease of the worker that will run it.
+fn leased(n: u64) -> NewExecution {
     let mut new = new_execution(n);
     new.execution.head.status = Status::Running;
     new.execution.head.started_at = Some(at(1));
@@ -71,12 +71,12 @@ fn born(n: u64) -> NewExecution {
     new
 }
 
-async fn a_birth_is_the_creation_and_the_first_commit(scene: Scene) {
-    let (one, mut other) = (born(1), born(1));
+async fn a_commit_may_be_sent_behind_the_create(scene: Scene) {
+    let (one, mut other) = (leased(1), leased(1));
     other.execution.head.id = execution_id(2);
     other.state.execution_id = execution_id(2);
     let first = |new: &NewExecution| commit(&new.state, at(2)).steps(2).log("hello").build();
-    let at_once = scene.bear(&one, first(&one)).await;
+    let at_once = scene.create_and_commit(&one, first(&one)).await;
     scene.create_as(other.clone()).await;
     let apart = scene.commit(first(&other)).await;
     assert_eq!(at_once, apart);
@@ -98,10 +98,10 @@ async fn a_birth_is_the_creation_and_the_first_commit(scene: Scene) {
     }
 }
 
-async fn a_birth_that_waits_has_its_timer(scene: Scene) {
-    let new = born(1);
+async fn a_first_commit_that_waits_has_its_timer(scene: Scene) {
+    let new = leased(1);
     let first = commit(&new.state, at(2)).steps(1).wait(sleep(5, at(60)));
-    let applied = scene.bear(&new, first.build()).await;
+    let applied = scene.create_and_commit(&new, first.build()).await;
     assert_eq!((applied.wake_at, applied.lease_kept), (Some(at(60)), false));
     assert_eq!(
         scene.execution(new.execution.head.id).await.head.status,
@@ -110,10 +110,10 @@ async fn a_birth_that_waits_has_its_timer(scene: Scene) {
     assert!(scene.has_timer(new.execution.head.id, 5).await);
 }
 
-async fn a_birth_may_end_it(scene: Scene) {
-    let new = born(1);
+async fn a_first_commit_may_end_it(scene: Scene) {
+    let new = leased(1);
     let first = commit(&new.state, at(2)).steps(3).end(Status::Completed);
-    let applied = scene.bear(&new, first.build()).await;
+    let applied = scene.create_and_commit(&new, first.build()).await;
     assert_eq!((applied.ended, applied.seq), (Some(Status::Completed), 3));
     let view = scene.view(new.execution.head.id).await;
     assert_eq!(view.execution.head.status, Status::Completed);
@@ -122,21 +122,40 @@ async fn a_birth_may_end_it(scene: Scene) {
     assert!(view.state.lease.is_none());
 }
 
-async fn a_birth_keeps_its_lease_for_the_next_commit(scene: Scene) {
-    let new = born(1);
+async fn a_first_commit_keeps_the_lease_for_the_next(scene: Scene) {
+    let new = leased(1);
     let first = commit(&new.state, at(2)).steps(1).keep(at(40)).build();
-    assert!(scene.bear(&new, first).await.lease_kept);
+    assert!(scene.create_and_commit(&new, first).await.lease_kept);
     let state = scene.view(new.execution.head.id).await.state;
     let last = commit(&state, at(3)).steps(1).end(Status::Failed).build();
     assert_eq!(scene.commit(last).await.seq, 2);
-    let again = scene
-        .store
-        .create_and_commit(Arc::new(new.clone()), commit(&new.state, at(4)).build());
-    let again = again.await;
+    let first = commit(&new.state, at(4)).build();
+    let again = join(scene.store.create(new), scene.store.commit(first)).await;
     assert!(
-        matches!(again, Err(CommitError::Store(StoreError::Rejected(_)))),
+        matches!(
+            again,
+            (
+                Err(StoreError::Rejected(_)),
+                Err(CommitError::Refused(CommitRefusal::Fenced))
+            )
+        ),
         "{again:?}"
     );
+}
+
+async fn a_commit_that_is_refused_leaves_the_create(scene: Scene) {
+    let new = leased(1);
+    let mut first = commit(&new.state, at(2)).steps(1).build();
+    first.lease_token = uuid(78);
+    let (created, committed) =
+        join(scene.store.create(new.clone()), scene.store.commit(first)).await;
+    assert_eq!(created.unwrap(), Created::New);
+    assert!(
+        matches!(committed, Err(CommitError::Refused(CommitRefusal::Fenced))),
+        "{committed:?}"
+    );
+    let view = scene.view(new.execution.head.id).await;
+    assert_eq!((view.execution, view.state), (new.execution, new.state));
 }
 
 async fn same_key_gives_the_first_execution(scene: Scene) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join;
 use uuid::Uuid;
 
 use pawl_kernel::execution::{Execution, State, Status, Step};
@@ -56,9 +57,12 @@ impl Scene {
         self.store.commit(transition).await.unwrap()
     }
 
-    pub async fn bear(&self, new: &NewExecution, first: Transition) -> Applied {
-        let new = Arc::new(new.clone());
-        self.store.create_and_commit(new, first).await.unwrap()
+    /// Both are sent before either is answered.
+    pub async fn create_and_commit(&self, new: &NewExecution, first: Transition) -> Applied {
+        let (created, committed) =
+            join(self.store.create(new.clone()), self.store.commit(first)).await;
+        assert_eq!(created.unwrap(), Created::New);
+        committed.unwrap()
     }
 
     pub async fn commit_refused(&self, transition: Transition) -> CommitRefusal {

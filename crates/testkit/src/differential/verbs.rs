@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -29,7 +30,7 @@ impl Story {
             return self.quota_verb().await;
         }
         match self.rng.below(100) {
-            9..12 if !self.quotas => self.bear().await,
+            9..12 if !self.quotas => self.create_and_commit().await,
             0..12 => self.create().await,
             12..32 => self.claim().await,
             32..57 => self.commit().await,
@@ -59,8 +60,8 @@ impl Story {
         }
     }
 
-    /// An execution and its first transition at once.
-    async fn bear(&mut self) {
+    /// An execution and its first transition, both sent before either is answered.
+    async fn create_and_commit(&mut self) {
         let mut new = self.new_execution().await;
         let token = self.rng.uuid();
         new.execution.record.idempotency_key = None;
@@ -73,15 +74,18 @@ impl Story {
         new.state.recoveries = 1;
         let first = self.transition(&new.state).await;
         self.note(
-            "bear",
+            "create and commit",
             &(new.execution.head.id, first.steps.len(), &first.next),
         );
-        let (number, new) = (self.number(&new), Arc::new(new));
-        let answer = self
-            .both(async |store| told(store.create_and_commit(new.clone(), first.clone()).await))
+        let (created, _) = self
+            .both(async |store| {
+                let both = join(store.create(new.clone()), store.commit(first.clone()));
+                let (created, committed) = both.await;
+                (told(created), told(committed))
+            })
             .await;
-        if answer.is_ok() {
-            self.created = self.created.max(number);
+        if created.is_ok() {
+            self.created = self.created.max(self.number(&new));
         }
     }
 

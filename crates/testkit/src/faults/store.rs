@@ -129,15 +129,6 @@ impl ExecutionStore for FaultyStore {
         self.pass(WRITE, self.inner.commit(transition)).await
     }
 
-    async fn create_and_commit(
-        &self,
-        new: Arc<NewExecution>,
-        first: Transition,
-    ) -> Result<Applied, CommitError> {
-        self.pass(WRITE, self.inner.create_and_commit(new, first))
-            .await
-    }
-
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {
         self.pass(READ, self.inner.probe(id)).await
     }

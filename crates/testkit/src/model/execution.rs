@@ -1,7 +1,5 @@
 //! The step protocol.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use uuid::Uuid;
 
@@ -32,18 +30,6 @@ impl ExecutionStore for ModelStore {
 
     async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
         self.lock().commit(transition)
-    }
-
-    async fn create_and_commit(
-        &self,
-        new: Arc<NewExecution>,
-        first: Transition,
-    ) -> Result<Applied, CommitError> {
-        lifecycle::commit(&new.execution.head, &new.state, first.clone())
-            .map_err(CommitError::Refused)?;
-        let mut tables = self.lock();
-        tables.create(Arc::unwrap_or_clone(new))?;
-        tables.commit(first)
     }
 
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>> {

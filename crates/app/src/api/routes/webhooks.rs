@@ -1,21 +1,21 @@
 //! The routes of webhooks. Whoever calls one proves itself to the trigger, not with a key.
 
-use super::super::access::ANYBODY;
+use axum::http::Method;
+
 use super::super::openapi::Param;
 use super::super::webhooks;
-use super::{Route, post};
+use super::Route;
 
 pub(super) fn all() -> Vec<Route> {
-    let route = post(
-        "/webhook/{*path}",
-        ANYBODY,
+    let route = Route::direct(
+        Method::POST,
+        webhooks::ROUTE,
         "webhooks",
         "Call a webhook: any method and body that its trigger takes; or `{schema_id}/{node_id}` to start at a node",
         webhooks::call,
     );
     vec![
         route
-            .any(webhooks::call)
             .header(Param::text(
                 "Idempotency-Key",
                 "The same key, path and body get the same answer.",

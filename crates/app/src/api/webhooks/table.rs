@@ -15,14 +15,13 @@ use pawl_kernel::webhook::router::{Found, Router, params};
 use pawl_kernel::webhook::{Auth, Method, Webhook};
 use serde_json::Value;
 
-use super::Call;
+use super::{Call, PREFIX};
 use crate::api::ApiState;
 use crate::api::error::{ApiError, ApiResult};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Strangers who try paths that do not exist wait for one another, and share one question to the store.
 const UNKNOWN_EVERY: Duration = Duration::from_millis(100);
-const PREFIX: &str = "/webhook/";
 
 #[derive(Default)]
 pub(super) struct Tables {

@@ -18,13 +18,13 @@ const LIMIT: usize = 16 << 20;
 const ENTRY: usize = 1 << 10;
 
 /// A context with what the next snapshot depends on.
-pub(crate) struct Kept {
+pub(crate) struct CachedContext {
     pub(crate) context: Context,
     pub(crate) unsnapshotted_bytes: usize,
     pub(crate) snapshot_bytes: usize,
 }
 
-impl Kept {
+impl CachedContext {
     /// A context that no step has touched.
     pub(crate) fn of(context: Context) -> Self {
         Self {
@@ -35,28 +35,28 @@ impl Kept {
     }
 }
 
-pub(crate) struct Warm(Mutex<Recent<ExecutionId, (Moment, Kept)>>);
+pub(crate) struct ContextCache(Mutex<Recent<ExecutionId, (Moment, CachedContext)>>);
 
 /// A version alone could be that of another history, after a failover that lost commits.
 type Moment = (u64, Option<Uuid>);
 
-impl Default for Warm {
+impl Default for ContextCache {
     fn default() -> Self {
         Self(Mutex::new(Recent::new(LIMIT)))
     }
 }
 
-impl Warm {
+impl ContextCache {
     /// `state` as it was committed when the lease was given up.
-    pub(crate) fn keep(&self, state: &State, kept: Kept) {
-        let weight = kept.context.bytes() + ENTRY;
+    pub(crate) fn keep(&self, state: &State, cached: CachedContext) {
+        let weight = cached.context.bytes() + ENTRY;
         let moment = (state.version, state.commit_id);
-        lock(&self.0).insert(state.execution_id, (moment, kept), weight);
+        lock(&self.0).insert(state.execution_id, (moment, cached), weight);
     }
 
     /// `state` as it was claimed: the claim must be all that has happened since.
-    pub(crate) fn take(&self, state: &State) -> Option<Kept> {
-        let ((version, commit_id), kept) = lock(&self.0).take(&state.execution_id)?;
-        (version + 1 == state.version && commit_id == state.commit_id).then_some(kept)
+    pub(crate) fn take(&self, state: &State) -> Option<CachedContext> {
+        let ((version, commit_id), cached) = lock(&self.0).take(&state.execution_id)?;
+        (version + 1 == state.version && commit_id == state.commit_id).then_some(cached)
     }
 }

@@ -1,8 +1,8 @@
 //! One execution's way through a worker, from the slot it takes to the acknowledgement of its message: run by the
-//! consumer, or where somebody waits for its birth.
+//! consumer, or by the caller of a start until the execution is created.
 
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
@@ -10,17 +10,17 @@ use futures_util::FutureExt;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::queue::Delivery;
-use pawl_kernel::ports::store::Claimed;
+use pawl_kernel::ports::store::{Claimed, Created, StoreResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::birth::Birth;
 use crate::parts::Parts;
 use crate::pass::{self, PassEnd};
+use crate::pending_create::{CreateReply, PendingCreate};
 use crate::running::Running;
 use crate::sync::lock;
 
 /// An execution this worker holds the lease of, with the slot it runs in.
-pub(crate) struct Fresh {
+pub(crate) struct ClaimedWork {
     pub(crate) claimed: Box<Claimed>,
     pub(crate) delivery: Option<Delivery>,
     pub(crate) slot: OwnedSemaphorePermit,
@@ -30,16 +30,17 @@ pub(crate) struct Fresh {
 
 /// What comes to the consumer.
 pub(crate) enum Work {
-    Fresh(Box<Fresh>),
-    /// Somebody else has run it until now.
-    Begun(RunningPass),
+    Claimed(Box<ClaimedWork>),
+    /// The caller of a start has run it until now.
+    Inline(RunningPass),
 }
 
 pub(crate) type RunningPass = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The worker's side that others may use: hand it an execution that was born with its lease.
+/// The worker's free slots, for starts: an execution that gets one is created with this worker's lease and skips the
+/// queue.
 #[derive(Clone)]
-pub struct Adopter {
+pub struct SlotPool {
     pub(crate) parts: Parts,
     pub(crate) running: Arc<Running>,
     pub(crate) slots: Arc<Semaphore>,
@@ -47,62 +48,63 @@ pub struct Adopter {
 }
 
 /// A slot reserved for an execution about to be created.
-pub struct Slot {
-    adopter: Adopter,
+pub(crate) struct Slot {
+    pool: SlotPool,
     permit: OwnedSemaphorePermit,
 }
 
-impl Adopter {
-    /// A free slot, if there is one: saves the execution the way through the queue.
-    pub fn reserve(&self) -> Option<Slot> {
+impl SlotPool {
+    pub(crate) fn reserve(&self) -> Option<Slot> {
         if self.work.is_closed() {
             return None;
         }
         let permit = self.slots.clone().try_acquire_owned().ok()?;
         Some(Slot {
-            adopter: self.clone(),
+            pool: self.clone(),
             permit,
         })
     }
 }
 
 impl Slot {
-    /// `false`: the worker is gone; the lease will run out and the execution be found.
-    pub fn run(self, claimed: Box<Claimed>) -> bool {
-        let fresh = Fresh {
-            claimed,
-            delivery: None,
-            slot: self.permit,
-            suspicion: None,
-        };
-        self.adopter.work.send(Work::Fresh(fresh.into())).is_ok()
-    }
-
-    /// Begins at once with one that is not in the store yet.
-    pub(crate) fn bear(self, claimed: Box<Claimed>, birth: Birth) -> Begun {
-        let Self { adopter, permit } = self;
-        let fresh = Fresh {
-            claimed,
+    /// Begins with an execution that is still to be created.
+    pub(crate) fn run_inline(self, pending: PendingCreate) -> InlinePass {
+        let Self { pool, permit } = self;
+        let work = ClaimedWork {
+            claimed: pending.claimed(),
             delivery: None,
             slot: permit,
             suspicion: None,
         };
-        let pass = pass_of(&adopter.parts, &adopter.running, fresh, Some(birth));
-        Begun {
+        let pass = pass_of(&pool.parts, &pool.running, work, Some(pending));
+        InlinePass {
             pass: pass.map(|pass| Box::pin(pass) as RunningPass),
-            work: adopter.work,
+            work: pool.work,
         }
     }
 }
 
-/// A pass that runs where somebody waits for its first commit, which spares it a task of its own if that is also its
-/// last. Whoever does not wait any longer leaves the rest to the worker.
-pub(crate) struct Begun {
+/// A pass that the caller of a start runs, which spares it a task of its own if its first commit is also its last. A
+/// caller that is answered, or goes away, leaves the rest to the worker.
+pub(crate) struct InlinePass {
     pass: Option<RunningPass>,
     work: mpsc::UnboundedSender<Work>,
 }
 
-impl Future for Begun {
+impl InlinePass {
+    /// Runs it until the caller can be answered.
+    pub(crate) async fn until_created(mut self, reply: CreateReply) -> StoreResult<Created> {
+        let mut created = pin!(reply.received());
+        // In this order: a first commit that is also the last ends both.
+        tokio::select! {
+            biased;
+            () = &mut self => created.await,
+            created = &mut created => created,
+        }
+    }
+}
+
+impl Future for InlinePass {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -114,12 +116,12 @@ impl Future for Begun {
     }
 }
 
-impl Drop for Begun {
+impl Drop for InlinePass {
     fn drop(&mut self) {
         if let Some(pass) = self.pass.take() {
-            // An error means that the worker is gone. If the execution is stored, its lease will run out and it be found; if
-            // not, nobody was told that it is.
-            let _ = self.work.send(Work::Begun(pass));
+            // An error means that the worker is gone. If the execution is stored, its lease will run out and the reaper find
+            // it; if not, no caller was told that it is.
+            let _ = self.work.send(Work::Inline(pass));
         }
     }
 }
@@ -128,18 +130,21 @@ impl Drop for Begun {
 pub(crate) fn pass_of(
     parts: &Parts,
     running: &Arc<Running>,
-    fresh: Fresh,
-    birth: Option<Birth>,
+    work: ClaimedWork,
+    pending: Option<PendingCreate>,
 ) -> Option<impl Future<Output = ()> + Send + use<>> {
-    let Fresh {
+    let ClaimedWork {
         claimed,
         delivery,
         slot,
         suspicion,
-    } = fresh;
+    } = work;
     let held = claimed.state.lease.as_ref()?;
     let id = claimed.execution.head.id;
-    let ticket = running.enter(id, held, suspicion, birth.is_none());
+    let ticket = match &pending {
+        Some(_) => running.enter_unstored(id, held),
+        None => running.enter(id, held, suspicion),
+    };
     let receipt = Receipt::new(parts.clone(), delivery);
     let ticket = ticket.with_receipt(receipt.clone());
     let parts = parts.clone();
@@ -149,7 +154,7 @@ pub(crate) fn pass_of(
         if planted::has(Bug::AckBeforeCommit) {
             receipt.acknowledge().await;
         }
-        let pass = AssertUnwindSafe(pass::run(parts.clone(), claimed, ticket, birth));
+        let pass = AssertUnwindSafe(pass::run(parts.clone(), claimed, ticket, pending));
         let end = pass.catch_unwind().await;
         match end.unwrap_or_else(|panic| panicked(id, &*panic)) {
             PassEnd::Committed(dispatch) => {
@@ -158,7 +163,7 @@ pub(crate) fn pass_of(
                 }
                 receipt.acknowledge().await;
             }
-            PassEnd::Unborn => {}
+            PassEnd::NotStarted => {}
             PassEnd::Abandoned => {
                 parts.metrics.workers.leases_lost.increment();
                 tracing::warn!(execution_id = %id, "pass abandoned; the execution will be taken up again");

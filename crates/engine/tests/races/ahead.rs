@@ -1,4 +1,4 @@
-//! Executions that run before they are written: on a store of its own, a worker's first commit brings both.
+//! Executions that run ahead of their create: on a store of its own, a worker sends it with the first commit.
 
 use pawl_engine::control::{ControlError, StartRequest};
 use pawl_kernel::execution::Status;
@@ -56,7 +56,7 @@ both! {
         assert_eq!(world.path(id).await, "start finish");
     }
 
-    async fn an_effect_waits_for_the_birth(world: &World) {
+    async fn an_effect_waits_for_the_create(world: &World) {
         let crew = alone(world).await;
         let gate = Gate::shut();
         let schema = world.save(chain(&[effect("only", json!({}))])).await;
@@ -99,7 +99,7 @@ both! {
         world.assert_alive(&crew.control).await;
     }
 
-    async fn a_wait_comes_after_the_birth(world: &World) {
+    async fn a_wait_comes_after_the_create(world: &World) {
         let crew = alone(world).await;
         let id = world.start(&crew.control, chain(&[event("wait", "go")])).await;
         world.until_status(id, Status::Waiting).await;
@@ -107,7 +107,7 @@ both! {
         world.until_status(id, Status::Completed).await;
     }
 
-    async fn a_birth_apart_may_lose_its_answer(world: &World) {
+    async fn a_create_apart_may_lose_its_answer(world: &World) {
         let crew = alone(world).await;
         let schema = world.save(chain(&[event("wait", "go")])).await;
         crew.stage.plan_create(Trick::AnswerLost);
@@ -120,7 +120,7 @@ both! {
     }
 
     /// Nobody waits for a node that takes time, not even for one without an effect.
-    async fn a_node_that_waits_comes_after_the_birth(world: &World) {
+    async fn a_node_that_waits_comes_after_the_create(world: &World) {
         let crew = alone(world).await;
         let think = json!({"id": "think", "type": "think", "config": {"gate": "thought"}});
         let id = world.start(&crew.control, chain(&[think])).await;
@@ -145,7 +145,7 @@ both! {
     }
 
     /// A lease that is not in the store yet must not be taken for a lost one.
-    async fn a_heartbeat_does_not_look_for_the_unborn(world: &World) {
+    async fn a_heartbeat_does_not_look_for_what_is_not_created(world: &World) {
         let crew = alone(world).await;
         let held = world.start(&crew.control, chain(&[gated("held")])).await;
         world.outside.until_called(1).await;
