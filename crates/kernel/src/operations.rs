@@ -6,8 +6,8 @@
 //! put off, who leaves a quota) stands here, next to the rules about one row in [`crate::lifecycle`].
 //!
 //! An operation may run more than once before it is committed: SQLite's writer repeats a batch that one bad job broke. It
-//! therefore takes `&self` and acts on nothing but the transaction. What it writes is not read again within it: a
-//! store may keep the writes back and send them together with the commit, which saves PostgreSQL a round trip.
+//! therefore takes `&self` and acts on nothing but the transaction. What it writes of executions is not read again within
+//! it: a store may keep those writes back and send them together with the commit, which saves PostgreSQL a round trip.
 //!
 //! The futures of the embedded stores never wait. [`finish_now`] drives them on the thread that holds the
 //! transaction, so the same operations serve a writer thread and a connection to a server.
@@ -18,6 +18,7 @@ mod claim;
 mod command;
 mod fire;
 mod note;
+mod quota;
 mod recovery;
 mod release;
 mod schedule;
@@ -42,6 +43,11 @@ pub use claim::decide_claims;
 pub use command::ApplyCommand;
 pub use fire::FireTimers;
 pub use note::{AddNote, NOTE_BYTES_MAX, NOTES_MAX, Note, NoteRefusal, ReadNotes};
+pub use quota::{
+    AdmissionLook, AdmitExecutions, CheckCounts, CountExecutions, Entrance, HolderKey, LaneCount,
+    LaneEntry, LaneHeads, LanePlace, MarkCounted, QuotaCounts, QuotaRows, RecountQuota,
+    RemoveQuota, StoreQuota, follow_decisions,
+};
 pub use recovery::{ClearLeases, ReapLease, SweepExecutions};
 pub use release::ReleaseLeases;
 pub use schedule::{ActionContent, AttemptRecord, FreeAction, ScheduleRows, TimerKey, TimerMove};
@@ -51,7 +57,7 @@ pub type Subjects = BTreeMap<ExecutionId, Subject>;
 
 /// The rows of one transaction.
 #[async_trait]
-pub trait Transaction: ScheduleRows {
+pub trait Transaction: ScheduleRows + QuotaRows {
     /// Locks these executions in the order of their ids, and reads them. Ids without an execution are left out.
     async fn subjects(&mut self, ids: &[ExecutionId]) -> StoreResult<Subjects>;
 
@@ -74,7 +80,8 @@ pub trait Transaction: ScheduleRows {
 
     async fn add_note(&mut self, id: ExecutionId, note: &Note) -> StoreResult<()>;
 
-    /// Writes changes of executions that this transaction has read, with all that belongs to them.
+    /// Writes changes of executions that this transaction has read, with all that belongs to them and
+    /// [what follows for quotas](follow_decisions).
     async fn write(&mut self, decisions: Vec<Decision>) -> StoreResult<()>;
 }
 
@@ -106,6 +113,8 @@ pub enum Access {
     Request,
     /// It writes for the cluster itself: leases, timers, recovery. Requests never use up its connections.
     Vital,
+    /// It writes, nothing waits for it, and it may take long.
+    Upkeep,
 }
 
 /// What one transaction does.

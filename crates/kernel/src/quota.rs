@@ -20,7 +20,7 @@ pub mod name;
 pub mod rate;
 pub mod row;
 
-pub use board::{Board, Group, Lane};
+pub use board::{Board, Group, Lane, LaneId};
 pub use book::{Book, Place};
 pub use claim::{Movement, QuotaClaim, Standing, movement, standing};
 pub use name::{BadName, QuotaKind, QuotaName};

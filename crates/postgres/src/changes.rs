@@ -4,16 +4,17 @@ use std::collections::{BTreeSet, HashSet};
 
 use futures_util::future::try_join_all;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::operations::follow_decisions;
 use pawl_kernel::ports::store::DueTimer;
 use pawl_kernel::quota::Movement;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{self, Change, Decision};
 
 use crate::error::{Fault, Outcome};
-use crate::quotas;
 use crate::rows::{Reader, put_state, put_step};
 use crate::session::Session;
 use crate::sql::{self, Sql};
+use crate::transaction::SessionTransaction;
 use crate::value::Columns;
 
 /// It needs no statement but the one for transitions.
@@ -76,16 +77,14 @@ pub(crate) async fn write_all(session: &Session, decided: &[Decision], shards: u
     main.await?;
     extra.await?;
     write_queued(session, decided).await?;
-    quotas::follow(session, decided).await?;
+    let mut rows = SessionTransaction::begun(session, shards);
+    let followed = follow_decisions(&mut rows, decided).await;
+    rows.finish(followed)?;
     session.commit().await
 }
 
 /// Writes changes of rows that this transaction has locked.
-pub(crate) async fn write_locked(
-    session: &Session,
-    decided: &[&Decision],
-    shards: u32,
-) -> Outcome<()> {
+async fn write_locked(session: &Session, decided: &[&Decision], shards: u32) -> Outcome<()> {
     session.ready(&[&sql::TRANSITIONS_WRITE]).await?;
     let done = write(session, decided, shards, false).await?;
     match done.len() == decided.len() {
@@ -97,7 +96,7 @@ pub(crate) async fn write_locked(
 }
 
 /// When executions left the line.
-pub(crate) async fn write_queued(session: &Session, decided: &[Decision]) -> Outcome<()> {
+async fn write_queued(session: &Session, decided: &[Decision]) -> Outcome<()> {
     let mut columns = Columns::new(sql::EXECUTIONS_QUEUED.kinds());
     for one in decided {
         if let Some(at) = one.change.queued_at {

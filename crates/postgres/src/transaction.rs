@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use crate::error::{Fault, Outcome};
 use crate::heads::{lock_free_heads, lock_more_heads};
+use crate::quotas::GroupIds;
 use crate::rows::Reader;
 use crate::schedule::ScheduleWrites;
 use crate::session::Session;
@@ -33,14 +34,19 @@ impl OperationStore for PostgresStore {
             Access::Read => &self.readers,
             Access::Request => &self.writers,
             Access::Vital => &self.vital,
+            Access::Upkeep => &self.upkeep,
         };
-        let shards = self.shards;
+        let (shards, known_names) = (self.shards, self.known_names.clone());
         let done = pool.run(move |session| async move {
             let mut rows = SessionTransaction::new(&session, shards);
-            match operation.run(&mut rows).await {
-                Ok(answer) => rows.commit().await.map(|()| answer),
-                Err(error) => Err(rows.fault.unwrap_or_else(|| refusal(error))),
+            let done = operation.run(&mut rows).await;
+            let answer = rows.finish(done)?;
+            let has_new_settings = rows.has_new_settings;
+            rows.commit().await?;
+            if has_new_settings {
+                known_names.forget();
             }
+            Ok(answer)
         });
         done.await.map_err(|fault| fault.of_write())
     }
@@ -63,6 +69,10 @@ pub(crate) struct SessionTransaction<'a> {
     /// In the order of ids once they are written.
     decisions: Vec<Decision>,
     pub(crate) schedule: ScheduleWrites,
+    /// What is known of the groups of the admission queue.
+    pub(crate) groups: GroupIds,
+    /// What this process remembers of the quotas that are set is old once this transaction is committed.
+    pub(crate) has_new_settings: bool,
     /// Why a call failed. The operation passes on an error that says less, and the pool needs to know all.
     fault: Option<Fault>,
 }
@@ -75,8 +85,23 @@ impl<'a> SessionTransaction<'a> {
             is_begun: false,
             decisions: Vec::new(),
             schedule: ScheduleWrites::default(),
+            groups: GroupIds::new(),
+            has_new_settings: false,
             fault: None,
         }
+    }
+
+    /// For work within a transaction that was begun otherwise, and is committed otherwise.
+    pub(crate) fn begun(session: &'a Session, shards: u32) -> Self {
+        Self {
+            is_begun: true,
+            ..Self::new(session, shards)
+        }
+    }
+
+    /// What came of work on these rows.
+    pub(crate) fn finish<T>(&mut self, done: StoreResult<T>) -> Outcome<T> {
+        done.map_err(|error| self.fault.take().unwrap_or_else(|| refusal(error)))
     }
 
     /// Asks a question, and begins the transaction in the same trip if it is the first one.

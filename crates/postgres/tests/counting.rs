@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::quotas::{QuotaStore, Recount, SetQuota};
+use pawl_kernel::ports::quotas::{QuotaReads, QuotaStore, Recount, SetQuota};
 use pawl_kernel::ports::store::{
     CatalogStore, Created, ExecutionStore, NewExecution, QueryStore, StoreError,
 };

@@ -65,13 +65,17 @@ pub(crate) fn insert_rows(
 }
 
 /// Writes a change to the rows it was decided on.
-pub(crate) fn write(connection: &Connection, decision: &Decision, shards: u32) -> JobResult<()> {
+pub(crate) fn write(
+    connection: &mut Connection,
+    decision: &Decision,
+    shards: u32,
+) -> JobResult<()> {
     let (id, change) = (decision.id(), &decision.change);
     hot::forget(id);
     update_state(connection, decision.before.state.version, &change.state)?;
     update_execution(connection, id, change)?;
     write_beside(connection, change, shards)?;
-    quotas::follow(connection, decision)
+    quotas::follow(connection, decision, shards)
 }
 
 /// Inserts an execution as its first change leaves it.

@@ -82,7 +82,7 @@ impl ExecutionStore for SqliteStore {
     }
 }
 
-fn create(connection: &Connection, new: &Arc<NewExecution>, shards: u32) -> JobResult<Created> {
+fn create(connection: &mut Connection, new: &Arc<NewExecution>, shards: u32) -> JobResult<Created> {
     if deferred::is_plain(new) {
         deferred::hold(new.clone());
         return Ok(Created::New);
@@ -90,7 +90,7 @@ fn create(connection: &Connection, new: &Arc<NewExecution>, shards: u32) -> JobR
     if let Some(refusal) = already_retried(connection, new)? {
         return Ok(refusal);
     }
-    let entry = quotas::enter(connection, new)?;
+    let entry = quotas::enter(connection, new, shards)?;
     let (written, claims) = match &entry {
         Some(entry) => (&*entry.new, entry.new.execution.head.quotas.as_slice()),
         None => (&**new, &[][..]),
@@ -103,7 +103,10 @@ fn create(connection: &Connection, new: &Arc<NewExecution>, shards: u32) -> JobR
             },
             state: written.state.clone(),
         });
-        return settle_in(connection, entry);
+        return match entry {
+            Some(entry) => entry.write(connection, shards),
+            None => Ok(Created::New),
+        };
     }
     by_key(connection, new)?
         .ok_or_else(|| Fault::Corrupt("a key is taken, and no execution has it".into()))
@@ -136,18 +139,8 @@ fn already_retried(connection: &Connection, new: &NewExecution) -> JobResult<Opt
     Ok(known.or(Some(Created::AlreadyRetried(ExecutionId(before)))))
 }
 
-/// The rows of the quotas that a new execution counts against.
-fn settle_in(connection: &Connection, entry: Option<quotas::Entry>) -> JobResult<Created> {
-    let Some(entry) = entry else {
-        return Ok(Created::New);
-    };
-    let answer = entry.answer();
-    entry.write(connection)?;
-    Ok(answer)
-}
-
 fn claim(
-    connection: &Connection,
+    connection: &mut Connection,
     requests: &[ClaimRequest],
     now: Timestamp,
     shards: u32,
@@ -165,7 +158,7 @@ fn claim(
 }
 
 fn commit(
-    connection: &Connection,
+    connection: &mut Connection,
     transition: &Transition,
     shards: u32,
 ) -> JobResult<Result<Applied, CommitRefusal>> {

@@ -31,7 +31,7 @@ impl OperationStore for SqliteStore {
                 };
                 self.readers.run(read).await
             }
-            Access::Request | Access::Vital => {
+            Access::Request | Access::Vital | Access::Upkeep => {
                 let write = move |connection: &mut Connection| run(connection, &*operation, shards);
                 self.writer.run(write).await
             }
@@ -44,13 +44,9 @@ fn run(
     operation: &dyn AnyOperation,
     shards: u32,
 ) -> JobResult<AnyAnswer> {
-    let mut rows = ConnectionTransaction {
-        connection,
-        shards,
-        fault: None,
-    };
+    let mut rows = ConnectionTransaction::new(connection, shards);
     let done = finish_now(operation.run(&mut rows));
-    done.map_err(|error| rows.fault.unwrap_or_else(|| refusal(error)))
+    rows.finish(done)
 }
 
 /// An error that the operation itself made: no row of the file was at fault.
@@ -70,7 +66,21 @@ pub(crate) struct ConnectionTransaction<'a> {
     fault: Option<Fault>,
 }
 
-impl ConnectionTransaction<'_> {
+impl<'a> ConnectionTransaction<'a> {
+    pub(crate) fn new(connection: &'a mut Connection, shards: u32) -> Self {
+        Self {
+            connection,
+            shards,
+            fault: None,
+        }
+    }
+
+    /// What came of work on these rows.
+    pub(crate) fn finish<T>(self, done: StoreResult<T>) -> JobResult<T> {
+        done.map_err(|error| self.fault.unwrap_or_else(|| refusal(error)))
+    }
+
+    /// Passes the answer of a call on.
     pub(crate) fn keep<T>(&mut self, done: JobResult<T>) -> StoreResult<T> {
         done.map_err(|fault| {
             let error = fault.before_commit();

@@ -11,9 +11,7 @@ use pawl_kernel::lifecycle::{ClaimRequest, Command};
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
 use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
-use pawl_kernel::ports::quotas::{
-    Admitted, Holder, Miscount, PlaceInLine, QuotaStore, Recount, SetQuota,
-};
+use pawl_kernel::ports::quotas::{Holder, Miscounts, PlaceInLine, QuotaReads};
 use pawl_kernel::ports::retention::{
     Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
@@ -377,18 +375,15 @@ forward!(WorkerStore {
     workers(since: Timestamp) -> StoreResult<Vec<WorkerRecord>>;
 });
 
-forward!(QuotaStore {
-    set_quota(set: SetQuota, now: Timestamp) -> StoreResult<Quota>;
-    remove_quota(name: QuotaName, now: Timestamp) -> StoreResult<bool>;
+forward!(QuotaReads {
     quotas(set_only: bool, after: Option<QuotaName>, limit: u32) -> StoreResult<Vec<Quota>>;
     quota(name: QuotaName) -> StoreResult<Option<Quota>>;
     holders(name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>>;
-    admit(now: Timestamp, max: u32) -> StoreResult<Admitted>;
     place_in_line(id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
-    count_rest(name: QuotaName, now: Timestamp) -> StoreResult<u64>;
-    count_in(name: QuotaName, ids: Vec<ExecutionId>, now: Timestamp) -> StoreResult<u64>;
-    check_counted(ids: Vec<ExecutionId>, fix: bool, now: Timestamp) -> StoreResult<Vec<(ExecutionId, Miscount)>>;
-    recount(fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>>;
+    has_line() -> StoreResult<bool>;
+    uncounted(name: QuotaName) -> StoreResult<Option<i64>>;
+    settings_known() -> StoreResult<()>;
+    miscounts() -> StoreResult<Miscounts>;
 });
 
 forward!(RetentionStore {

@@ -2,6 +2,8 @@
 //! [`crate::quota`]. Creating, ending, pausing and resuming an execution move its quotas by themselves, in the
 //! transaction that does it.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 
 use super::store::{
@@ -9,6 +11,10 @@ use super::store::{
 };
 use crate::execution::{PriorityClass, Status};
 use crate::id::ExecutionId;
+use crate::operations::{
+    AdmitExecutions, CheckCounts, CountExecutions, MarkCounted, OperationStore, RecountQuota,
+    RemoveQuota, StoreQuota, perform,
+};
 use crate::quota::{Quota, QuotaKind, QuotaName, Rate, Source};
 use crate::time::Timestamp;
 
@@ -71,6 +77,15 @@ pub struct Recount {
     pub really_waiting: u64,
 }
 
+/// The quotas that are counted wrongly.
+#[derive(Clone, Debug, Default)]
+pub struct Miscounts {
+    pub quotas: Vec<Recount>,
+    /// Quotas that have a lane with a wrong counter. Their own may be right.
+    pub of_lanes: BTreeSet<QuotaName>,
+}
+
+/// What is done to quotas. Every store that runs operations has it.
 #[async_trait]
 pub trait QuotaStore: Send + Sync {
     async fn set_quota(&self, set: SetQuota, now: Timestamp) -> StoreResult<Quota>;
@@ -78,29 +93,12 @@ pub trait QuotaStore: Send + Sync {
     /// Takes back what an operator set; what the settings of a schema ask for stays. `false`: nothing was set.
     async fn remove_quota(&self, name: QuotaName, now: Timestamp) -> StoreResult<bool>;
 
-    /// Those that limit somebody, in the order of their names, after `after`; only what operators have set, if
-    /// `set_only`.
-    async fn quotas(
-        &self,
-        set_only: bool,
-        after: Option<QuotaName>,
-        limit: u32,
-    ) -> StoreResult<Vec<Quota>>;
-
-    /// One that limits somebody.
-    async fn quota(&self, name: QuotaName) -> StoreResult<Option<Quota>>;
-
-    /// Who holds a place in it, longest first.
-    async fn holders(&self, name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>>;
-
-    /// Lets in whoever may come in, at most `max`.
+    /// Lets in the executions that may come in, at most `max`.
     async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<Admitted>;
 
-    /// `None`: it does not stand in line.
-    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
-
-    /// Makes everybody count against a quota whom it concerns and who was there before it was set. Returns how many did
-    /// not count yet. Costs one look once all of them do.
+    /// Makes all executions count against a quota that it concerns and that were there before it was set. Returns how
+    /// many did not count yet. Costs one look once all of them do. It can be broken off at any point and done again: the
+    /// quota's row says as long as there is something left.
     async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64>;
 
     /// The same for these executions.
@@ -123,11 +121,129 @@ pub trait QuotaStore: Send + Sync {
     async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>>;
 }
 
-/// Counts in everybody who was there before a quota was set, page by page: what the stores' `count_rest` have in common.
-/// It can be broken off at any point and done again.
-pub async fn count_by_page<S>(store: &S, name: &QuotaName, now: Timestamp) -> StoreResult<u64>
+/// Looking at quotas, outside the transactions that change them.
+#[async_trait]
+pub trait QuotaReads: Send + Sync {
+    /// Those that limit somebody, in the order of their names, after `after`; only what operators have set, if
+    /// `set_only`.
+    async fn quotas(
+        &self,
+        set_only: bool,
+        after: Option<QuotaName>,
+        limit: u32,
+    ) -> StoreResult<Vec<Quota>>;
+
+    /// One that limits somebody.
+    async fn quota(&self, name: QuotaName) -> StoreResult<Option<Quota>>;
+
+    /// Who holds a place in it, longest first.
+    async fn holders(&self, name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>>;
+
+    /// `None`: it does not stand in line.
+    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
+
+    /// Does any execution stand in line?
+    async fn has_line(&self) -> StoreResult<bool>;
+
+    /// The number of the change that set it, if those that were there before do not all count yet.
+    async fn uncounted(&self, name: QuotaName) -> StoreResult<Option<i64>>;
+
+    /// Waits until no execution is being created by a process that does not know what was set before this call.
+    async fn settings_known(&self) -> StoreResult<()>;
+
+    /// What is counted wrongly at one moment.
+    async fn miscounts(&self) -> StoreResult<Miscounts>;
+}
+
+#[async_trait]
+impl<S> QuotaStore for S
 where
-    S: QuotaStore + QueryStore + CatalogStore,
+    S: OperationStore + QuotaReads + QueryStore + CatalogStore,
+{
+    async fn set_quota(&self, set: SetQuota, now: Timestamp) -> StoreResult<Quota> {
+        perform(self, StoreQuota { set, now }).await
+    }
+
+    async fn remove_quota(&self, name: QuotaName, now: Timestamp) -> StoreResult<bool> {
+        perform(self, RemoveQuota { name, now }).await
+    }
+
+    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<Admitted> {
+        // Nearly always there is no line, and nothing to lock.
+        if !self.has_line().await? {
+            return Ok(Admitted::default());
+        }
+        let mut admitted = Admitted::default();
+        loop {
+            let left = max - admitted.dispatches.len() as u32;
+            let look = match perform(self, AdmitExecutions { now, max: left }).await {
+                Ok(look) => look,
+                Err(error) if admitted.dispatches.is_empty() => return Err(error),
+                // Those that were admitted before are to be told of.
+                Err(_) => return Ok(admitted),
+            };
+            let mut dispatches = admitted.dispatches;
+            dispatches.extend(look.admitted.dispatches);
+            admitted = Admitted {
+                dispatches,
+                ..look.admitted
+            };
+            if !look.has_strays || admitted.dispatches.len() as u32 >= max {
+                return Ok(admitted);
+            }
+        }
+    }
+
+    async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64> {
+        let Some(number) = self.uncounted(name.clone()).await? else {
+            return Ok(0);
+        };
+        // Executions with a key have counted against it from the start.
+        if name.kind() != QuotaKind::Key {
+            self.settings_known().await?;
+        }
+        let counted = count_by_page(self, &name, now).await?;
+        perform(self, MarkCounted { name, number }).await?;
+        Ok(counted)
+    }
+
+    async fn count_in(
+        &self,
+        name: QuotaName,
+        ids: Vec<ExecutionId>,
+        now: Timestamp,
+    ) -> StoreResult<u64> {
+        perform(self, CountExecutions { name, ids, now }).await
+    }
+
+    async fn check_counted(
+        &self,
+        ids: Vec<ExecutionId>,
+        fix: bool,
+        now: Timestamp,
+    ) -> StoreResult<Vec<(ExecutionId, Miscount)>> {
+        perform(self, CheckCounts { ids, fix, now }).await
+    }
+
+    async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>> {
+        let found = self.miscounts().await?;
+        if !fix {
+            return Ok(found.quotas);
+        }
+        let mut names = found.of_lanes;
+        names.extend(found.quotas.into_iter().map(|wrong| wrong.name));
+        let mut mended = Vec::new();
+        for name in names {
+            mended.extend(perform(self, RecountQuota { name, now }).await?);
+        }
+        Ok(mended)
+    }
+}
+
+/// Counts in all executions that were there before a quota was set, page by page.
+async fn count_by_page<S>(store: &S, name: &QuotaName, now: Timestamp) -> StoreResult<u64>
+where
+    S: OperationStore + QuotaReads + QueryStore + CatalogStore,
 {
     /// Executions counted in one transaction.
     const PAGE: u32 = 500;

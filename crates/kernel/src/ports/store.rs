@@ -15,7 +15,7 @@ use crate::operations::OperationStore;
 pub use crate::ports::catalog::CatalogError;
 use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
-use crate::ports::quotas::QuotaStore;
+use crate::ports::quotas::{QuotaReads, QuotaStore};
 use crate::ports::retention::RetentionStore;
 use crate::ports::schedule::ScheduleStore;
 use crate::ports::webhooks::WebhookStore;
@@ -353,6 +353,7 @@ pub trait Store:
     + LetterStore
     + WebhookStore
     + WorkerStore
+    + QuotaReads
     + QuotaStore
     + RetentionStore
 {
@@ -372,6 +373,7 @@ impl<T> Store for T where
         + LetterStore
         + WebhookStore
         + WorkerStore
+        + QuotaReads
         + QuotaStore
         + RetentionStore
 {

@@ -56,6 +56,34 @@ impl Group {
     }
 }
 
+/// Which lane: of one group and one concurrency key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LaneId {
+    pub group: Group,
+    pub key: Option<QuotaName>,
+}
+
+impl LaneId {
+    /// Where an execution with these claims stands. A second key, should there ever be one, counts as a wide quota.
+    pub fn of(priority: PriorityClass, claims: &[QuotaClaim]) -> Self {
+        let names = || claims.iter().map(|claim| &claim.name);
+        let key = names().find(|name| name.kind() == QuotaKind::Key).cloned();
+        let mut wide: Vec<QuotaName> = names()
+            .filter(|name| Some(*name) != key.as_ref())
+            .cloned()
+            .collect();
+        wide.sort();
+        let wide = wide.into();
+        let group = Group { priority, wide };
+        Self { group, key }
+    }
+
+    /// All that executions in it count against.
+    pub fn quotas(&self) -> impl Iterator<Item = &QuotaName> {
+        self.group.wide.iter().chain(&self.key)
+    }
+}
+
 /// Executions that differ in age only. They are admitted oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
@@ -68,17 +96,11 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Where somebody with these claims stands. A second key, should there ever be one, counts as a wide quota.
-    pub fn of(priority: PriorityClass, claims: &[QuotaClaim]) -> (Group, Option<QuotaName>) {
-        let names = || claims.iter().map(|claim| &claim.name);
-        let key = names().find(|name| name.kind() == QuotaKind::Key).cloned();
-        let mut wide: Vec<QuotaName> = names()
-            .filter(|name| Some(*name) != key.as_ref())
-            .cloned()
-            .collect();
-        wide.sort();
-        let wide = wide.into();
-        (Group { priority, wide }, key)
+    pub fn id(&self) -> LaneId {
+        LaneId {
+            group: self.group.clone(),
+            key: self.key.clone(),
+        }
     }
 
     fn quotas(&self) -> impl Iterator<Item = &QuotaName> {

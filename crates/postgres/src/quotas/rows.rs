@@ -5,25 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join3;
 use pawl_kernel::ports::store::NewExecution;
-use pawl_kernel::quota::{Quota, QuotaClaim, QuotaKind, QuotaName, Shares, Source};
+use pawl_kernel::quota::{Quota, QuotaClaim, QuotaName, Shares, Source};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 
 use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
 use crate::session::Session;
-use crate::sql::{self, Sql};
+use crate::sql;
 use crate::value::{Columns, Text, Time};
-
-/// The statements of this module, to be prepared before anything is sent.
-pub(super) static STATEMENTS: &[&Sql] = &[
-    &sql::QUOTAS_ADD,
-    &sql::QUOTAS_LOCK,
-    &sql::QUOTAS_LOAD,
-    &sql::QUOTAS_PUT,
-    &sql::QUOTAS_DELETE,
-    &sql::ADMISSION_LANES_OF_KEY,
-];
 
 pub(super) fn quota(row: &Row) -> Outcome<Quota> {
     let mut reader = Reader::new(row);
@@ -73,19 +63,13 @@ pub(super) fn optional_name(reader: &mut Reader<'_>) -> Outcome<Option<QuotaName
         .map_err(|error| Fault::Corrupt(format!("`{text}`: {error}")))
 }
 
-pub(super) fn names_of<'a>(
-    claims: impl Iterator<Item = &'a QuotaClaim>,
-) -> BTreeSet<&'a QuotaName> {
-    claims.map(|claim| &claim.name).collect()
-}
-
-fn texts<'a>(names: &BTreeSet<&'a QuotaName>) -> Vec<Text<'a>> {
+fn texts(names: &BTreeSet<QuotaName>) -> Vec<Text<'_>> {
     let names = names.iter();
     names.map(|name| Text::new(name.as_str())).collect()
 }
 
 /// Locks what is there of these.
-pub(super) async fn lock(session: &Session, names: &BTreeSet<&QuotaName>) -> Outcome<Vec<Quota>> {
+async fn lock(session: &Session, names: &BTreeSet<QuotaName>) -> Outcome<Vec<Quota>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
@@ -99,11 +83,14 @@ pub(super) async fn lock(session: &Session, names: &BTreeSet<&QuotaName>) -> Out
 /// adding it while the locks on later names are kept would be against the order, and end in a circle.
 pub(super) async fn lock_with(
     session: &Session,
-    names: &BTreeSet<&QuotaName>,
-    needed: &BTreeSet<&QuotaName>,
+    names: &BTreeSet<QuotaName>,
+    needed: &BTreeSet<QuotaName>,
     now: Timestamp,
 ) -> Outcome<Vec<Quota>> {
     const TRIES: u32 = 20;
+    session
+        .ready(&[&sql::QUOTAS_LOCK, &sql::QUOTAS_ADD])
+        .await?;
     if needed.is_empty() {
         return lock(session, names).await;
     }
@@ -118,7 +105,7 @@ pub(super) async fn lock_with(
         marked?;
         added?;
         let rows = rows?;
-        let there = |name: &&QuotaName| rows.iter().any(|row| row.name == **name);
+        let there = |name: &QuotaName| rows.iter().any(|row| row.name == *name);
         if needed.iter().all(there) {
             return Ok(rows);
         }
@@ -131,7 +118,7 @@ pub(super) async fn lock_with(
 
 pub(super) async fn load(
     session: &Session,
-    names: &BTreeSet<&QuotaName>,
+    names: &BTreeSet<QuotaName>,
 ) -> Outcome<BTreeMap<QuotaName, Quota>> {
     if names.is_empty() {
         return Ok(BTreeMap::new());
@@ -143,32 +130,19 @@ pub(super) async fn load(
         .collect()
 }
 
-/// Writes rows, and deletes those that nobody needs any more. Lanes of a key are open as long as it has room.
-pub(super) async fn put(session: &Session, quotas: &[Quota], now: Timestamp) -> Outcome<()> {
+pub(super) async fn put(session: &Session, quotas: &[Quota]) -> Outcome<()> {
     let mut columns = Columns::new(sql::QUOTAS_PUT.kinds());
-    let mut keys = Columns::new(sql::ADMISSION_LANES_OF_KEY.kinds());
-    let mut gone = BTreeSet::new();
     for quota in quotas {
-        if !quota.is_needed() {
-            gone.insert(&quota.name);
-            continue;
-        }
         put_quota(&mut columns, quota);
-        if quota.name.kind() == QuotaKind::Key && quota.waiting > 0 {
-            keys.text(quota.name.as_str());
-            keys.time(quota.opens_at(now));
-        }
     }
-    if let Some(columns) = columns.non_empty() {
-        session.rows(&sql::QUOTAS_PUT, &columns.params()).await?;
-    }
-    if let Some(keys) = keys.non_empty() {
-        let params = keys.params();
-        session.rows(&sql::ADMISSION_LANES_OF_KEY, &params).await?;
-    }
-    if !gone.is_empty() {
-        session.rows(&sql::QUOTAS_DELETE, &[&texts(&gone)]).await?;
-    }
+    session.ready(&[&sql::QUOTAS_PUT]).await?;
+    session.rows(&sql::QUOTAS_PUT, &columns.params()).await?;
+    Ok(())
+}
+
+pub(super) async fn delete(session: &Session, names: &BTreeSet<QuotaName>) -> Outcome<()> {
+    session.ready(&[&sql::QUOTAS_DELETE]).await?;
+    session.rows(&sql::QUOTAS_DELETE, &[&texts(names)]).await?;
     Ok(())
 }
 

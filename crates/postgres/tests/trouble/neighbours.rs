@@ -6,7 +6,7 @@ use std::time::Duration;
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, Release, Skip};
-use pawl_kernel::ports::quotas::QuotaStore;
+use pawl_kernel::ports::quotas::QuotaReads;
 use pawl_kernel::ports::store::{
     Claim, ControlStore, Created, DueTimer, ExecutionStore, LockRequest, RecoveryStore,
     SweepRequest, TimerStore,

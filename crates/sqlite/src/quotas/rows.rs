@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use pawl_kernel::quota::{Quota, QuotaKind, QuotaName, Rate, Shares, Source};
+use pawl_kernel::quota::{Quota, QuotaName, Rate, Shares, Source};
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -66,13 +66,7 @@ pub(super) fn damaged(at: usize, error: impl ToString) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(at, Type::Text, error.to_string().into())
 }
 
-/// Writes a row, or deletes it if nobody needs it any more. Lanes of a key are open as long as it has room.
-pub(super) fn put(connection: &Connection, quota: &Quota, now: Timestamp) -> JobResult<()> {
-    if !quota.is_needed() {
-        let mut statement = connection.prepare_cached(sql::QUOTA_DELETE)?;
-        statement.execute([quota.name.as_str()])?;
-        return Ok(());
-    }
+pub(super) fn put(connection: &Connection, quota: &Quota) -> JobResult<()> {
     let Shares {
         now: share_now,
         next: [high, normal, low],
@@ -93,12 +87,6 @@ pub(super) fn put(connection: &Connection, quota: &Quota, now: Timestamp) -> Job
         low,
         quota.updated_at.as_micros(),
     ])?;
-    if quota.name.kind() == QuotaKind::Key && quota.waiting > 0 {
-        let open_at = quota.opens_at(now).map(Timestamp::as_micros);
-        connection
-            .prepare_cached(sql::ADMISSION_LANES_OF_KEY)?
-            .execute(params![quota.name.as_str(), open_at])?;
-    }
     Ok(())
 }
 

@@ -3,11 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pawl_kernel::quota::{Source, Standing};
+use pawl_kernel::operations::{
+    AdmissionLook, AdmitExecutions, CheckCounts, Operation, RecountQuota, StoreQuota,
+};
+use pawl_kernel::ports::quotas::{Miscount, Recount, SetQuota};
+use pawl_kernel::quota::{self, Source, Standing};
+use pawl_kernel::time::Timestamp;
 use pawl_testkit::fixture::{at, execution_id, new_execution};
 
 use super::*;
-use crate::{changes, migrations};
+use crate::{changes, hot, migrations};
 
 fn database() -> Connection {
     hot::forget_all();
@@ -20,23 +25,28 @@ fn name(text: &str) -> QuotaName {
     text.parse().unwrap()
 }
 
-fn set(connection: &Connection, quota: &str, limit: u32) {
+fn run<O: Operation>(connection: &mut Connection, operation: O) -> O::Answer {
+    let mut rows = ConnectionTransaction::new(connection, 1);
+    finish_now(operation.run(&mut rows)).unwrap()
+}
+
+fn set(connection: &mut Connection, quota: &str, limit: u32) {
     let set = SetQuota {
         name: name(quota),
         limit,
         rate: None,
         source: Source::Api,
     };
-    set_quota(connection, &set, at(0)).unwrap();
+    run(connection, StoreQuota { set, now: at(0) });
 }
 
-fn create(connection: &Connection, n: u64, claims: Vec<QuotaClaim>) {
+fn create(connection: &mut Connection, n: u64, claims: Vec<QuotaClaim>) {
     let mut new = new_execution(n);
     new.execution.head.quotas = claims;
-    let entry = enter(connection, &new).unwrap().unwrap();
+    let entry = enter(connection, &new, 1).unwrap().unwrap();
     let claims = &entry.new.execution.head.quotas;
     assert!(changes::create(connection, &entry.new, claims, 1).unwrap());
-    entry.write(connection).unwrap();
+    entry.write(connection, 1).unwrap();
 }
 
 /// Copies the execution 1, which stands in line, so often. `claims`: an expression for the quotas of the copy number
@@ -83,7 +93,8 @@ fn cost_of_one(connection: &mut Connection) -> u64 {
         false
     };
     connection.progress_handler(1, Some(count)).unwrap();
-    let look = line::admit(connection, at(9_000), 64, 1).unwrap();
+    let (now, max) = (at(9_000), 64);
+    let look = run(connection, AdmitExecutions { now, max }).admitted;
     assert_eq!((look.dispatches.len(), look.waiting), (1, true));
     connection
         .progress_handler(0, None::<fn() -> bool>)
@@ -100,14 +111,14 @@ fn compare(what: &str, short: u64, long: u64) {
 fn one_line_may_be_long() {
     let cost = |count: u64| {
         let mut connection = database();
-        set(&connection, "schema:flow-1", 0);
+        set(&mut connection, "schema:flow-1", 0);
         let claim = QuotaClaim::if_set(name("schema:flow-1"));
-        create(&connection, 1, vec![claim]);
+        create(&mut connection, 1, vec![claim]);
         let line = "INSERT INTO admission_line SELECT group_id, key, numbers.id FROM admission_line, numbers;
             UPDATE admission_lanes SET waiting = (SELECT count(*) FROM admission_line);
             UPDATE quotas SET waiting = (SELECT count(*) FROM admission_line);";
         multiply(&connection, count, "one.quotas", line);
-        set(&connection, "schema:flow-1", 1);
+        set(&mut connection, "schema:flow-1", 1);
         cost_of_one(&mut connection)
     };
     compare("one lane", cost(100), cost(100_000));
@@ -116,10 +127,10 @@ fn one_line_may_be_long() {
 /// Every execution has a key of its own; the schema's quota has room for one. `closed`: all keys but one are full.
 fn cost_with_keys(count: u64, closed: bool) -> u64 {
     let mut connection = database();
-    set(&connection, "schema:flow-1", 0);
+    set(&mut connection, "schema:flow-1", 0);
     let key = QuotaClaim::with_limit(name("key:flow-1/x"), 1, 1);
     let schema = QuotaClaim::if_set(name("schema:flow-1"));
-    create(&connection, 1, vec![key, schema]);
+    create(&mut connection, 1, vec![key, schema]);
     let open_at = if closed { "NULL" } else { "0" };
     let used = i32::from(closed);
     let lanes = format!(
@@ -135,7 +146,7 @@ fn cost_with_keys(count: u64, closed: bool) -> u64 {
     );
     let claims = "replace(one.quotas, 'key:flow-1/x', 'key:flow-1/' || numbers.i)";
     multiply(&connection, count, claims, &lanes);
-    set(&connection, "schema:flow-1", if closed { 2 } else { 1 });
+    set(&mut connection, "schema:flow-1", if closed { 2 } else { 1 });
     cost_of_one(&mut connection)
 }
 
@@ -153,24 +164,54 @@ fn there_may_be_many_full_keys() {
 
 /// Three of `tenant:acme`, of which one runs and two stand in line.
 fn three() -> Connection {
-    let connection = database();
-    set(&connection, "tenant:acme", 1);
+    let mut connection = database();
+    set(&mut connection, "tenant:acme", 1);
     for n in 1..=3 {
         let claim = QuotaClaim::if_set(name("tenant:acme"));
-        create(&connection, n, vec![claim]);
+        create(&mut connection, n, vec![claim]);
     }
     connection
 }
 
-fn admitted(connection: &Connection) -> Vec<ExecutionId> {
-    let look = line::admit(connection, at(50), 64, 1).unwrap();
-    let ids = look.dispatches.iter().map(|dispatch| dispatch.execution_id);
-    ids.collect()
+/// As [`QuotaStore::admit`](pawl_kernel::ports::quotas::QuotaStore::admit) does.
+fn admitted(connection: &mut Connection) -> Vec<ExecutionId> {
+    let mut ids = Vec::new();
+    loop {
+        let (now, max) = (at(50), 64);
+        let AdmissionLook {
+            admitted,
+            has_strays,
+        } = run(connection, AdmitExecutions { now, max });
+        let dispatches = admitted.dispatches.iter();
+        ids.extend(dispatches.map(|dispatch| dispatch.execution_id));
+        if !has_strays {
+            return ids;
+        }
+    }
+}
+
+/// As [`QuotaStore::recount`](pawl_kernel::ports::quotas::QuotaStore::recount) does.
+fn recount(connection: &mut Connection, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>> {
+    let found = recount::look(connection).unwrap();
+    if !fix {
+        return Ok(found.quotas);
+    }
+    let mut names = found.of_lanes;
+    names.extend(found.quotas.into_iter().map(|wrong| wrong.name));
+    let names = names.into_iter();
+    let mend = |name| run(connection, RecountQuota { name, now });
+    Ok(names.filter_map(mend).collect())
+}
+
+fn check(connection: &mut Connection, id: ExecutionId, fix: bool) -> Option<Miscount> {
+    let (ids, now) = (vec![id], at(9));
+    let wrong = run(connection, CheckCounts { ids, fix, now });
+    wrong.first().map(|(_, miscount)| *miscount)
 }
 
 #[test]
 fn who_fell_out_of_the_line_is_put_back() {
-    let connection = three();
+    let mut connection = three();
     connection
         .execute_batch(
             "DELETE FROM admission_line; DELETE FROM admission_lanes; DELETE FROM admission_groups;
@@ -178,36 +219,39 @@ fn who_fell_out_of_the_line_is_put_back() {
         )
         .unwrap();
     let id = execution_id(2);
-    let check = |fix| check_counted(&connection, id, fix, at(9)).unwrap();
+    let mut check = |fix| check(&mut connection, id, fix);
     assert_eq!(check(false), Some(Miscount::NotInLine));
     assert_eq!(check(true), Some(Miscount::NotInLine));
     assert_eq!(check(false), None);
-    assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
-    set(&connection, "tenant:acme", 2);
-    assert_eq!(admitted(&connection), [id]);
+    assert_eq!(recount(&mut connection, false, at(9)).unwrap(), []);
+    set(&mut connection, "tenant:acme", 2);
+    assert_eq!(admitted(&mut connection), [id]);
 }
 
 #[test]
 fn who_is_not_counted_is_counted_again() {
-    let connection = three();
+    let mut connection = three();
     connection
         .execute_batch("DELETE FROM quota_holders; UPDATE quotas SET used = 0")
         .unwrap();
-    let check = |fix| check_counted(&connection, execution_id(1), fix, at(9)).unwrap();
+    let mut check = |fix| check(&mut connection, execution_id(1), fix);
     assert_eq!(check(true), Some(Miscount::NotHolding));
     assert_eq!(check(false), None);
-    assert!(admitted(&connection).is_empty(), "the limit holds again");
+    assert!(
+        admitted(&mut connection).is_empty(),
+        "the limit holds again"
+    );
 }
 
 #[test]
 fn counters_are_made_what_the_rows_say() {
-    let connection = three();
+    let mut connection = three();
     connection
         .execute_batch(
             "UPDATE quotas SET used = 7, waiting = 0; UPDATE admission_lanes SET waiting = 9",
         )
         .unwrap();
-    let wrong = recount(&connection, true, at(9)).unwrap();
+    let wrong = recount(&mut connection, true, at(9)).unwrap();
     assert_eq!(wrong.len(), 1);
     let Recount {
         used,
@@ -220,15 +264,15 @@ fn counters_are_made_what_the_rows_say() {
         (*used, *really_used, *waiting, *really_waiting),
         (7, 1, 0, 2)
     );
-    assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
-    set(&connection, "tenant:acme", 5);
-    assert_eq!(admitted(&connection), [2, 3].map(execution_id));
+    assert_eq!(recount(&mut connection, false, at(9)).unwrap(), []);
+    set(&mut connection, "tenant:acme", 5);
+    assert_eq!(admitted(&mut connection), [2, 3].map(execution_id));
 }
 
 /// A row of the line whose execution does not stand there is dropped, and the next one comes.
 #[test]
 fn a_stray_row_in_line_does_no_harm() {
-    let connection = three();
+    let mut connection = three();
     let stray = execution_id(0);
     connection
         .execute(
@@ -239,8 +283,8 @@ fn a_stray_row_in_line_does_no_harm() {
     connection
         .execute_batch("UPDATE admission_lanes SET waiting = 3; UPDATE quotas SET waiting = 3, max_running = 2")
         .unwrap();
-    assert_eq!(admitted(&connection), [execution_id(2)]);
-    assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
+    assert_eq!(admitted(&mut connection), [execution_id(2)]);
+    assert_eq!(recount(&mut connection, false, at(9)).unwrap(), []);
     let Subject { head, state } = execution_rows::load_subject(&connection, execution_id(2))
         .unwrap()
         .unwrap();
@@ -250,58 +294,64 @@ fn a_stray_row_in_line_does_no_harm() {
 /// Whoever has ended holds nothing, whatever the rows say.
 #[test]
 fn a_stray_holder_is_let_go() {
-    let connection = three();
+    let mut connection = three();
     connection
         .execute_batch(
             "UPDATE executions SET status = 6 WHERE id IN (SELECT execution_id FROM quota_holders)",
         )
         .unwrap();
-    assert!(admitted(&connection).is_empty());
-    assert_eq!(recount(&connection, true, at(9)).unwrap().len(), 1);
-    assert_eq!(admitted(&connection), [execution_id(2)]);
+    assert!(admitted(&mut connection).is_empty());
+    assert_eq!(recount(&mut connection, true, at(9)).unwrap().len(), 1);
+    assert_eq!(admitted(&mut connection), [execution_id(2)]);
     let holders = holders(&connection, &name("tenant:acme"), 9).unwrap();
     assert_eq!(holders.len(), 1);
 }
 
 /// Two of one key, of which the schema allows one at a time.
 fn two_of_a_key() -> Connection {
-    let connection = database();
+    let mut connection = database();
     for n in 1..=2 {
         let claim = QuotaClaim::with_limit(name("key:flow-1/x"), 1, 3);
-        create(&connection, n, vec![claim]);
+        create(&mut connection, n, vec![claim]);
     }
     connection
 }
 
 #[test]
 fn a_quota_whose_row_is_gone_is_found_and_comes_back_with_its_limit() {
-    let connection = two_of_a_key();
+    let mut connection = two_of_a_key();
     connection.execute_batch("DELETE FROM quotas").unwrap();
-    let wrong = recount(&connection, true, at(9)).unwrap();
+    let wrong = recount(&mut connection, true, at(9)).unwrap();
     let wrong: Vec<_> = wrong
         .iter()
         .map(|wrong| (wrong.name.as_str(), wrong.really_used, wrong.really_waiting))
         .collect();
     assert_eq!(wrong, [("key:flow-1/x", 1, 1)]);
-    assert_eq!(recount(&connection, false, at(9)).unwrap(), []);
+    assert_eq!(recount(&mut connection, false, at(9)).unwrap(), []);
     let quota = rows::load(&connection, &name("key:flow-1/x"))
         .unwrap()
         .unwrap();
     assert_eq!((quota.limit(), quota.settings_version), (Some(1), 3));
-    assert!(admitted(&connection).is_empty(), "the limit holds again");
+    assert!(
+        admitted(&mut connection).is_empty(),
+        "the limit holds again"
+    );
 }
 
 #[test]
 fn a_lane_that_is_gone_comes_back() {
-    let connection = three();
+    let mut connection = three();
     connection
         .execute_batch("DELETE FROM admission_lanes")
         .unwrap();
-    set(&connection, "tenant:acme", 2);
-    assert!(admitted(&connection).is_empty());
-    let found = recount::look(&connection).unwrap();
-    assert!(!found.is_nothing());
-    recount(&connection, true, at(9)).unwrap();
-    assert!(recount::look(&connection).unwrap().is_nothing());
-    assert_eq!(admitted(&connection), [execution_id(2)]);
+    set(&mut connection, "tenant:acme", 2);
+    assert!(admitted(&mut connection).is_empty());
+    let is_right = |connection: &Connection| {
+        let found = recount::look(connection).unwrap();
+        found.quotas.is_empty() && found.of_lanes.is_empty()
+    };
+    assert!(!is_right(&connection));
+    recount(&mut connection, true, at(9)).unwrap();
+    assert!(is_right(&connection));
+    assert_eq!(admitted(&mut connection), [execution_id(2)]);
 }

@@ -3,25 +3,14 @@
 use async_trait::async_trait;
 
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::quotas::{
-    Admitted, Holder, Miscount, PlaceInLine, QuotaStore, Recount, SetQuota,
-};
+use pawl_kernel::ports::quotas::{Holder, Miscounts, PlaceInLine, QuotaReads};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::quota::{Quota, QuotaName};
-use pawl_kernel::time::Timestamp;
 
-use super::store::{FaultyStore, READ, WRITE};
+use super::store::{FaultyStore, READ};
 
 #[async_trait]
-impl QuotaStore for FaultyStore {
-    async fn set_quota(&self, set: SetQuota, now: Timestamp) -> StoreResult<Quota> {
-        self.pass(WRITE, self.inner.set_quota(set, now)).await
-    }
-
-    async fn remove_quota(&self, name: QuotaName, now: Timestamp) -> StoreResult<bool> {
-        self.pass(WRITE, self.inner.remove_quota(name, now)).await
-    }
-
+impl QuotaReads for FaultyStore {
     async fn quotas(
         &self,
         set_only: bool,
@@ -40,38 +29,23 @@ impl QuotaStore for FaultyStore {
         self.pass(READ, self.inner.holders(name, limit)).await
     }
 
-    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<Admitted> {
-        self.pass(WRITE, self.inner.admit(now, max)).await
-    }
-
     async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>> {
         self.pass(READ, self.inner.place_in_line(id)).await
     }
 
-    async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64> {
-        self.pass(WRITE, self.inner.count_rest(name, now)).await
+    async fn has_line(&self) -> StoreResult<bool> {
+        self.pass(READ, self.inner.has_line()).await
     }
 
-    async fn count_in(
-        &self,
-        name: QuotaName,
-        ids: Vec<ExecutionId>,
-        now: Timestamp,
-    ) -> StoreResult<u64> {
-        self.pass(WRITE, self.inner.count_in(name, ids, now)).await
+    async fn uncounted(&self, name: QuotaName) -> StoreResult<Option<i64>> {
+        self.pass(READ, self.inner.uncounted(name)).await
     }
 
-    async fn check_counted(
-        &self,
-        ids: Vec<ExecutionId>,
-        fix: bool,
-        now: Timestamp,
-    ) -> StoreResult<Vec<(ExecutionId, Miscount)>> {
-        self.pass(WRITE, self.inner.check_counted(ids, fix, now))
-            .await
+    async fn settings_known(&self) -> StoreResult<()> {
+        self.pass(READ, self.inner.settings_known()).await
     }
 
-    async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>> {
-        self.pass(WRITE, self.inner.recount(fix, now)).await
+    async fn miscounts(&self) -> StoreResult<Miscounts> {
+        self.pass(READ, self.inner.miscounts()).await
     }
 }

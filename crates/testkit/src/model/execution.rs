@@ -11,7 +11,6 @@ use pawl_kernel::ports::store::{
     Beat, Claim, Claimed, CommitError, Created, ExecutionStore, History, NewExecution, Probe,
     StoreError, StoreResult,
 };
-use pawl_kernel::quota::Place;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Transition};
 
@@ -87,7 +86,7 @@ impl Tables {
             return Err(StoreError::Rejected(format!("{id} exists already")));
         }
         self.keys.extend(key.map(|key| (key, id)));
-        let place = self.enter(&mut new);
+        let created = self.enter(&mut new)?;
         self.add_start_timer(&new.state, new.execution.head.created_at);
         if !was_kept_out(&new.state) {
             self.presence.push((id, Presence::Came));
@@ -103,11 +102,7 @@ impl Tables {
         }
         self.rows.insert(id, row);
         self.open.insert(id);
-        Ok(match place {
-            Place::InLine => Created::InLine,
-            Place::Holds => Created::Admitted,
-            Place::Free | Place::Later => Created::New,
-        })
+        Ok(created)
     }
 
     fn claim(&mut self, requests: &[ClaimRequest], now: Timestamp) -> Vec<Claim> {

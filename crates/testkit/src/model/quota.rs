@@ -1,34 +1,34 @@
-//! Quotas, who holds them and who stands in line.
+//! Quotas, their holders and the lanes of those that wait.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 use async_trait::async_trait;
 
-use pawl_kernel::execution::Execution;
-use pawl_kernel::id::{ExecutionId, SchemaId};
-use pawl_kernel::lifecycle;
-use pawl_kernel::ports::quotas::{
-    Admitted, BEFORE_MAX, Holder, Miscount, PlaceInLine, QuotaStore, Recount, SetQuota,
+use pawl_kernel::execution::Head;
+use pawl_kernel::id::ExecutionId;
+use pawl_kernel::operations::{
+    Entrance, HolderKey, LaneCount, LaneEntry, LaneHeads, LanePlace, QuotaCounts, QuotaRows,
+    finish_now,
 };
-use pawl_kernel::ports::store::{CatalogStore, Dispatch, NewExecution, StoreResult};
-use pawl_kernel::quota::{
-    self, Board, Book, Group, Lane, Movement, Place, Quota, QuotaClaim, QuotaKind, QuotaName,
-    Standing,
-};
+use pawl_kernel::ports::quotas::{BEFORE_MAX, Holder, Miscounts, PlaceInLine, QuotaReads};
+use pawl_kernel::ports::store::{Created, NewExecution, StoreResult};
+use pawl_kernel::quota::{Group, Lane, LaneId, Quota, QuotaClaim, QuotaName};
 use pawl_kernel::time::Timestamp;
 
 use super::ModelStore;
 use super::tables::Tables;
 
-type LaneKey = (Group, Option<QuotaName>);
-
 #[derive(Default)]
 pub(super) struct Quotas {
     rows: BTreeMap<QuotaName, Quota>,
-    holders: BTreeMap<(QuotaName, ExecutionId), Timestamp>,
-    lanes: BTreeMap<LaneKey, Line>,
-    /// Those that do not count yet who was there before them.
-    uncounted: BTreeSet<QuotaName>,
+    holders: BTreeMap<HolderKey, Timestamp>,
+    lanes: BTreeMap<LaneId, Line>,
+    /// Those that do not count yet the executions that were there before them, with the number of the change that set
+    /// them.
+    uncounted: BTreeMap<QuotaName, i64>,
+    /// The number of the last change of what operators have set.
+    settings: i64,
     /// Of the last admission.
     turn: u64,
 }
@@ -46,337 +46,264 @@ impl Quotas {
         holders.map(|(name, id)| (name.to_string(), *id)).collect()
     }
 
-    /// Does to the rows whatever `work` says.
-    fn with_book<T>(&mut self, now: Timestamp, work: impl FnOnce(&mut Book) -> T) -> T {
-        let mut book = Book::open(self.rows.values().cloned().collect(), now);
-        let answer = work(&mut book);
-        self.write(book.close());
-        answer
-    }
-
-    fn write(&mut self, changed: Vec<Quota>) {
-        for quota in changed {
-            if quota.is_needed() {
-                self.rows.insert(quota.name.clone(), quota);
-            } else {
-                self.rows.remove(&quota.name);
-            }
-        }
-    }
-
-    fn hold(&mut self, id: ExecutionId, claims: &[QuotaClaim], now: Timestamp) {
-        for claim in claims {
-            self.holders.insert((claim.name.clone(), id), now);
-        }
-    }
-
-    fn put_in_line(&mut self, execution: &Execution) {
-        let lane = Lane::of(execution.head.priority, &execution.head.quotas);
-        let turn = self.turn;
-        let line = self.lanes.entry(lane).or_insert_with(|| Line {
-            turn,
-            ids: BTreeSet::new(),
-        });
-        line.ids.insert(execution.head.id);
-    }
-
-    fn take_out_of_line(&mut self, execution: &Execution) {
-        let lane = Lane::of(execution.head.priority, &execution.head.quotas);
-        if let Some(line) = self.lanes.get_mut(&lane) {
-            line.ids.remove(&execution.head.id);
-        }
-        self.lanes.retain(|_, line| !line.ids.is_empty());
-    }
-
-    fn is_in_line(&self, execution: &Execution) -> bool {
-        let lane = Lane::of(execution.head.priority, &execution.head.quotas);
-        let line = self.lanes.get(&lane);
-        line.is_some_and(|line| line.ids.contains(&execution.head.id))
-    }
-
-    /// Gives back what it held; the counter follows the rows.
-    fn release(&mut self, execution: &Execution, now: Timestamp) {
-        for claim in &execution.head.quotas {
-            let key = (claim.name.clone(), execution.head.id);
-            if self.holders.remove(&key).is_some() {
-                self.with_book(now, |book| book.release(&claim.name));
-            }
-        }
-    }
-
-    fn board(&self, now: Timestamp, max: u32) -> Board {
-        let mut lanes = Vec::new();
-        for group in self.groups() {
-            let most = group.lanes_to_look_at(&self.rows, now, max) as usize;
-            let mut of_group: Vec<Lane> = self.open_lanes(&group, now).collect();
-            of_group.sort_by(|one, other| (one.turn, &one.key).cmp(&(other.turn, &other.key)));
-            lanes.extend(of_group.into_iter().take(most));
-        }
-        Board::new(self.rows.clone(), lanes, self.turn, now)
-    }
-
-    fn groups(&self) -> BTreeSet<Group> {
-        self.lanes.keys().map(|(group, _)| group.clone()).collect()
-    }
-
-    fn open_lanes(&self, group: &Group, now: Timestamp) -> impl Iterator<Item = Lane> {
-        let of_group = self.lanes.iter().filter(move |((of, _), _)| of == group);
-        let open = of_group.filter(move |((_, key), _)| {
-            let quota = key.as_ref().and_then(|key| self.rows.get(key));
+    fn open_lanes(&self, group: &Group, now: Timestamp) -> Vec<Lane> {
+        let of_group = self.lanes.iter().filter(|(lane, _)| lane.group == *group);
+        let open = of_group.filter(|(lane, _)| {
+            let quota = lane.key.as_ref().and_then(|key| self.rows.get(key));
             quota.is_none_or(|quota| quota.has_room(now))
         });
-        open.map(|((group, key), line)| Lane {
-            group: group.clone(),
-            key: key.clone(),
+        let lanes = open.map(|(lane, line)| Lane {
+            group: lane.group.clone(),
+            key: lane.key.clone(),
             turn: line.turn,
             waiting: line.ids.len() as u64,
+        });
+        let mut lanes: Vec<Lane> = lanes.collect();
+        lanes.sort_by(|one, other| (one.turn, &one.key).cmp(&(other.turn, &other.key)));
+        lanes
+    }
+
+    /// A lane has no counter of its own here.
+    fn counts(&self) -> impl Iterator<Item = LaneCount> {
+        self.lanes.iter().map(|(lane, line)| LaneCount {
+            lane: lane.clone(),
+            counted: Some(line.ids.len() as u64),
+            really: line.ids.len() as u64,
         })
     }
 
-    /// When a rate opens the next lane, or lets somebody of a group in.
-    fn look_again_at(&self, now: Timestamp) -> Option<Timestamp> {
-        let groups: Vec<Group> = self.groups().into_iter().collect();
-        let by_group = quota::board::next_by_rate(&groups, &self.rows, now);
-        let keys = self.lanes.keys().filter_map(|(_, key)| key.as_ref());
-        let by_key = keys
-            .filter_map(|key| self.rows.get(key)?.opens_at(now))
-            .filter(|at| *at > now)
-            .min();
-        by_group.into_iter().chain(by_key).min()
+    fn times_held(&self, name: &QuotaName, open: &BTreeSet<ExecutionId>) -> u64 {
+        let held = self.holders.keys();
+        let held = held.filter(|(held, id)| held == name && open.contains(id));
+        held.count() as u64
+    }
+}
+
+#[async_trait]
+impl QuotaRows for Tables {
+    async fn lock_quotas(
+        &mut self,
+        names: &BTreeSet<QuotaName>,
+        needed: &BTreeSet<QuotaName>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Quota>> {
+        let rows = &self.quotas.rows;
+        let unset = |name| {
+            needed
+                .contains(name)
+                .then(|| Quota::unset(name.clone(), now))
+        };
+        let quota = |name| rows.get(name).cloned().or_else(|| unset(name));
+        Ok(names.iter().filter_map(quota).collect())
     }
 
-    /// How many rows say that this quota is used, and that it is waited for.
-    fn count(&self, name: &QuotaName, open: &BTreeSet<ExecutionId>) -> (u64, u64) {
-        let of_quota = self.holders.keys().filter(|(held, _)| held == name);
-        let held = of_quota.filter(|(_, id)| open.contains(id)).count();
-        let lanes = self
-            .lanes
+    async fn load_quotas(
+        &mut self,
+        names: &BTreeSet<QuotaName>,
+    ) -> StoreResult<BTreeMap<QuotaName, Quota>> {
+        let rows = &self.quotas.rows;
+        let quota = |name: &QuotaName| Some((name.clone(), rows.get(name)?.clone()));
+        Ok(names.iter().filter_map(quota).collect())
+    }
+
+    async fn put_quotas(&mut self, quotas: &[Quota]) -> StoreResult<()> {
+        let rows = quotas
             .iter()
-            .filter(|((group, key), _)| group.wide.contains(name) || key.as_ref() == Some(name));
-        let waiting: usize = lanes.map(|(_, line)| line.ids.len()).sum();
-        (held as u64, waiting as u64)
+            .map(|quota| (quota.name.clone(), quota.clone()));
+        self.quotas.rows.extend(rows);
+        Ok(())
+    }
+
+    async fn delete_quotas(&mut self, names: &BTreeSet<QuotaName>) -> StoreResult<()> {
+        self.quotas.rows.retain(|name, _| !names.contains(name));
+        Ok(())
+    }
+
+    /// Whether a lane is open is looked up when it is asked.
+    async fn set_lane_openings(
+        &mut self,
+        _: &BTreeMap<QuotaName, Option<Timestamp>>,
+    ) -> StoreResult<()> {
+        Ok(())
+    }
+
+    async fn next_settings(&mut self, _: Timestamp) -> StoreResult<i64> {
+        self.quotas.settings += 1;
+        Ok(self.quotas.settings)
+    }
+
+    async fn mark_uncounted(&mut self, name: &QuotaName, number: i64) -> StoreResult<()> {
+        self.quotas.uncounted.insert(name.clone(), number);
+        Ok(())
+    }
+
+    async fn mark_counted(&mut self, name: &QuotaName, number: i64) -> StoreResult<()> {
+        let is_counted = |of: &QuotaName, since: i64| of == name && since == number;
+        self.quotas
+            .uncounted
+            .retain(|of, since| !is_counted(of, *since));
+        Ok(())
+    }
+
+    async fn add_holders(&mut self, holders: &[HolderKey], since: Timestamp) -> StoreResult<()> {
+        for holder in holders {
+            self.quotas.holders.entry(holder.clone()).or_insert(since);
+        }
+        Ok(())
+    }
+
+    async fn remove_holders(&mut self, holders: &[HolderKey]) -> StoreResult<Vec<HolderKey>> {
+        let held = &mut self.quotas.holders;
+        let removed = holders
+            .iter()
+            .filter(|holder| held.remove(holder).is_some());
+        Ok(removed.cloned().collect())
+    }
+
+    async fn known_holders(&mut self, holders: &[HolderKey]) -> StoreResult<BTreeSet<HolderKey>> {
+        let held = &self.quotas.holders;
+        let known = holders.iter().filter(|holder| held.contains_key(holder));
+        Ok(known.cloned().collect())
+    }
+
+    async fn set_quotas_of(&mut self, heads: &[Head]) -> StoreResult<()> {
+        for head in heads {
+            let row = self.rows.get_mut(&head.id).unwrap();
+            row.execution.head.quotas = head.quotas.clone();
+            row.state.version += 1;
+        }
+        Ok(())
+    }
+
+    async fn enter_lanes(&mut self, entries: &[LaneEntry]) -> StoreResult<()> {
+        let turn = self.quotas.turn;
+        for LaneEntry { place, .. } in entries {
+            let line = self.quotas.lanes.entry(place.lane.clone());
+            let line = line.or_insert_with(|| Line {
+                turn,
+                ids: BTreeSet::new(),
+            });
+            line.ids.insert(place.execution_id);
+        }
+        Ok(())
+    }
+
+    async fn leave_lanes(
+        &mut self,
+        places: &[LanePlace],
+        turns: &BTreeMap<LaneId, u64>,
+    ) -> StoreResult<()> {
+        let lanes = &mut self.quotas.lanes;
+        for place in places {
+            if let Some(line) = lanes.get_mut(&place.lane) {
+                line.ids.remove(&place.execution_id);
+                line.turn = turns.get(&place.lane).copied().unwrap_or(line.turn);
+            }
+        }
+        lanes.retain(|_, line| !line.ids.is_empty());
+        Ok(())
+    }
+
+    async fn known_in_lanes(&mut self, places: &[LanePlace]) -> StoreResult<BTreeSet<ExecutionId>> {
+        let lanes = &self.quotas.lanes;
+        let is_known = |place: &&LanePlace| {
+            let line = lanes.get(&place.lane);
+            line.is_some_and(|line| line.ids.contains(&place.execution_id))
+        };
+        let known = places.iter().filter(is_known);
+        Ok(known.map(|place| place.execution_id).collect())
+    }
+
+    async fn lock_admission(&mut self) -> StoreResult<bool> {
+        Ok(true)
+    }
+
+    async fn waiting_groups(&mut self) -> StoreResult<BTreeSet<Group>> {
+        let lanes = self.quotas.lanes.keys();
+        Ok(lanes.map(|lane| lane.group.clone()).collect())
+    }
+
+    async fn open_lanes(
+        &mut self,
+        most: &BTreeMap<Group, u32>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<Lane>> {
+        let of_group = |(group, most): (&Group, &u32)| {
+            let lanes = self.quotas.open_lanes(group, now);
+            lanes.into_iter().take(*most as usize)
+        };
+        Ok(most.iter().flat_map(of_group).collect())
+    }
+
+    async fn next_opening(&mut self, now: Timestamp) -> StoreResult<Option<Timestamp>> {
+        let Quotas { rows, lanes, .. } = &self.quotas;
+        let keys = lanes.keys().filter_map(|lane| lane.key.as_ref());
+        let opens_at = keys.filter_map(|key| rows.get(key)?.opens_at(now));
+        Ok(opens_at.filter(|at| *at > now).min())
+    }
+
+    async fn first_in_lanes(&mut self, many: &BTreeMap<LaneId, u64>) -> StoreResult<LaneHeads> {
+        let first = |(lane, many): (&LaneId, &u64)| {
+            let ids = self.quotas.lanes.get(lane)?.ids.iter();
+            Some((lane.clone(), ids.take(*many as usize).copied().collect()))
+        };
+        Ok(many.iter().filter_map(first).collect())
+    }
+
+    async fn admission_turn(&mut self) -> StoreResult<u64> {
+        Ok(self.quotas.turn)
+    }
+
+    async fn set_admission_turn(&mut self, turn: u64) -> StoreResult<()> {
+        self.quotas.turn = turn;
+        Ok(())
+    }
+
+    async fn count_holders(&mut self, name: &QuotaName) -> StoreResult<u64> {
+        Ok(self.quotas.times_held(name, &self.open))
+    }
+
+    async fn remove_stray_holders(&mut self, name: &QuotaName) -> StoreResult<()> {
+        let open = &self.open;
+        let is_stray = |(of, id): &HolderKey| of == name && !open.contains(id);
+        self.quotas.holders.retain(|holder, _| !is_stray(holder));
+        Ok(())
+    }
+
+    async fn count_lanes(&mut self, name: &QuotaName) -> StoreResult<Vec<LaneCount>> {
+        let lanes = self.quotas.counts();
+        let of_quota = lanes.filter(|lane| lane.lane.quotas().any(|quota| quota == name));
+        Ok(of_quota.collect())
+    }
+
+    async fn put_lane_counts(&mut self, _: &[LaneCount]) -> StoreResult<()> {
+        Ok(())
+    }
+
+    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaClaim>>> {
+        let open = self
+            .open
+            .iter()
+            .rev()
+            .map(|id| &self.rows[id].execution.head);
+        let users = open.filter(|head| head.quotas.iter().any(|one| one.name == *name));
+        Ok(users.map(|head| head.quotas.clone()).collect())
     }
 }
 
 impl Tables {
     /// Decides where a new execution goes.
-    pub(super) fn enter(&mut self, new: &mut NewExecution) -> Place {
+    pub(super) fn enter(&mut self, new: &mut NewExecution) -> StoreResult<Created> {
         let now = new.state.updated_at;
-        let place = self.quotas.with_book(now, |book| book.enter(new));
-        match place {
-            Place::Holds => {
-                self.quotas
-                    .hold(new.execution.head.id, &new.execution.head.quotas, now)
-            }
-            Place::InLine => self.quotas.put_in_line(&new.execution),
-            Place::Free | Place::Later => {}
-        }
-        place
-    }
-
-    pub(super) fn move_quotas(&mut self, id: ExecutionId, movement: Movement, now: Timestamp) {
-        let execution = &self.rows[&id].execution;
-        let (quotas, claims) = (&mut self.quotas, &execution.head.quotas);
-        match movement {
-            Movement::None => {}
-            Movement::LineUp => {
-                quotas.with_book(now, |book| book.line_up(claims));
-                quotas.put_in_line(execution);
-            }
-            Movement::Leave => {
-                quotas.with_book(now, |book| book.leave(claims));
-                quotas.take_out_of_line(execution);
-            }
-            Movement::Release => quotas.release(execution, now),
-        }
-    }
-
-    fn admit(&mut self, now: Timestamp, max: u32) -> Admitted {
-        let mut board = self.quotas.board(now, max);
-        let mut dispatches = Vec::new();
-        while dispatches.len() < max as usize
-            && let Some(lane) = board.next()
-        {
-            match self.admit_first(board.lane(lane), now) {
-                Some(dispatch) => {
-                    board.admit(lane);
-                    dispatches.push(dispatch);
-                }
-                None => board.forget(lane),
-            }
-        }
-        let outcome = board.close();
-        let quotas = &mut self.quotas;
-        quotas.write(outcome.quotas);
-        for lane in outcome.lanes {
-            if let Some(line) = quotas.lanes.get_mut(&(lane.group, lane.key)) {
-                line.turn = lane.turn;
-            }
-        }
-        quotas.lanes.retain(|_, line| !line.ids.is_empty());
-        quotas.turn = outcome.turn;
-        Admitted {
-            dispatches,
-            waiting: !quotas.lanes.is_empty(),
-            look_again_at: quotas.look_again_at(now),
-        }
-    }
-
-    fn admit_first(&mut self, lane: &Lane, now: Timestamp) -> Option<Dispatch> {
-        let key = (lane.group.clone(), lane.key.clone());
-        let id = self.quotas.lanes.get_mut(&key)?.ids.pop_first()?;
-        let row = &self.rows[&id];
-        let change = lifecycle::admit(&row.execution.head, &row.state, now)?;
-        let claims = row.execution.head.quotas.clone();
-        self.apply(change);
-        self.quotas.hold(id, &claims, now);
-        Some(self.rows[&id].dispatch())
-    }
-
-    fn count_in(&mut self, name: &QuotaName, id: ExecutionId, now: Timestamp) -> bool {
-        let Some(row) = self.rows.get_mut(&id) else {
-            return false;
-        };
-        let known = row
-            .execution
-            .head
-            .quotas
-            .iter()
-            .any(|claim| claim.name == *name);
-        if known || row.execution.head.status.is_terminal() {
-            return false;
-        }
-        let before = row.execution.clone();
-        // Whoever has the old row in mind must read it again.
-        row.state.version += 1;
-        row.execution
-            .head
-            .quotas
-            .push(QuotaClaim::if_set(name.clone()));
-        row.execution
-            .head
-            .quotas
-            .sort_by(|one, other| one.name.cmp(&other.name));
-        let (after, quotas) = (&row.execution, &mut self.quotas);
-        match quota::standing(&after.head, &row.state) {
-            Standing::Holding => {
-                quotas.with_book(now, |book| book.count(name));
-                quotas.holders.insert((name.clone(), id), now);
-            }
-            Standing::InLine => {
-                quotas.take_out_of_line(&before);
-                quotas.with_book(now, |book| {
-                    book.leave(&before.head.quotas);
-                    book.line_up(&after.head.quotas);
-                });
-                quotas.put_in_line(after);
-            }
-            Standing::Aside | Standing::Free => {}
-        }
-        true
-    }
-
-    /// The open executions that a quota concerns, if not all of them count yet. (Whoever has a key counts against it from
-    /// the start.)
-    fn take_uncounted(&mut self, name: &QuotaName, schema: Option<SchemaId>) -> Vec<ExecutionId> {
-        let is_set = |row: &Quota| row.source.is_some();
-        if !self.quotas.rows.get(name).is_some_and(is_set) || !self.quotas.uncounted.remove(name) {
-            return Vec::new();
-        }
-        let concerns = |id: &&ExecutionId| {
-            let execution = &self.rows[*id].execution;
-            match name.kind() {
-                QuotaKind::Key => false,
-                QuotaKind::Tenant => execution.record.tenant.as_deref() == Some(name.name()),
-                QuotaKind::Schema => Some(execution.head.schema_id) == schema,
-            }
-        };
-        self.open.iter().filter(concerns).copied().collect()
-    }
-
-    fn check_counted(&mut self, id: ExecutionId, fix: bool, now: Timestamp) -> Option<Miscount> {
-        let row = self.rows.get(&id)?;
-        let (execution, quotas) = (&row.execution, &mut self.quotas);
-        match quota::standing(&execution.head, &row.state) {
-            Standing::InLine if !quotas.is_in_line(execution) => {
-                if fix {
-                    quotas.with_book(now, |book| book.line_up(&execution.head.quotas));
-                    quotas.put_in_line(execution);
-                }
-                Some(Miscount::NotInLine)
-            }
-            Standing::Holding => {
-                let names = execution.head.quotas.iter().map(|claim| claim.name.clone());
-                let missing: Vec<QuotaName> = names
-                    .filter(|name| !quotas.holders.contains_key(&(name.clone(), id)))
-                    .collect();
-                for name in missing.iter().filter(|_| fix) {
-                    quotas.with_book(now, |book| book.count(name));
-                    quotas.holders.insert((name.clone(), id), now);
-                }
-                (!missing.is_empty()).then_some(Miscount::NotHolding)
-            }
-            _ => None,
-        }
-    }
-
-    fn recount(&mut self, fix: bool, now: Timestamp) -> Vec<Recount> {
-        let quotas = &mut self.quotas;
-        let wrong = |row: &Quota| {
-            let (really_used, really_waiting) = quotas.count(&row.name, &self.open);
-            let recount = Recount {
-                name: row.name.clone(),
-                used: row.used,
-                really_used,
-                waiting: row.waiting,
-                really_waiting,
-            };
-            let right = (row.used, row.waiting) == (really_used, really_waiting);
-            (!right).then_some(recount)
-        };
-        let found: Vec<Recount> = quotas.rows.values().filter_map(wrong).collect();
-        for recount in found.iter().filter(|_| fix) {
-            let is_stray = |name: &QuotaName, id: &ExecutionId| {
-                *name == recount.name && !self.open.contains(id)
-            };
-            quotas.holders.retain(|(name, id), _| !is_stray(name, id));
-            let mut row = quotas.rows[&recount.name].clone();
-            row.used = recount.really_used;
-            row.waiting = recount.really_waiting;
-            row.updated_at = now;
-            quotas.write(vec![row]);
-        }
-        found
+        let entrance = finish_now(Entrance::decide(self, slice::from_mut(new), now))?;
+        let answer = entrance.answer(new.execution.head.id);
+        finish_now(entrance.write(self, &[new]))?;
+        Ok(answer.unwrap_or(Created::New))
     }
 }
 
 #[async_trait]
-impl QuotaStore for ModelStore {
-    async fn set_quota(&self, set: SetQuota, now: Timestamp) -> StoreResult<Quota> {
-        let quotas = &mut self.lock().quotas;
-        let mut row = quotas
-            .rows
-            .remove(&set.name)
-            .unwrap_or_else(|| Quota::unset(set.name, now));
-        if row.source.is_none() {
-            quotas.uncounted.insert(row.name.clone());
-        }
-        row.set(Some((set.source, set.limit, set.rate)), now);
-        quotas.write(vec![row.clone()]);
-        Ok(row)
-    }
-
-    async fn remove_quota(&self, name: QuotaName, now: Timestamp) -> StoreResult<bool> {
-        let quotas = &mut self.lock().quotas;
-        let Some(mut row) = quotas.rows.get(&name).cloned() else {
-            return Ok(false);
-        };
-        let was_set = row.source.is_some();
-        row.set(None, now);
-        quotas.write(vec![row]);
-        Ok(was_set)
-    }
-
+impl QuotaReads for ModelStore {
     async fn quotas(
         &self,
         set_only: bool,
@@ -413,17 +340,13 @@ impl QuotaStore for ModelStore {
         Ok(found)
     }
 
-    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<Admitted> {
-        Ok(self.lock().admit(now, max))
-    }
-
     async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>> {
         let tables = self.lock();
         let Some(row) = tables.row(id) else {
             return Ok(None);
         };
         let (execution, quotas) = (&row.execution, &tables.quotas);
-        let lane = Lane::of(execution.head.priority, &execution.head.quotas);
+        let lane = LaneId::of(execution.head.priority, &execution.head.quotas);
         let line = quotas.lanes.get(&lane);
         let line = line.filter(|line| line.ids.contains(&id));
         Ok(line.map(|line| PlaceInLine {
@@ -438,41 +361,34 @@ impl QuotaStore for ModelStore {
         }))
     }
 
-    async fn count_rest(&self, name: QuotaName, now: Timestamp) -> StoreResult<u64> {
-        let schema = self.schema(name.name()).await?;
-        let mut tables = self.lock();
-        let ids = tables.take_uncounted(&name, schema.map(|schema| schema.id));
-        let counted = ids
-            .into_iter()
-            .filter(|id| tables.count_in(&name, *id, now));
-        Ok(counted.count() as u64)
+    async fn has_line(&self) -> StoreResult<bool> {
+        Ok(!self.lock().quotas.lanes.is_empty())
     }
 
-    async fn count_in(
-        &self,
-        name: QuotaName,
-        ids: Vec<ExecutionId>,
-        now: Timestamp,
-    ) -> StoreResult<u64> {
-        let mut tables = self.lock();
-        let counted = ids
-            .into_iter()
-            .filter(|id| tables.count_in(&name, *id, now));
-        Ok(counted.count() as u64)
+    async fn uncounted(&self, name: QuotaName) -> StoreResult<Option<i64>> {
+        let quotas = &self.lock().quotas;
+        let is_set = |row: &Quota| row.source.is_some();
+        let set = quotas.rows.get(&name).is_some_and(is_set);
+        Ok(quotas.uncounted.get(&name).copied().filter(|_| set))
     }
 
-    async fn check_counted(
-        &self,
-        ids: Vec<ExecutionId>,
-        fix: bool,
-        now: Timestamp,
-    ) -> StoreResult<Vec<(ExecutionId, Miscount)>> {
-        let mut tables = self.lock();
-        let check = |id: ExecutionId| Some((id, tables.check_counted(id, fix, now)?));
-        Ok(ids.into_iter().filter_map(check).collect())
+    async fn settings_known(&self) -> StoreResult<()> {
+        Ok(())
     }
 
-    async fn recount(&self, fix: bool, now: Timestamp) -> StoreResult<Vec<Recount>> {
-        Ok(self.lock().recount(fix, now))
+    async fn miscounts(&self) -> StoreResult<Miscounts> {
+        let tables = self.lock();
+        let quotas = &tables.quotas;
+        let mut counts = QuotaCounts::default();
+        for quota in quotas.rows.values() {
+            counts.says(quota.name.clone(), quota.used, quota.waiting);
+        }
+        for (name, _) in quotas.holders.keys() {
+            counts.is_held(name.clone(), quotas.times_held(name, &tables.open));
+        }
+        for lane in quotas.counts() {
+            counts.has_lane(&lane);
+        }
+        Ok(counts.wrong())
     }
 }

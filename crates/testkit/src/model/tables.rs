@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pawl_kernel::execution::{Execution, LogRecord, Signal, State, Step, WaitKind};
+use pawl_kernel::execution::{Execution, LogRecord, Signal, State, Step, Subject, WaitKind};
 use pawl_kernel::id::{ExecutionId, SchemaId};
-use pawl_kernel::operations::Note;
+use pawl_kernel::operations::{Note, finish_now, follow_decisions};
 use pawl_kernel::ports::letters::NewLetter;
-use pawl_kernel::ports::store::Dispatch;
-use pawl_kernel::quota;
+use pawl_kernel::quota::{self, Movement};
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Change, Snapshot, WaitTimer};
+use pawl_kernel::transition::{Applied, Change, Decision, Snapshot, WaitTimer};
 
 use super::catalog::Catalog;
 use super::keys::Keys;
@@ -67,10 +66,6 @@ impl Row {
             notes: Vec::new(),
             sweeps: 0,
         }
-    }
-
-    pub(super) fn dispatch(&self) -> Dispatch {
-        Dispatch::of(&self.execution.head, &self.state)
     }
 
     /// Everything of the change that concerns this execution alone.
@@ -151,7 +146,15 @@ impl Tables {
             self.open.remove(&id);
         }
         let row = self.rows.get_mut(&id).unwrap();
-        let movement = quota::movement(&row.execution.head, &row.state, &change);
+        let (head, state) = (&row.execution.head, &row.state);
+        let moves = quota::movement(head, state, &change) != Movement::None;
+        let decision = moves.then(|| Decision {
+            before: Subject {
+                head: head.clone(),
+                state: state.clone(),
+            },
+            change: change.clone(),
+        });
         let came = was_kept_out(&row.state) && !was_kept_out(&change.state);
         if change.ending.is_some() {
             self.presence.push((id, Presence::Went));
@@ -159,7 +162,8 @@ impl Tables {
             self.presence.push((id, Presence::Came));
         }
         row.apply(change);
-        self.move_quotas(id, movement, now);
+        let followed = finish_now(follow_decisions(self, decision.as_slice()));
+        followed.expect("rows in memory cannot fail");
         applied
     }
 

@@ -1,0 +1,72 @@
+//! New executions and their quotas.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{QuotaRows, add_holders, enter_lanes, holders_of, lock_book, names_of, write_quotas};
+use crate::execution::Head;
+use crate::id::ExecutionId;
+use crate::ports::store::{Created, NewExecution, StoreResult};
+use crate::quota::{Book, Place, QuotaName};
+use crate::time::Timestamp;
+
+/// What was decided about executions that are about to be created. The store writes their own rows in between.
+pub struct Entrance {
+    book: Book,
+    places: HashMap<ExecutionId, Place>,
+    now: Timestamp,
+}
+
+impl Entrance {
+    /// Decides where each of these goes, and makes it what it will be.
+    pub async fn decide(
+        rows: &mut dyn QuotaRows,
+        news: &mut [NewExecution],
+        now: Timestamp,
+    ) -> StoreResult<Self> {
+        let names = names_of(news.iter().map(|new| &new.execution.head));
+        let mut book = lock_book(rows, &names, &needed(news), now).await?;
+        let enter = |new: &mut NewExecution| (new.execution.head.id, book.enter(new));
+        let places = news.iter_mut().map(enter).collect();
+        Ok(Self { book, places, now })
+    }
+
+    /// Those that were not created after all count no more.
+    pub fn take_back(&mut self, new: &NewExecution) {
+        let Head { id, quotas, .. } = &new.execution.head;
+        match self.places.remove(id) {
+            Some(Place::Holds) => quotas.iter().for_each(|one| self.book.release(&one.name)),
+            Some(Place::InLine) => self.book.leave(quotas),
+            Some(Place::Free | Place::Later) | None => {}
+        }
+    }
+
+    /// `None`: nothing was decided about it, or it was taken back.
+    pub fn answer(&self, id: ExecutionId) -> Option<Created> {
+        self.places.get(&id).map(|place| match place {
+            Place::Free | Place::Later => Created::New,
+            Place::Holds => Created::Admitted,
+            Place::InLine => Created::InLine,
+        })
+    }
+
+    /// Writes what they hold and where they wait, once their own rows are written.
+    pub async fn write(self, rows: &mut dyn QuotaRows, news: &[&NewExecution]) -> StoreResult<()> {
+        let of = |wanted: Place| -> Vec<&Head> {
+            let heads = news.iter().map(|new| &new.execution.head);
+            heads
+                .filter(|head| self.places.get(&head.id) == Some(&wanted))
+                .collect()
+        };
+        let (holding, waiting) = (of(Place::Holds), of(Place::InLine));
+        add_holders(rows, &holders_of(holding), self.now).await?;
+        enter_lanes(rows, &waiting, &self.book, self.now).await?;
+        write_quotas(rows, self.book.close(), self.now).await
+    }
+}
+
+/// Quotas that hold because a schema asks for them, whether there is a row or not.
+fn needed(news: &[NewExecution]) -> BTreeSet<QuotaName> {
+    let uses = news.iter().flat_map(|new| &new.execution.head.quotas);
+    let asked = uses.filter(|one| one.settings.is_some());
+    asked.map(|one| one.name.clone()).collect()
+}
