@@ -82,10 +82,7 @@ pub(super) fn start_request(asked: wire::StartRequest, now: Timestamp) -> ApiRes
 }
 
 /// A number is an `external_id`, a text a name or an id.
-fn schema_key(
-    schema: Option<Reference>,
-    schema_id: Option<Reference>,
-) -> ApiResult<SchemaKey> {
+fn schema_key(schema: Option<Reference>, schema_id: Option<Reference>) -> ApiResult<SchemaKey> {
     match (schema, schema_id) {
         (Some(Reference::Number(_)), _) => Err(ApiError::invalid_request(
             "`schema` must be a text, the name or id of a schema; a number is an `external_id`, which `schema_id` takes",

@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pawl_engine::control::ScheduleError;
 use pawl_kernel::json;
-use pawl_kernel::ports::schedule::ActionFilter;
+use pawl_kernel::ports::schedule::{ActionFilter, PutEffect};
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::schema::source::Source;
 use pawl_kernel::time::Timestamp;
@@ -40,10 +40,10 @@ pub(super) async fn put(
     ActionText(text): ActionText,
 ) -> ApiResult {
     let (id, body) = (path.get("id"), read(text.text, text.format).await?);
-    let replaced = may_replace(&body) && exists(&state, id).await?;
     let written = state.control.put_action(id, &body, identity.writer());
-    let shown = shown(&state, &written.await?);
-    if replaced {
+    let (action, effect) = written.await?;
+    let shown = shown(&state, &action);
+    if effect == PutEffect::Replaced {
         return Ok(reply::ok(&shown));
     }
     let mut response = reply::json(StatusCode::CREATED, &shown);
@@ -51,21 +51,6 @@ pub(super) async fn put(
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
-}
-
-async fn exists(state: &ApiState, id: &str) -> ApiResult<bool> {
-    match id.parse::<ActionId>() {
-        Ok(id) => Ok(state.store().action(&id.0).await?.is_some()),
-        Err(()) => Ok(false),
-    }
-}
-
-/// Without an override only a new action can be written, and there is nothing to look for.
-fn may_replace(body: &Value) -> bool {
-    !matches!(
-        body.get("override").and_then(Value::as_str),
-        None | Some("none")
-    )
 }
 
 /// A long text takes a while: not on the threads that serve everybody.

@@ -11,7 +11,8 @@ use super::super::{source, terminal, text};
 use super::look;
 use super::{ContinueArgs, ForkArgs, One, RetryArgs, SignalArgs, StartArgs, WaitFlag};
 use crate::wire::{
-    ContinueMode, ContinueRequest, Execution, ForkRequest, Reference, RetryRequest, Span, StartRequest, Text,
+    ContinueMode, ContinueRequest, Execution, ForkRequest, Reference, RetryRequest, Span,
+    StartRequest, Text,
 };
 
 pub(super) async fn start(args: StartArgs, json: bool) -> Done {
