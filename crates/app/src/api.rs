@@ -2,7 +2,7 @@
 //!
 //! [`routes`] is the one table of everything mounted; router, OpenAPI document and docs page come from it.
 //! Handlers parse ([`body`], [`query`], [`fields`]), ask [`Control`] or the store, and answer with a
-//! [`wire`] type. No rule of the engine lives here. Every request passes [`guard`] first, then [`access`]; calls of
+//! type of [`crate::wire`]. No rule of the engine lives here. Every request passes [`guard`] first, then [`access`]; calls of
 //! [`webhooks`] go past the router ([`direct`]) and past access, because they prove themselves to their trigger.
 
 mod access;
@@ -30,6 +30,7 @@ mod pages;
 mod path;
 mod query;
 mod quotas;
+mod reply;
 mod retention;
 mod routes;
 mod sampled;
@@ -38,7 +39,6 @@ mod schemas;
 mod serve;
 mod waiting;
 mod webhooks;
-mod wire;
 mod workers;
 
 use std::ops::Deref;

@@ -1,6 +1,7 @@
 //! The binary's library: the only place where store, queue, nodes, engine and HTTP meet.
 //!
-//! [`wiring`] puts an engine together, [`api`] serves it, [`cli`] is what people type.
+//! [`wiring`] puts an engine together, [`api`] serves it, [`cli`] is what people type; [`wire`] is what the two say
+//! to each other.
 
 pub mod api;
 pub mod bench;
@@ -10,4 +11,5 @@ pub mod echo;
 pub mod process;
 mod services;
 pub mod system;
+mod wire;
 pub mod wiring;

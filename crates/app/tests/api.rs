@@ -11,6 +11,8 @@ mod actions;
 mod branches;
 #[path = "api/client.rs"]
 mod client;
+#[path = "api/contract.rs"]
+mod contract;
 #[path = "api/control.rs"]
 mod control;
 #[path = "api/doors.rs"]

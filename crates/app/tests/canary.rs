@@ -4,6 +4,8 @@
 
 #[path = "api/client.rs"]
 mod client;
+#[path = "api/contract.rs"]
+mod contract;
 #[path = "api/server.rs"]
 mod server;
 

@@ -21,6 +21,9 @@ mod code;
 mod command_line;
 #[path = "hostile/configuration.rs"]
 mod configuration;
+#[path = "api/contract.rs"]
+#[allow(dead_code)]
+mod contract;
 #[path = "hostile/expression.rs"]
 mod expression;
 #[path = "hostile/message.rs"]

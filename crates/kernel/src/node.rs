@@ -365,22 +365,6 @@ impl NodeSpec {
         let end = self.doc.find(". ").map_or(self.doc.len(), |dot| dot + 1);
         self.doc[..end].trim()
     }
-
-    /// How `GET /api/node-types` shows it.
-    pub fn to_value(&self) -> Value {
-        json!({
-            "type": self.node_type,
-            "title": self.title,
-            "category": self.category,
-            "summary": self.summary(),
-            "doc": self.doc,
-            "pure": self.pure,
-            "handles": if self.handles.is_empty() { vec!["success"] } else { self.handles.to_vec() },
-            "config_schema": self.json_schema(),
-            "output": self.output,
-            "example": self.example,
-        })
-    }
 }
 
 fn object_schema(fields: &[FieldSpec]) -> Value {

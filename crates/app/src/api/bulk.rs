@@ -6,7 +6,6 @@ use pawl_engine::control::{ControlError, RetryRequest};
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::ExecutionFilter;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::ApiState;
@@ -14,11 +13,12 @@ use super::access::AUDIT;
 use super::body::JsonBody;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
-use super::fields::{Fields, mismatch, unknown_name};
+use super::fields::{self, check_text, unknown_name};
 use super::guard::Identity;
-use super::query::{self, FILTER};
+use super::query;
+use super::reply;
 use super::schemas;
-use super::wire;
+use crate::wire::{self, BulkOutcomes, BulkResult, Name, Reference, StatusList, Text};
 
 const PAGE: u32 = 500;
 
@@ -59,32 +59,19 @@ impl Action {
     }
 }
 
-/// How many executions each outcome had.
-#[derive(Default, Serialize)]
-struct Outcomes {
-    done: u64,
-    /// Retried before; nothing was done.
-    skipped: u64,
-    /// The state of the execution did not allow it.
-    conflict: u64,
-    /// Gone since it was listed.
-    not_found: u64,
-    failed: u64,
-}
-
 pub(super) async fn act(
     State(state): State<ApiState>,
     identity: Identity,
     JsonBody(body): JsonBody,
 ) -> ApiResult {
-    let mut fields = Fields::of(body, &["filter", "action", "dry_run", "cursor"])?;
-    let (name, action) = action(fields.text("action")?)?;
-    let dry_run = fields.flag("dry_run")?.unwrap_or(true);
-    let cursor = fields.text("cursor")?;
-    let before: Option<ExecutionId> = cursor
-        .map(|text| cursor::read(Kind::Execution, &text))
+    let asked: wire::BulkRequest = fields::read(body)?;
+    let (name, action) = action(asked.action)?;
+    let dry_run = asked.dry_run.unwrap_or(true);
+    let before: Option<ExecutionId> = asked
+        .cursor
+        .map(|text| cursor::read(Kind::Execution, &text.0))
         .transpose()?;
-    let wanted = fields.take("filter").ok_or_else(|| {
+    let wanted = asked.filter.ok_or_else(|| {
         ApiError::invalid_request("`filter` is missing; an empty object means every execution")
     })?;
     let filter = filter(&state, wanted).await?;
@@ -94,9 +81,15 @@ pub(super) async fn act(
             None => 0,
         };
         let matched = state.store().count_executions(filter).await?;
-        return Ok(wire::ok(&json!({
-            "action": name, "dry_run": true, "matched": matched, "applicable": applicable, "limit": state.limits.bulk,
-        })));
+        return Ok(reply::ok(&BulkResult {
+            action: Name::new(name),
+            dry_run,
+            matched,
+            applicable: Some(applicable),
+            limit: Some(state.limits.bulk as u64),
+            outcomes: None,
+            next: None,
+        }));
     }
     let (ids, next) = collect(&state, &filter, before).await?;
     let outcomes = run(&state, action, &identity, &ids).await;
@@ -104,14 +97,20 @@ pub(super) async fn act(
         let (by, matched, done) = (&identity.created_by, ids.len(), outcomes.done);
         tracing::info!(target: AUDIT, %by, action = name, matched, done, "bulk command");
     }
-    Ok(wire::ok(&json!({
-        "action": name, "dry_run": false, "matched": ids.len(), "outcomes": outcomes, "next": next,
-    })))
+    Ok(reply::ok(&BulkResult {
+        action: Name::new(name),
+        dry_run,
+        matched: ids.len() as u64,
+        applicable: None,
+        limit: None,
+        outcomes: Some(outcomes),
+        next: Some(next),
+    }))
 }
 
-fn action(name: Option<String>) -> ApiResult<(&'static str, Action)> {
+fn action(name: Option<Text>) -> ApiResult<(&'static str, Action)> {
     let names: Vec<&str> = ACTIONS.iter().map(|(name, _)| *name).collect();
-    let Some(name) = name else {
+    let Some(Text(name)) = name else {
         return Err(ApiError::invalid_request(format!(
             "`action` is missing: one of {}",
             names.join(", ")
@@ -135,25 +134,23 @@ fn check_filter(filter: &Value) -> ApiResult<()> {
 
 async fn filter(state: &ApiState, value: Value) -> ApiResult<ExecutionFilter> {
     check_filter(&value)?;
-    let mut fields = Fields::of(value, FILTER)?;
-    for name in ["schema", "schema_id"] {
-        if fields.number(name).is_some() {
-            let message = format!("`{name}` must be a text: {}", schemas::NUMBER_HINT);
-            return Err(ApiError::invalid_request(message).details(json!({"field": name})));
-        }
-    }
-    let schema = match (fields.text("schema")?, fields.text("schema_id")?) {
-        (Some(key), _) | (None, Some(key)) => Some(schemas::id_of(state, &key).await?),
-        (None, None) => None,
+    let asked: wire::Filter = fields::read(value)?;
+    let (schema, schema_id) = (
+        schema_text("schema", asked.schema)?,
+        schema_text("schema_id", asked.schema_id)?,
+    );
+    let schema = match schema.or(schema_id) {
+        Some(key) => Some(schemas::id_of(state, &key).await?),
+        None => None,
     };
-    let mut time = |name| -> ApiResult<_> {
-        let text = fields.text(name)?;
-        text.map(|text| query::moment(name, &text).map_err(ApiError::invalid_request))
-            .transpose()
+    let time = |name, asked: Option<Text>| {
+        let at = asked.map(|text| query::moment(name, &text.0));
+        at.transpose().map_err(ApiError::invalid_request)
     };
-    let (created_after, created_before) = (time("since")?, time("until")?);
-    let mut statuses = statuses(fields.take("status"))?;
-    let not_retried = fields.flag("unresolved")?.unwrap_or(false);
+    let (created_after, created_before) =
+        (time("since", asked.since)?, time("until", asked.until)?);
+    let mut statuses = statuses(asked.status).map_err(ApiError::invalid_request)?;
+    let not_retried = asked.unresolved.unwrap_or(false);
     if not_retried {
         statuses = query::unresolved(&statuses).map_err(ApiError::invalid_request)?;
     }
@@ -163,23 +160,32 @@ async fn filter(state: &ApiState, value: Value) -> ApiResult<ExecutionFilter> {
         statuses,
         not_retried,
         schema_id: schema,
-        tenant: fields.text("tenant")?,
-        text: fields.text("text")?,
+        tenant: asked.tenant.map(|tenant| tenant.0),
+        text: asked.text.map(|text| text.0),
     })
 }
 
+fn schema_text(name: &str, asked: Option<Reference>) -> ApiResult<Option<String>> {
+    match asked {
+        None => Ok(None),
+        Some(Reference::Text(key)) => check_text(name, &key).map(|()| Some(key)),
+        Some(Reference::Number(_)) => {
+            let message = format!("`{name}` must be a text: {}", schemas::NUMBER_HINT);
+            Err(ApiError::invalid_request(message).details(json!({"field": name})))
+        }
+    }
+}
+
 /// A comma list as in the query, or a list of names.
-fn statuses(value: Option<Value>) -> ApiResult<Vec<Status>> {
-    let read = match &value {
-        None => return Ok(Vec::new()),
-        Some(Value::String(text)) => query::statuses(text),
-        Some(Value::Array(names)) => names
+fn statuses(asked: Option<StatusList>) -> Result<Vec<Status>, String> {
+    match asked {
+        None => Ok(Vec::new()),
+        Some(StatusList::Commas(text)) => query::statuses(&text),
+        Some(StatusList::Names(names)) => names
             .iter()
             .map(|name| query::status(name.as_str().unwrap_or_default()))
             .collect(),
-        Some(other) => return Err(mismatch("status", "a text or a list", other)),
-    };
-    read.map_err(ApiError::invalid_request)
+    }
 }
 
 /// The ids that match, up to the limit; and where to go on if there are more.
@@ -214,14 +220,15 @@ async fn run(
     action: Action,
     identity: &Identity,
     ids: &[ExecutionId],
-) -> Outcomes {
+) -> BulkOutcomes {
     let results = stream::iter(ids.iter().copied())
         .map(|id| async move { (id, apply(state, action, identity, id).await) })
         .buffer_unordered(TOGETHER);
     results
-        .fold(Outcomes::default(), |outcomes, (id, result)| async move {
-            outcomes.and(id, result)
-        })
+        .fold(
+            BulkOutcomes::default(),
+            |outcomes, (id, result)| async move { counted(outcomes, id, result) },
+        )
         .await
 }
 
@@ -246,18 +253,20 @@ async fn apply(
     }
 }
 
-impl Outcomes {
-    fn and(mut self, id: ExecutionId, result: Result<(), ControlError>) -> Self {
-        match result {
-            Ok(()) => self.done += 1,
-            Err(ControlError::AlreadyRetried { .. }) => self.skipped += 1,
-            Err(ControlError::NotFound(_)) => self.not_found += 1,
-            Err(ControlError::Conflict(_) | ControlError::Invalid { .. }) => self.conflict += 1,
-            Err(error) => {
-                tracing::warn!(execution_id = %id, %error, "one execution of a bulk action failed");
-                self.failed += 1;
-            }
+fn counted(
+    mut outcomes: BulkOutcomes,
+    id: ExecutionId,
+    result: Result<(), ControlError>,
+) -> BulkOutcomes {
+    match result {
+        Ok(()) => outcomes.done += 1,
+        Err(ControlError::AlreadyRetried { .. }) => outcomes.skipped += 1,
+        Err(ControlError::NotFound(_)) => outcomes.not_found += 1,
+        Err(ControlError::Conflict(_) | ControlError::Invalid { .. }) => outcomes.conflict += 1,
+        Err(error) => {
+            tracing::warn!(execution_id = %id, %error, "one execution of a bulk action failed");
+            outcomes.failed += 1;
         }
-        self
     }
+    outcomes
 }

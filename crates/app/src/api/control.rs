@@ -14,11 +14,12 @@ use super::ApiState;
 use super::body::{JsonBody, OptionalJson};
 use super::error::{ApiError, ApiResult};
 use super::executions::{self, header_text};
-use super::fields::{Fields, check_text, mismatch};
+use super::fields::{self, check_text, mismatch};
 use super::guard::{Identity, shorten};
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{self, ExecutionJson};
+use super::reply;
+use crate::wire::{self, Execution, NoFields, Span};
 
 pub(super) async fn pause(
     State(state): State<ApiState>,
@@ -53,7 +54,7 @@ pub(super) async fn stop(
 /// Commands without parameters: nothing a client sends is silently ignored.
 fn plain(path: &PathParts, OptionalJson(body): OptionalJson) -> ApiResult<ExecutionId> {
     let id = path.execution()?;
-    Fields::of_optional(body, &[])?;
+    let NoFields {} = fields::read_optional(body)?;
     Ok(id)
 }
 
@@ -63,34 +64,21 @@ pub(super) async fn go_on(
     OptionalJson(body): OptionalJson,
 ) -> ApiResult {
     let id = path.execution()?;
-    let mut fields = Fields::of_optional(body, &["mode", "variables", "expect_seq"])?;
-    let mode = mode(fields.take("mode"))?;
-    let variables = fields.object("variables")?;
-    let expect_seq = fields.whole("expect_seq")?;
+    let asked: wire::ContinueRequest = fields::read_optional(body)?;
+    let mode = match asked.mode {
+        None | Some(wire::ContinueMode::Step) => ContinueMode::Step,
+        Some(wire::ContinueMode::Run) => ContinueMode::Run,
+        Some(wire::ContinueMode::To(node)) => ContinueMode::To(node),
+    };
+    let variables = asked.variables.unwrap_or_default();
     // Afterwards every one of them is known.
     let warnings = state.control.doubts_about(id, &variables).await?;
     state
         .control
-        .continue_debug(id, mode, variables, expect_seq)
+        .continue_debug(id, mode, variables, asked.expect_seq)
         .await?;
     let view = state.control.view(id).await?;
-    Ok(wire::ok(&ExecutionJson::from(&view).warning(&warnings)))
-}
-
-fn mode(value: Option<Value>) -> ApiResult<ContinueMode> {
-    let wrong = |value: &Value| mismatch("mode", "\"step\", \"run\" or {\"to\": NODE}", value);
-    match &value {
-        None => Ok(ContinueMode::Step),
-        Some(Value::String(name)) if name == "step" => Ok(ContinueMode::Step),
-        Some(Value::String(name)) if name == "run" => Ok(ContinueMode::Run),
-        Some(Value::Object(fields)) => match (fields.get("to"), fields.len()) {
-            (Some(Value::String(node)), 1) => Ok(ContinueMode::To(node.clone())),
-            _ => Err(ApiError::invalid_request(
-                "`mode` as an object is {\"to\": NODE}",
-            )),
-        },
-        Some(other) => Err(wrong(other)),
-    }
+    Ok(reply::ok(&Execution::from(&view).warning(&warnings)))
 }
 
 pub(super) async fn retry(
@@ -103,28 +91,18 @@ pub(super) async fn retry(
 ) -> ApiResult {
     let id = path.execution()?;
     let wait = query.wait(&state)?;
-    let known = [
-        "max_steps",
-        "max_calls",
-        "max_duration",
-        "variables",
-        "new_effect_key",
-        "again",
-        "version",
-        "debug_mode",
-        "idempotency_key",
-    ];
-    let mut fields = Fields::of_optional(body, &known)?;
+    let asked: wire::RetryRequest = fields::read_optional(body)?;
+    let key = asked.idempotency_key.map(|key| key.0);
     let request = RetryRequest {
-        max_steps: fields.whole("max_steps")?,
-        max_calls: fields.whole("max_calls")?,
-        max_duration: duration(&mut fields, "max_duration")?,
-        new_effect_key: fields.flag("new_effect_key")?.unwrap_or(false),
-        again: fields.flag("again")?.unwrap_or(false),
-        version: wanted_version(&mut fields)?,
-        variables: fields.object("variables")?,
-        debug_mode: fields.flag("debug_mode")?.unwrap_or(false),
-        idempotency_key: executions::idempotency_key(fields.text("idempotency_key")?, &headers)?,
+        max_steps: asked.max_steps,
+        max_calls: asked.max_calls,
+        max_duration: duration("max_duration", asked.max_duration)?,
+        new_effect_key: asked.new_effect_key.unwrap_or(false),
+        again: asked.again.unwrap_or(false),
+        version: wanted_version(asked.version)?,
+        variables: asked.variables.unwrap_or_default(),
+        debug_mode: asked.debug_mode.unwrap_or(false),
+        idempotency_key: executions::idempotency_key(key, &headers)?,
         created_by: identity.created_by,
         user: Some(identity.user),
     };
@@ -132,8 +110,8 @@ pub(super) async fn retry(
     executions::answer_started(&state, started, wait).await
 }
 
-fn wanted_version(fields: &mut Fields) -> ApiResult<WantedVersion> {
-    match fields.take("version") {
+fn wanted_version(asked: Option<Value>) -> ApiResult<WantedVersion> {
+    match asked {
         None => Ok(WantedVersion::Same),
         Some(Value::String(name)) if name == "latest" => Ok(WantedVersion::Latest),
         Some(Value::String(name)) => Err(ApiError::invalid_request(format!(
@@ -152,14 +130,11 @@ fn wanted_version(fields: &mut Fields) -> ApiResult<WantedVersion> {
 }
 
 /// A text like `1h30m`, or a number of seconds.
-pub(super) fn duration(fields: &mut Fields, name: &str) -> ApiResult<Option<Duration>> {
-    let Some(value) = fields.take(name) else {
-        return Ok(None);
-    };
-    let read = match &value {
-        Value::String(text) => parse_duration(text),
-        Value::Number(number) => duration_from_seconds(number.as_f64().unwrap_or(f64::NAN)),
-        other => return Err(mismatch(name, "a duration", other)),
+pub(super) fn duration(name: &str, asked: Option<Span>) -> ApiResult<Option<Duration>> {
+    let read = match asked {
+        None => return Ok(None),
+        Some(Span::Text(text)) => parse_duration(&text),
+        Some(Span::Seconds(number)) => duration_from_seconds(number.as_f64().unwrap_or(f64::NAN)),
     };
     read.map(Some)
         .map_err(|reason| ApiError::invalid_request(format!("`{name}`: {reason}")))
@@ -174,17 +149,15 @@ pub(super) async fn fork(
 ) -> ApiResult {
     let id = path.execution()?;
     let wait = query.wait(&state)?;
-    let known = ["from_seq", "version", "variables", "input", "debug_mode"];
-    let mut fields = Fields::of(body, &known)?;
-    let from_seq = fields.whole("from_seq")?;
+    let asked: wire::ForkRequest = fields::read(body)?;
     let request = ForkRequest {
-        from_seq: from_seq.ok_or_else(|| {
+        from_seq: asked.from_seq.ok_or_else(|| {
             ApiError::invalid_request("`from_seq` is missing: the last step to take over")
         })?,
-        version: wanted_version(&mut fields)?,
-        variables: fields.object("variables")?,
-        input: fork_input(&mut fields)?,
-        debug_mode: fields.flag("debug_mode")?.unwrap_or(false),
+        version: wanted_version(asked.version)?,
+        variables: asked.variables.unwrap_or_default(),
+        input: fork_input(asked.input)?,
+        debug_mode: asked.debug_mode.unwrap_or(false),
         created_by: identity.created_by,
         user: Some(identity.user),
     };
@@ -212,7 +185,7 @@ pub(super) async fn signal(
         StatusCode::OK
     };
     let view = state.control.view(id).await?;
-    Ok(wire::json(status, &ExecutionJson::from(&view)))
+    Ok(reply::json(status, &Execution::from(&view)))
 }
 
 fn signal_id(query: &Query, headers: &HeaderMap) -> ApiResult<Option<String>> {
@@ -227,10 +200,10 @@ fn signal_id(query: &Query, headers: &HeaderMap) -> ApiResult<Option<String>> {
 }
 
 /// A null is no way to leave the input out: the caller who writes it means something by it.
-fn fork_input(fields: &mut Fields) -> ApiResult<Option<Value>> {
-    if fields.is_null("input") {
+fn fork_input(asked: Option<Value>) -> ApiResult<Option<Value>> {
+    if asked == Some(Value::Null) {
         let message = "`input` must be a value other than null; leave it out to keep the input";
         return Err(ApiError::invalid_request(message).details(json!({"field": "input"})));
     }
-    Ok(fields.take("input"))
+    Ok(asked)
 }

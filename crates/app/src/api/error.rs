@@ -7,7 +7,8 @@ use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::ports::store::{CatalogError, StoreError};
 use serde_json::{Value, json};
 
-use super::wire;
+use super::reply;
+use crate::wire::ErrorBody;
 
 /// Boxed, because it travels in every result and is rarely there.
 #[derive(Debug)]
@@ -128,8 +129,12 @@ impl IntoResponse for ApiError {
             details,
             header,
         } = *self.0;
-        let body = json!({"error": code, "message": message, "details": details});
-        let mut response = wire::json(status, &body);
+        let body = ErrorBody {
+            error: code.into(),
+            message: message.into(),
+            details,
+        };
+        let mut response = reply::json(status, &body);
         if let Some((name, value)) = header {
             response.headers_mut().insert(name, value);
         }

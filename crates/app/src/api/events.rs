@@ -27,7 +27,7 @@ use super::executions::header_text;
 use super::history::{self, Portion, Stretch};
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{ExecutionJson, StepJson};
+use crate::wire;
 
 /// Steps read at once; a commit rarely has more.
 const PAGE: usize = 200;
@@ -194,12 +194,12 @@ impl Feed {
         let ids = event_ids(&versions, more, news.then_some(version));
         for ((step, _), event_id) in steps.iter().zip(ids) {
             self.after_seq = step.seq;
-            self.tell("step", event_id, &StepJson::from(step))?;
+            self.tell("step", event_id, &wire::Step::from(step))?;
         }
         if news {
             self.over = view.execution.head.status.is_terminal();
             let name = if self.over { "end" } else { "status" };
-            self.tell(name, version, &ExecutionJson::from(&view))?;
+            self.tell(name, version, &wire::Execution::from(&view))?;
             self.told = Some(standing);
         }
         Ok(())

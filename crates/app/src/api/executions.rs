@@ -15,26 +15,13 @@ use super::ApiState;
 use super::body::JsonBody;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
-use super::fields::{Fields, check_text, mismatch, unknown_name};
+use super::fields::{self, check_text, mismatch, unknown_name};
 use super::guard::Identity;
 use super::path::PathParts;
 use super::query::{self, Query};
+use super::reply;
 use super::waiting;
-use super::wire::{self, ExecutionJson, Page};
-
-pub(super) const START_FIELDS: &[&str] = &[
-    "schema",
-    "schema_id",
-    "version",
-    "input",
-    "variables",
-    "debug_mode",
-    "priority",
-    "tenant",
-    "labels",
-    "idempotency_key",
-    "start_at",
-];
+use crate::wire::{self, Execution, Page, Reference, Text};
 
 const LABELS_MAX: usize = 64;
 
@@ -49,7 +36,7 @@ pub(super) async fn start(
     JsonBody(body): JsonBody,
 ) -> ApiResult {
     let wait = query.wait(&state)?;
-    let mut request = start_request(Fields::of(body, START_FIELDS)?, state.now())?;
+    let mut request = start_request(fields::read(body)?, state.now())?;
     adopt_headers(&mut request, &headers)?;
     request.created_by = identity.created_by;
     request.user = Some(identity.user);
@@ -69,8 +56,8 @@ pub(super) async fn answer_started(
     } else {
         StatusCode::OK
     };
-    let shown = ExecutionJson::from(&view).warning(&started.warnings);
-    let mut response = wire::json(status, &shown);
+    let shown = Execution::from(&view).warning(&started.warnings);
+    let mut response = reply::json(status, &shown);
     if let Ok(place) = HeaderValue::from_str(&format!("/api/executions/{}", started.id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
@@ -78,38 +65,40 @@ pub(super) async fn answer_started(
 }
 
 /// By whichever way it came.
-pub(super) fn start_request(mut fields: Fields, now: Timestamp) -> ApiResult<StartRequest> {
+pub(super) fn start_request(asked: wire::StartRequest, now: Timestamp) -> ApiResult<StartRequest> {
     Ok(StartRequest {
-        schema: schema_key(&mut fields)?,
-        version: version(&mut fields)?,
-        input: fields.take("input"),
-        variables: fields.object("variables")?,
-        debug_mode: fields.flag("debug_mode")?.unwrap_or(false),
-        priority: priority(&mut fields)?,
-        tenant: fields.text("tenant")?,
-        labels: labels(&mut fields)?,
-        idempotency_key: fields.text("idempotency_key")?,
-        start_at: start_at(&mut fields, now)?,
+        schema: schema_key(asked.schema, asked.schema_id)?,
+        version: asked.version.map(version_number).transpose()?,
+        input: asked.input,
+        variables: asked.variables.unwrap_or_default(),
+        debug_mode: asked.debug_mode.unwrap_or(false),
+        priority: asked.priority.map(priority).transpose()?,
+        tenant: asked.tenant.map(|tenant| tenant.0),
+        labels: labels(asked.labels.unwrap_or_default())?,
+        idempotency_key: asked.idempotency_key.map(|key| key.0),
+        start_at: asked.start_at.map(|at| start_at(&at, now)).transpose()?,
         ..StartRequest::default()
     })
 }
 
 /// A number is an `external_id`, a text a name or an id.
-fn schema_key(fields: &mut Fields) -> ApiResult<SchemaKey> {
-    if fields.number("schema").is_some() {
-        return Err(ApiError::invalid_request(
+fn schema_key(schema: Option<Reference>, schema_id: Option<Reference>) -> ApiResult<SchemaKey> {
+    match (schema, schema_id) {
+        (Some(Reference::Number(_)), _) => Err(ApiError::invalid_request(
             "`schema` must be a text, the name or id of a schema; a number is an `external_id`, which `schema_id` takes",
         )
-        .details(json!({"field": "schema"})));
-    }
-    let number = fields.number("schema_id");
-    match (fields.text("schema")?, number, fields.text("schema_id")?) {
-        (Some(key), None, None) | (None, None, Some(key)) => Ok(SchemaKey::Text(key)),
-        (None, Some(number), _) => external_id(&number),
-        (None, None, None) => Err(ApiError::invalid_request(
+        .details(json!({"field": "schema"}))),
+        (Some(Reference::Text(key)), None) => {
+            check_text("schema", &key).map(|()| SchemaKey::Text(key))
+        }
+        (None, Some(Reference::Text(key))) => {
+            check_text("schema_id", &key).map(|()| SchemaKey::Text(key))
+        }
+        (None, Some(Reference::Number(number))) => external_id(&number),
+        (None, None) => Err(ApiError::invalid_request(
             "`schema` is missing: the name or id of a schema (or `schema_id`, which also takes its `external_id`)",
         )),
-        (Some(_), _, _) => Err(ApiError::invalid_request(
+        (Some(_), Some(_)) => Err(ApiError::invalid_request(
             "give `schema` or `schema_id`, not both",
         )),
     }
@@ -124,11 +113,6 @@ fn external_id(number: &Number) -> ApiResult<SchemaKey> {
     })
 }
 
-fn version(fields: &mut Fields) -> ApiResult<Option<u32>> {
-    let number = fields.whole("version")?;
-    number.map(version_number).transpose()
-}
-
 pub(super) fn version_number(number: u64) -> ApiResult<u32> {
     match u32::try_from(number) {
         Ok(version) if version > 0 => Ok(version),
@@ -140,20 +124,16 @@ pub(super) fn version_number(number: u64) -> ApiResult<u32> {
     }
 }
 
-fn priority(fields: &mut Fields) -> ApiResult<Option<PriorityClass>> {
-    let Some(name) = fields.text("priority")? else {
-        return Ok(None);
-    };
+fn priority(Text(name): Text) -> ApiResult<PriorityClass> {
     let known: Vec<&str> = PriorityClass::ALL
         .iter()
         .map(|class| class.name())
         .collect();
     let wrong = || ApiError::invalid_request(unknown_name("priority", &name, &known));
-    PriorityClass::from_name(&name).map(Some).ok_or_else(wrong)
+    PriorityClass::from_name(&name).ok_or_else(wrong)
 }
 
-fn labels(fields: &mut Fields) -> ApiResult<Map<String, Value>> {
-    let labels = fields.object("labels")?;
+fn labels(labels: Map<String, Value>) -> ApiResult<Map<String, Value>> {
     if labels.len() > LABELS_MAX {
         return Err(ApiError::invalid_request(format!(
             "`labels` holds more than {LABELS_MAX}"
@@ -171,17 +151,14 @@ fn labels(fields: &mut Fields) -> ApiResult<Map<String, Value>> {
     Ok(labels)
 }
 
-fn start_at(fields: &mut Fields, now: Timestamp) -> ApiResult<Option<Timestamp>> {
-    let Some(text) = fields.text("start_at")? else {
-        return Ok(None);
-    };
-    let at = query::moment("start_at", &text).map_err(ApiError::invalid_request)?;
+fn start_at(Text(text): &Text, now: Timestamp) -> ApiResult<Timestamp> {
+    let at = query::moment("start_at", text).map_err(ApiError::invalid_request)?;
     if at > now.plus(START_AHEAD_MAX) {
         return Err(ApiError::invalid_request(
             "`start_at` is more than a hundred years ahead",
         ));
     }
-    Ok(Some(at))
+    Ok(at)
 }
 
 /// `Idempotency-Key` and `X-Correlation-Id` say what the body can say, and what callers pass on.
@@ -242,8 +219,8 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     views.truncate(limit as usize);
     let last = views.last().filter(|_| more);
     let next = last.map(|view| cursor::write(Kind::Execution, view.execution.head.id));
-    Ok(wire::ok(&Page {
-        items: views.iter().map(ExecutionJson::from).collect(),
+    Ok(reply::ok(&Page {
+        items: views.iter().map(Execution::from).collect(),
         next,
     }))
 }
@@ -260,5 +237,5 @@ pub(super) async fn show(
     wait: Option<Duration>,
 ) -> ApiResult<Response> {
     let view = waiting::for_end(state, id, wait).await?;
-    Ok(wire::ok(&ExecutionJson::from(&view)))
+    Ok(reply::ok(&Execution::from(&view)))
 }

@@ -10,14 +10,15 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use pawl_engine::Parts;
 use pawl_kernel::id::ExecutionId;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
 use super::ApiState;
 use super::error::ApiResult;
-use super::wire;
+use super::reply;
+use crate::wire::{HealthReport, Name};
 
 /// A store that takes longer is not ready, whatever it answers then.
 const STORE_TIME: Duration = Duration::from_secs(2);
@@ -100,10 +101,15 @@ impl Health {
     }
 }
 
+const WELL: HealthReport = HealthReport {
+    status: Name::new("ok"),
+    checks: None,
+};
+
 /// `{"status": "ok"}`, or what is wrong with what.
 fn answer(usable: bool, checks: &[(&str, Result<(), String>)]) -> Response {
     if checks.iter().all(|(_, check)| check.is_ok()) {
-        return wire::ok(&json!({"status": "ok"}));
+        return reply::ok(&WELL);
     }
     let shown: Map<String, Value> = checks
         .iter()
@@ -116,12 +122,16 @@ fn answer(usable: bool, checks: &[(&str, Result<(), String>)]) -> Response {
         true => (StatusCode::OK, "degraded"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
     };
-    wire::json(status, &json!({"status": word, "checks": shown}))
+    let report = HealthReport {
+        status: Name::new(word),
+        checks: Some(shown),
+    };
+    reply::json(status, &report)
 }
 
 /// That it is answered is the answer.
 pub(super) async fn live() -> ApiResult {
-    Ok(wire::ok(&json!({"status": "ok"})))
+    Ok(reply::ok(&WELL))
 }
 
 pub(super) async fn ready(State(state): State<ApiState>) -> ApiResult {
@@ -140,6 +150,8 @@ mod tests {
     use pawl_testkit::faults::{Fault, FaultControl, FaultPlan, Faults, FaultyStore, Rates};
     use pawl_testkit::model::ModelStore;
     use pawl_testkit::model_queue::ModelQueue;
+
+    use serde_json::json;
 
     use super::*;
 

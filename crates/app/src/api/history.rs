@@ -6,14 +6,17 @@ use pawl_kernel::context::{Context, difference};
 use pawl_kernel::execution::Step;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{ExecutionView, StoreResult};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 use super::ApiState;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{self, GoneJson, LogJson, Page, StepJson, StepPage};
+use super::reply;
+use crate::wire;
+use crate::wire::{Change, CurrentContext, GoneSteps, LogLine, Page, StepContext, StepPage};
 
 /// Steps are fetched in small bites, so that a page of large ones never is in memory at once.
 const BITE: u32 = 25;
@@ -132,11 +135,11 @@ pub(super) async fn steps(
     let base_seq = view.execution.head.base_seq;
     let shown = steps
         .iter()
-        .map(|(step, _)| StepJson::in_history(step, base_seq));
-    Ok(wire::ok(&StepPage {
+        .map(|(step, _)| wire::Step::in_history(step, base_seq));
+    Ok(reply::ok(&StepPage {
         items: shown.collect(),
         next,
-        gone: lineage.gone.as_ref().map(GoneJson::from),
+        gone: lineage.gone.as_ref().map(GoneSteps::from),
     }))
 }
 
@@ -172,10 +175,14 @@ pub(super) async fn step_context(State(state): State<ApiState>, path: PathParts)
     let mut after = before.clone();
     after.apply_step(&step).map_err(ApiError::internal)?;
     let (before, after) = (value(before), value(after));
-    let changed = difference(&before, &after);
-    Ok(wire::ok(
-        &json!({"seq": seq, "before": before, "after": after, "difference": changed}),
-    ))
+    let difference: Vec<Change> =
+        serde_json::from_value(difference(&before, &after).into()).map_err(ApiError::internal)?;
+    Ok(reply::ok(&StepContext {
+        seq,
+        before: roots(before),
+        after: roots(after),
+        difference,
+    }))
 }
 
 /// The context as it is now.
@@ -183,11 +190,21 @@ pub(super) async fn context(State(state): State<ApiState>, path: PathParts) -> A
     let view = state.control.view(path.execution()?).await?;
     let seq = view.state.seq;
     let context = state.control.context_at(&view, seq).await?;
-    Ok(wire::ok(&json!({"seq": seq, "context": context.roots()})))
+    Ok(reply::ok(&CurrentContext {
+        seq,
+        context: Cow::Borrowed(context.roots()),
+    }))
 }
 
 fn value(context: Context) -> Value {
     Value::Object(context.roots().clone())
+}
+
+fn roots(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(roots) => roots,
+        _ => Map::new(),
+    }
 }
 
 pub(super) async fn logs(
@@ -206,8 +223,8 @@ pub(super) async fn logs(
         .last()
         .filter(|_| more)
         .map(|(number, _)| cursor::write(Kind::Log, number));
-    Ok(wire::ok(&Page {
-        items: lines.iter().map(LogJson::from).collect(),
+    Ok(reply::ok(&Page {
+        items: lines.iter().map(LogLine::from).collect(),
         next,
     }))
 }

@@ -8,7 +8,7 @@ use pawl_kernel::execution::{Status, WaitKind};
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView};
 use pawl_kernel::ports::workers::WorkerRecord;
 use pawl_kernel::schema::definition::Definition;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
@@ -16,7 +16,8 @@ use super::guard::shorten;
 use super::history::{self, Portion, Stretch};
 use super::path::{PathParts, execution_id};
 use super::query::Query;
-use super::wire::{self, GoneJson, Time};
+use super::reply;
+use crate::wire::{ComparedRun, Comparison, Explained, GoneSteps, Time};
 
 /// Two runs are compared in memory, so their size has a limit.
 const DIFF_BYTES_MAX: usize = 64 << 20;
@@ -35,7 +36,9 @@ pub(super) async fn why(State(state): State<ApiState>, path: PathParts) -> ApiRe
         nobody_runs: workers.is_empty() && !state.parts().options.exclusive,
         queue_down: !state.parts().queue.takes_messages(),
     };
-    Ok(wire::ok(&explain::explain(&view, &around)))
+    Ok(reply::ok(&Explained::from(explain::explain(
+        &view, &around,
+    ))))
 }
 
 async fn line(state: &ApiState, view: &ExecutionView) -> ApiResult<Option<explain::InLine>> {
@@ -118,9 +121,10 @@ pub(super) async fn compare(
     let (ours, our_gone) = whole_run(&state, &left, &query).await?;
     let (theirs, their_gone) = whole_run(&state, &right, &query).await?;
     let mut result = diff::compare(&ours, &theirs);
-    result["left"] = side(&left, our_gone);
-    result["right"] = side(&right, their_gone);
-    Ok(wire::ok(&result))
+    result["left"] = json!(side(&left, our_gone));
+    result["right"] = json!(side(&right, their_gone));
+    let result: Comparison = serde_json::from_value(result).map_err(ApiError::internal)?;
+    Ok(reply::ok(&result))
 }
 
 /// The last good run before this one, else the last good one at all.
@@ -180,18 +184,15 @@ async fn whole_run(
     Ok((run, lineage.gone))
 }
 
-fn side(view: &ExecutionView, gone: Option<Gone>) -> Value {
-    let execution = &view.execution;
-    let mut side = json!({
-        "id": execution.head.id.to_string(),
-        "schema": view.schema_name,
-        "version": execution.head.schema_version,
-        "status": execution.head.status.name(),
-        "created_at": Time(execution.head.created_at),
-        "finished_at": execution.head.finished_at.map(Time),
-    });
-    if let Some(gone) = gone {
-        side["gone"] = json!(GoneJson::from(&gone));
+fn side(view: &ExecutionView, gone: Option<Gone>) -> ComparedRun {
+    let head = &view.execution.head;
+    ComparedRun {
+        id: head.id.0,
+        schema: view.schema_name.clone(),
+        version: head.schema_version,
+        status: head.status.into(),
+        created_at: Time(head.created_at),
+        finished_at: head.finished_at.map(Time),
+        gone: gone.as_ref().map(GoneSteps::from),
     }
-    side
 }

@@ -1,5 +1,7 @@
 //! Handing out keys, and taking them back. A key is in the answer to its creation and nowhere else, ever.
 
+use std::borrow::Cow;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -7,7 +9,6 @@ use pawl_kernel::id::{self, KeyId};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, NewKey, Role};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::user;
-use serde::Serialize;
 
 use super::ApiState;
 use super::access::{ADMIN_NAME, AUDIT, key_text};
@@ -15,42 +16,24 @@ use super::body::JsonBody;
 use super::control::duration;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
-use super::fields::Fields;
+use super::fields;
 use super::guard::Identity;
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{self, Page, Time};
+use super::reply;
+use crate::wire::{self, CreatedKey, Page, Span, Text, Time};
 
 const NAME_MAX: usize = 64;
 
-#[derive(Serialize)]
-struct KeyJson<'a> {
-    id: String,
-    name: &'a str,
-    role: &'static str,
-    email: Option<&'a str>,
-    /// The whole key, once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<&'a str>,
-    /// To find the row of a key that turned up somewhere.
-    starts_with: String,
-    created_by: &'a str,
-    created_at: Time,
-    expires_at: Option<Time>,
-    last_used_at: Option<Time>,
-    revoked_at: Option<Time>,
-}
-
-impl<'a> From<&'a KeyRecord> for KeyJson<'a> {
+impl<'a> From<&'a KeyRecord> for wire::Key<'a> {
     fn from(record: &'a KeyRecord) -> Self {
         Self {
-            id: record.id.to_string(),
-            name: &record.name,
-            role: record.role.name(),
-            email: record.email.as_deref(),
-            key: None,
+            id: record.id.0,
+            name: record.name.as_str().into(),
+            role: record.role.into(),
+            email: record.email.as_deref().map(Cow::from),
             starts_with: key_text::beginning(record.id),
-            created_by: &record.created_by,
+            created_by: record.created_by.as_str().into(),
             created_at: Time(record.created_at),
             expires_at: record.expires_at.map(Time),
             last_used_at: record.last_used_at.map(Time),
@@ -64,36 +47,35 @@ pub(super) async fn create(
     identity: Identity,
     JsonBody(body): JsonBody,
 ) -> ApiResult {
-    let mut fields = Fields::of(body, &["name", "role", "email", "expires_in"])?;
+    let asked: wire::NewKey = fields::read(body)?;
     let now = state.now();
     let entropy = &*state.parts().entropy;
     let id = KeyId(id::time_ordered(now, entropy));
     let text = key_text::draw(id, entropy);
     let new = NewKey {
         id,
-        name: name(&mut fields)?,
-        role: role(&mut fields)?,
-        email: email(&mut fields)?,
+        name: name(asked.name)?,
+        role: role(asked.role)?,
+        email: email(asked.email)?,
         hash: KeyHash::of(&text),
         created_by: identity.created_by,
         created_at: now,
-        expires_at: expires_at(&mut fields, now)?,
+        expires_at: expires_at(asked.expires_in, now)?,
     };
     let record = state.store().add_key(new).await.map_err(ApiError::from)?;
     let role = record.role.name();
     tracing::info!(target: AUDIT, by = %record.created_by, key_id = %id, key = %record.name, role, "a key was made");
-    let shown = KeyJson {
-        key: Some(&text),
-        ..KeyJson::from(&record)
+    let shown = CreatedKey {
+        record: wire::Key::from(&record),
+        key: text.as_str().into(),
     };
-    Ok(wire::json(StatusCode::CREATED, &shown))
+    Ok(reply::json(StatusCode::CREATED, &shown))
 }
 
 /// It stands in `created_by` and in logs: plain, short, and not to be mistaken for another.
-fn name(fields: &mut Fields) -> ApiResult<String> {
-    let name = fields
-        .text("name")?
-        .ok_or_else(|| ApiError::invalid_request("`name` is missing: what the key is for"))?;
+fn name(asked: Option<Text>) -> ApiResult<String> {
+    let Text(name) =
+        asked.ok_or_else(|| ApiError::invalid_request("`name` is missing: what the key is for"))?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
     let begins_well = name
         .as_bytes()
@@ -113,8 +95,8 @@ fn name(fields: &mut Fields) -> ApiResult<String> {
 }
 
 /// No default: whoever hands out rights says which.
-fn role(fields: &mut Fields) -> ApiResult<Role> {
-    let name = fields.text("role")?.unwrap_or_default();
+fn role(asked: Option<Text>) -> ApiResult<Role> {
+    let Text(name) = asked.unwrap_or_default();
     Role::from_name(&name).ok_or_else(|| {
         let known: Vec<&str> = Role::ALL.iter().map(|role| role.name()).collect();
         // What was sent is not repeated: around here it may be a key in the wrong place.
@@ -123,8 +105,8 @@ fn role(fields: &mut Fields) -> ApiResult<Role> {
 }
 
 /// `user.email` of what the key starts.
-fn email(fields: &mut Fields) -> ApiResult<Option<String>> {
-    let Some(email) = fields.text("email")? else {
+fn email(asked: Option<Text>) -> ApiResult<Option<String>> {
+    let Some(Text(email)) = asked else {
         return Ok(None);
     };
     match user::check_email(&email) {
@@ -135,8 +117,8 @@ fn email(fields: &mut Fields) -> ApiResult<Option<String>> {
     }
 }
 
-fn expires_at(fields: &mut Fields, now: Timestamp) -> ApiResult<Option<Timestamp>> {
-    match duration(fields, "expires_in")? {
+fn expires_at(asked: Option<Span>, now: Timestamp) -> ApiResult<Option<Timestamp>> {
+    match duration("expires_in", asked)? {
         None => Ok(None),
         Some(life) if life.is_zero() => Err(ApiError::invalid_request(
             "`expires_in` must be longer than nothing",
@@ -153,8 +135,8 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     records.truncate(limit as usize);
     let last = records.last().filter(|_| more);
     let next = last.map(|record| cursor::write(Kind::Key, record.id));
-    Ok(wire::ok(&Page {
-        items: records.iter().map(KeyJson::from).collect(),
+    Ok(reply::ok(&Page {
+        items: records.iter().map(wire::Key::from).collect(),
         next,
     }))
 }

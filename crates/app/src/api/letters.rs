@@ -3,64 +3,26 @@
 //! A requeue may be repeated: an open execution gets one message more, a failed one has a single retry, and what another
 //! program asked for starts once, however often it is asked for.
 
+use std::borrow::Cow;
+
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use pawl_engine::control::{ControlError, Requeued, StartRequest};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::DeadLetter;
 use pawl_kernel::ports::store::ExecutionView;
-use serde::Serialize;
 
 use super::ApiState;
 use super::body::OptionalJson;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
-use super::fields::Fields;
+use super::fields;
 use super::guard::{Identity, shorten};
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{self, ExecutionJson, Page, Time};
+use super::reply;
 use crate::services::starts::start_of_letter;
-
-#[derive(Serialize)]
-struct LetterJson<'a> {
-    id: u64,
-    execution_id: Option<String>,
-    reason: &'a str,
-    message_bytes: Option<u64>,
-    created_at: Time,
-    requeued_at: Option<Time>,
-    requeued_as: Option<String>,
-}
-
-impl<'a> From<&'a DeadLetter> for LetterJson<'a> {
-    fn from(letter: &'a DeadLetter) -> Self {
-        Self {
-            id: letter.id,
-            execution_id: letter.execution_id.map(|id| id.to_string()),
-            reason: &letter.reason,
-            message_bytes: letter.message_bytes,
-            created_at: Time(letter.created_at),
-            requeued_at: letter.requeued_at.map(Time),
-            requeued_as: letter.requeued_as.map(|id| id.to_string()),
-        }
-    }
-}
-
-/// Only one at a time: messages can be large.
-#[derive(Serialize)]
-struct WholeLetter<'a> {
-    #[serde(flatten)]
-    letter: LetterJson<'a>,
-    message: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct RequeuedJson<'a> {
-    action: &'static str,
-    letter: LetterJson<'a>,
-    execution: ExecutionJson<'a>,
-}
+use crate::wire::{self, Execution, Name, NoFields, Page, Requeue, WholeDeadLetter};
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let (open_only, limit) = (query.flag("open")?, query.limit()?);
@@ -75,17 +37,17 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
         .last()
         .filter(|_| more)
         .map(|letter| cursor::write(Kind::DeadLetter, letter.id));
-    Ok(wire::ok(&Page {
-        items: letters.iter().map(LetterJson::from).collect(),
+    Ok(reply::ok(&Page {
+        items: letters.iter().map(wire::DeadLetter::from).collect(),
         next,
     }))
 }
 
 pub(super) async fn show(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let (letter, message) = find(&state, &path).await?;
-    Ok(wire::ok(&WholeLetter {
-        letter: LetterJson::from(&letter),
-        message: message.as_deref(),
+    Ok(reply::ok(&WholeDeadLetter {
+        letter: wire::DeadLetter::from(&letter),
+        message: message.map(Cow::from),
     }))
 }
 
@@ -95,7 +57,7 @@ pub(super) async fn requeue(
     path: PathParts,
     OptionalJson(body): OptionalJson,
 ) -> ApiResult {
-    Fields::of_optional(body, &[])?;
+    let NoFields {} = fields::read_optional(body)?;
     let (letter, message) = find(&state, &path).await?;
     let created_by = identity.created_by.clone();
     let wish = message.and_then(|message| start_of_letter(&message, created_by, state.now()));
@@ -157,12 +119,12 @@ async fn answer(
 ) -> ApiResult {
     let found = state.store().dead_letter(letter_id).await?;
     let (letter, _) = found.ok_or_else(|| ApiError::not_found("the dead letter is gone"))?;
-    let body = RequeuedJson {
-        action,
-        letter: LetterJson::from(&letter),
-        execution: ExecutionJson::from(view),
+    let body = Requeue {
+        action: Name::new(action),
+        letter: wire::DeadLetter::from(&letter),
+        execution: Execution::from(view),
     };
-    let mut response = wire::json(status, &body);
+    let mut response = reply::json(status, &body);
     let place = format!("/api/executions/{}", view.execution.head.id);
     if let Ok(place) = HeaderValue::from_str(&place) {
         response.headers_mut().insert(header::LOCATION, place);

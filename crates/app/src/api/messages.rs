@@ -9,8 +9,8 @@ use pawl_kernel::time::Timestamp;
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
-use super::executions::{START_FIELDS, start_request};
-use super::fields::{Fields, check_text, mismatch};
+use super::executions::start_request;
+use super::fields::{self, check_text, mismatch};
 use pawl_kernel::json;
 
 /// Characters of the key by which another program names what it starts: with the prefix it fits where keys of the API do.
@@ -75,8 +75,7 @@ fn read(body: &[u8], correlation_id: Option<&str>, now: Timestamp) -> ApiResult<
         ));
     }
     rename_context(&mut fields)?;
-    fields.retain(|name, _| START_FIELDS.contains(&name.as_str()));
-    let mut request = start_request(Fields::of(Value::Object(fields), START_FIELDS)?, now)?;
+    let mut request = start_request(fields::read_known(fields)?, now)?;
     request.idempotency_key = Some(format!("{}{key}", start_key::MESSAGE));
     if let Some(id) = correlation_id {
         check_text("correlation_id", id)?;

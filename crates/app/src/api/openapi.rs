@@ -1,20 +1,24 @@
-//! The OpenAPI 3.1 document, made from the table of routes and `openapi/components.json`.
+//! The OpenAPI 3.1 document, made from the table of routes and the types of [`crate::wire`].
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use axum::extract::State;
 use axum::response::Response;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::ApiState;
 use super::access::Needs;
 use super::error::{ApiError, ApiResult};
-use super::fields::TEXT_MAX;
 use super::path::PART_BYTES_MAX;
+use super::reply;
 use super::routes::{self, Route};
-use super::wire;
+use crate::wire::{ErrorBody, TEXT_MAX};
 
-const COMPONENTS: &str = include_str!("openapi/components.json");
+const JSON: &str = "application/json";
 
 /// A parameter in query or header.
 #[derive(Clone, Copy)]
@@ -63,16 +67,61 @@ impl Param {
     }
 }
 
+/// Has a generator describe a type.
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
 pub(super) struct Body {
-    pub(super) kind: &'static str,
-    pub(super) schema: &'static str,
-    pub(super) required: bool,
+    schema: SchemaOf,
+    required: bool,
+    is_document: bool,
+}
+
+impl Body {
+    pub(super) fn new<T: JsonSchema>() -> Self {
+        Self {
+            schema: SchemaGenerator::subschema_for::<T>,
+            required: true,
+            is_document: false,
+        }
+    }
+
+    pub(super) fn optional(self) -> Self {
+        Self {
+            required: false,
+            ..self
+        }
+    }
+
+    pub(super) fn or_yaml(self) -> Self {
+        Self {
+            is_document: true,
+            ..self
+        }
+    }
 }
 
 pub(super) struct Answer {
-    pub(super) status: u16,
-    /// A name in the components; empty for an answer without body.
-    pub(super) schema: &'static str,
+    status: u16,
+    /// Its media type and schema; an answer without body has none.
+    content: Option<(&'static str, SchemaOf)>,
+}
+
+impl Answer {
+    pub(super) fn json<T: JsonSchema>(status: u16) -> Self {
+        Self::text::<T>(status, JSON)
+    }
+
+    pub(super) fn text<T: JsonSchema>(status: u16, kind: &'static str) -> Self {
+        Self {
+            status,
+            content: Some((kind, SchemaGenerator::subschema_for::<T>)),
+        }
+    }
+
+    pub(super) fn empty(status: u16) -> Self {
+        let content = None;
+        Self { status, content }
+    }
 }
 
 pub(super) async fn document(State(state): State<ApiState>) -> ApiResult<Response> {
@@ -83,23 +132,68 @@ pub(super) async fn document(State(state): State<ApiState>) -> ApiResult<Respons
         false => &WITH_KEYS,
     };
     match &**document {
-        Ok(document) => Ok(wire::ok(document)),
+        Ok(document) => Ok(reply::ok(document)),
         Err(reason) => Err(ApiError::internal(reason)),
+    }
+}
+
+/// Describes types and collects what it has described, as requests send them and as answers show them: a field that
+/// may be left out of a body is not one that may be missing in an answer.
+struct Components {
+    bodies: SchemaGenerator,
+    answers: SchemaGenerator,
+}
+
+impl Components {
+    fn new() -> Self {
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = "/components/schemas".into();
+                settings.meta_schema = None;
+                settings.transforms = vec![Box::new(RecursiveTransform(drop_width))];
+            })
+        };
+        Self {
+            bodies: settings().for_deserialize().into_generator(),
+            answers: settings().for_serialize().into_generator(),
+        }
+    }
+
+    /// By name. A type that is both sent and shown must look the same.
+    fn schemas(mut self) -> Result<BTreeMap<String, Value>, String> {
+        let mut all: BTreeMap<String, Value> =
+            self.answers.take_definitions(true).into_iter().collect();
+        for (name, schema) in self.bodies.take_definitions(true) {
+            match all.insert(name.clone(), schema.clone()) {
+                Some(other) if other != schema => {
+                    return Err(format!("`{name}` is two schemas: {other} and {schema}"));
+                }
+                _ => {}
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// How many bits Rust gives a number is no part of the interface.
+fn drop_width(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str);
+    if format.is_some_and(|format| {
+        format.starts_with("int") || format.starts_with("uint") || format == "double"
+    }) {
+        schema.remove("format");
     }
 }
 
 /// `keys`: does this server ask for them?
 fn build(keys: bool) -> Result<Value, String> {
-    let mut components: Value =
-        serde_json::from_str(COMPONENTS).map_err(|error| error.to_string())?;
-    bound_numbers(&mut components);
-    bound_texts(&mut components);
+    let mut components = Components::new();
     let mut paths: Map<String, Value> = Map::new();
     for route in routes::table() {
         // A part that takes all the rest is a part like any other to readers.
         let path = route.path.replace("{*", "{");
         let methods = paths.entry(path).or_insert_with(|| json!({}));
-        methods[route.method.as_str().to_lowercase()] = operation(&route, keys);
+        methods[route.method.as_str().to_lowercase()] = operation(&route, keys, &mut components);
     }
     let login = match keys {
         true => "Send an API key with every request.",
@@ -114,62 +208,22 @@ fn build(keys: bool) -> Result<Value, String> {
         },
         "paths": paths,
         "components": {
-            "schemas": components,
+            "schemas": components.schemas()?,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
         },
     }))
 }
 
-/// No number of this interface is negative.
-fn bound_numbers(schema: &mut Value) {
-    match schema {
-        Value::Object(fields) => {
-            if fields.get("type") == Some(&json!("integer")) {
-                fields.entry("minimum").or_insert(json!(0));
-            }
-            fields.values_mut().for_each(bound_numbers);
-        }
-        Value::Array(items) => items.iter_mut().for_each(bound_numbers),
-        _ => {}
-    }
-}
-
-/// Bodies whose texts become columns: [`super::fields`] holds them to this length.
-const BODIES: [&str; 5] = [
-    "StartRequest",
-    "RetryRequest",
-    "BulkRequest",
-    "GcRequest",
-    "Filter",
-];
-
-fn bound_texts(components: &mut Value) {
-    for name in BODIES {
-        let Some(fields) = components[name]["properties"].as_object_mut() else {
-            continue;
-        };
-        for field in fields.values_mut().filter_map(Value::as_object_mut) {
-            let is_text = field
-                .get("type")
-                .is_some_and(|kind| *kind == json!("string") || *kind == json!(["string", "null"]));
-            if is_text && !field.contains_key("format") {
-                field.insert("minLength".to_owned(), json!(1));
-                field.insert("maxLength".to_owned(), json!(TEXT_MAX));
-            }
-        }
-    }
-}
-
-fn operation(route: &Route, keys: bool) -> Value {
+fn operation(route: &Route, keys: bool, components: &mut Components) -> Value {
     let mut operation = json!({
         "tags": [route.tag],
         "summary": route.summary,
         "operationId": operation_id(route),
         "parameters": parameters(route),
-        "responses": responses(route),
+        "responses": responses(route, components),
     });
     if let Some(body) = &route.body {
-        operation["requestBody"] = request_body(body);
+        operation["requestBody"] = request_body(body, components);
     }
     if let Needs::Role(role) = route.needs {
         if keys {
@@ -230,53 +284,45 @@ fn parameter(place: &str, param: &Param) -> Value {
     json!({"name": param.name, "in": place, "description": param.doc, "schema": schema})
 }
 
-fn reference(schema: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{schema}")})
-}
-
-fn request_body(body: &Body) -> Value {
-    let mut content = json!({"application/json": {"schema": reference(body.schema)}});
-    content[body.kind] = json!({"schema": reference(body.schema)});
+fn request_body(body: &Body, components: &mut Components) -> Value {
+    let schema = (body.schema)(&mut components.bodies);
+    let mut content = json!({JSON: {"schema": schema}});
+    if body.is_document {
+        content["application/yaml"] = json!({"schema": schema});
+    }
     json!({"required": body.required, "content": content})
 }
 
-fn responses(route: &Route) -> Value {
+fn responses(route: &Route, components: &mut Components) -> Value {
     let mut all = json!({});
     for answer in &route.answers {
-        all[answer.status.to_string()] = response(answer);
+        all[answer.status.to_string()] = response(answer, components);
     }
-    let failed = Answer {
-        status: 0,
-        schema: "Error",
-    };
-    all["default"] = response(&failed);
+    let failed = Answer::json::<ErrorBody>(0);
+    all["default"] = response(&failed, components);
     all
 }
 
-fn response(answer: &Answer) -> Value {
-    let kind = match answer.schema {
-        "" => return json!({"description": describe(answer.status)}),
-        "Html" => "text/html",
-        "Metrics" => "text/plain",
-        "EventStream" => "text/event-stream",
-        _ => "application/json",
+fn response(answer: &Answer, components: &mut Components) -> Value {
+    let description = describe(answer.status);
+    let Some((kind, schema)) = answer.content else {
+        return json!({"description": description});
     };
-    let mut content = json!({});
-    content[kind] = json!({"schema": reference(answer.schema)});
-    json!({"description": describe(answer.status), "content": content})
+    let schema = schema(&mut components.answers);
+    json!({"description": description, "content": {kind: {"schema": schema}}})
 }
 
 fn describe(status: u16) -> &'static str {
     match status {
-        200 => "Done",
-        201 => "Made",
-        202 => "Taken in",
-        204 => "Nothing to show",
-        404 => "There is no such thing",
-        409 => "Not in the state it is in",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No content",
+        404 => "Not found",
+        409 => "Conflicts with the current state",
         412 => "There is a newer version",
-        422 => "The request does not make sense",
-        503 => "Not now",
+        422 => "The request is not valid",
+        503 => "Not available",
         _ => "Any error",
     }
 }

@@ -2,31 +2,31 @@
 
 use axum::extract::State;
 use pawl_engine::insight::doctor::{self, Report};
-use serde_json::{Map, Value, json};
 
 use super::ApiState;
 use super::body::OptionalJson;
 use super::error::{ApiError, ApiResult};
-use super::fields::Fields;
+use super::fields;
 use super::guard::shorten;
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{self, Page};
+use super::reply;
+use crate::wire::{DoctorFinding, DoctorReport, DoctorRequest, NodeType, Page};
 
 pub(super) async fn node_types(State(state): State<ApiState>) -> ApiResult {
     let items = state
         .parts()
         .registry
         .iter()
-        .map(|handler| handler.spec().to_value())
+        .map(|handler| NodeType::from(handler.spec()))
         .collect();
-    Ok(wire::ok(&Page::<Value> { items, next: None }))
+    Ok(reply::ok(&Page { items, next: None }))
 }
 
 pub(super) async fn node_type(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let name = path.get("type");
     match state.parts().registry.get(name) {
-        Some(handler) => Ok(wire::ok(&handler.spec().to_value())),
+        Some(handler) => Ok(reply::ok(&NodeType::from(handler.spec()))),
         None => Err(ApiError::not_found(format!(
             "there is no node type `{}`",
             shorten(name)
@@ -48,10 +48,8 @@ pub(super) async fn repair(
     State(state): State<ApiState>,
     OptionalJson(body): OptionalJson,
 ) -> ApiResult {
-    let fix = Fields::of_optional(body, &["fix"])?
-        .flag("fix")?
-        .unwrap_or(true);
-    report(&state, fix).await
+    let asked: DoctorRequest = fields::read_optional(body)?;
+    report(&state, asked.fix.unwrap_or(true)).await
 }
 
 async fn report(state: &ApiState, fix: bool) -> ApiResult {
@@ -60,12 +58,11 @@ async fn report(state: &ApiState, fix: bool) -> ApiResult {
         findings,
         about,
     } = doctor::examine(state.parts(), fix).await?;
-    let about: Map<String, Value> = about
-        .into_iter()
-        .map(|(name, fact)| (name, fact.into()))
-        .collect();
-    let healthy = findings.iter().all(|finding| finding.fixed);
-    Ok(wire::ok(&json!({
-        "healthy": healthy, "open_executions": open_executions, "findings": findings, "about": about,
-    })))
+    let about = about.into_iter();
+    Ok(reply::ok(&DoctorReport {
+        healthy: findings.iter().all(|finding| finding.fixed),
+        open_executions,
+        findings: findings.into_iter().map(DoctorFinding::from).collect(),
+        about: about.map(|(name, fact)| (name, fact.into())).collect(),
+    }))
 }

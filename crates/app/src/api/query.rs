@@ -17,18 +17,6 @@ use super::schemas;
 pub(super) const LIMIT_DEFAULT: u32 = 50;
 pub(super) const LIMIT_MAX: u32 = 500;
 
-/// The names a list of executions can be narrowed by.
-pub(super) const FILTER: &[&str] = &[
-    "status",
-    "schema",
-    "schema_id",
-    "since",
-    "until",
-    "text",
-    "tenant",
-    "unresolved",
-];
-
 /// A query whose names are those that the route's line in the table lists. The guard of the route reads it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Query(Vec<(String, String)>);

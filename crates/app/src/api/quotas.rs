@@ -3,71 +3,23 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use pawl_kernel::ports::quotas::{Holder, SetQuota};
-use pawl_kernel::quota::{BadName, Quota, QuotaKind, QuotaName, Rate, Source};
-use serde::Serialize;
+use pawl_kernel::ports::quotas::SetQuota;
+use pawl_kernel::quota::{BadName, QuotaKind, QuotaName, Rate, Source};
 
 use super::ApiState;
 use super::access::AUDIT;
 use super::body::JsonBody;
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
-use super::fields::Fields;
+use super::fields;
 use super::guard::Identity;
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{self, Page, Time};
+use super::reply;
+use crate::wire::{self, Page, Quota, QuotaHolder, Text};
 
 /// More than these are counted, not shown.
 const HOLDERS_SHOWN: u32 = 100;
-
-#[derive(Serialize)]
-struct QuotaJson<'a> {
-    kind: &'static str,
-    name: &'a str,
-    limit: Option<u32>,
-    rate: Option<String>,
-    /// Executions that hold a place in it.
-    used: u64,
-    /// Executions in line that would take one.
-    waiting: u64,
-    /// `api`, `config`, or `settings` of a schema.
-    source: &'static str,
-    updated_at: Time,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    holders: Option<Vec<HolderJson>>,
-}
-
-#[derive(Serialize)]
-struct HolderJson {
-    execution_id: String,
-    since: Time,
-}
-
-impl<'a> From<&'a Quota> for QuotaJson<'a> {
-    fn from(quota: &'a Quota) -> Self {
-        Self {
-            kind: quota.name.kind().name(),
-            name: quota.name.name(),
-            limit: quota.limit(),
-            rate: quota.rate.map(|rate| rate.to_string()),
-            used: quota.used,
-            waiting: quota.waiting,
-            source: quota.source.map_or("settings", Source::name),
-            updated_at: Time(quota.updated_at),
-            holders: None,
-        }
-    }
-}
-
-impl From<&Holder> for HolderJson {
-    fn from(holder: &Holder) -> Self {
-        Self {
-            execution_id: holder.execution_id.to_string(),
-            since: Time(holder.since),
-        }
-    }
-}
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
@@ -77,8 +29,8 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     quotas.truncate(limit as usize);
     let last = quotas.last().filter(|_| more);
     let next = last.map(|quota| cursor::write(Kind::Quota, &quota.name));
-    Ok(wire::ok(&Page {
-        items: quotas.iter().map(QuotaJson::from).collect(),
+    Ok(reply::ok(&Page {
+        items: quotas.iter().map(Quota::from).collect(),
         next,
     }))
 }
@@ -88,11 +40,11 @@ pub(super) async fn get(State(state): State<ApiState>, path: PathParts) -> ApiRe
     let found = state.store().quota(name.clone()).await?;
     let quota = found.ok_or_else(|| unknown(&name))?;
     let holders = state.store().holders(name, HOLDERS_SHOWN).await?;
-    let shown = QuotaJson {
-        holders: Some(holders.iter().map(HolderJson::from).collect()),
-        ..QuotaJson::from(&quota)
+    let shown = Quota {
+        holders: Some(holders.iter().map(QuotaHolder::from).collect()),
+        ..Quota::from(&quota)
     };
-    Ok(wire::ok(&shown))
+    Ok(reply::ok(&shown))
 }
 
 pub(super) async fn put(
@@ -102,17 +54,17 @@ pub(super) async fn put(
     JsonBody(body): JsonBody,
 ) -> ApiResult {
     let name = quota_name(&path)?;
-    let mut fields = Fields::of(body, &["limit", "rate"])?;
+    let asked: wire::SetQuota = fields::read(body)?;
     let set = SetQuota {
-        limit: limit(&mut fields)?,
-        rate: rate(&mut fields)?,
+        limit: limit(asked.limit)?,
+        rate: rate(asked.rate)?,
         source: Source::Api,
         name,
     };
     let quota = state.control.set_quota(set).await?;
     let (by, quota_name) = (&identity.created_by, &quota.name);
     tracing::info!(target: AUDIT, %by, quota = %quota_name, limit = ?quota.limit, "a quota was set");
-    Ok(wire::ok(&QuotaJson::from(&quota)))
+    Ok(reply::ok(&Quota::from(&quota)))
 }
 
 pub(super) async fn delete(
@@ -146,16 +98,16 @@ fn unknown(name: &QuotaName) -> ApiError {
     ApiError::not_found(format!("nobody has set a quota {name}"))
 }
 
-fn limit(fields: &mut Fields) -> ApiResult<u32> {
-    let limit = fields.whole("limit")?.ok_or_else(|| {
+fn limit(asked: Option<u64>) -> ApiResult<u32> {
+    let limit = asked.ok_or_else(|| {
         ApiError::invalid_request("`limit` is missing: how many may be under way at once")
     })?;
     u32::try_from(limit)
         .map_err(|_| ApiError::invalid_request(format!("`limit` must be at most {}", u32::MAX)))
 }
 
-fn rate(fields: &mut Fields) -> ApiResult<Option<Rate>> {
-    let Some(text) = fields.text("rate")? else {
+fn rate(asked: Option<Text>) -> ApiResult<Option<Rate>> {
+    let Some(Text(text)) = asked else {
         return Ok(None);
     };
     let rate = text

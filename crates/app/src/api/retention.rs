@@ -3,30 +3,27 @@
 use axum::extract::State;
 use pawl_engine::retention::{Collected, Collection, Place, Retention};
 use pawl_kernel::time::format_duration;
-use serde_json::{Value, json};
 
 use super::ApiState;
 use super::body::OptionalJson;
 use super::error::{ApiError, ApiResult};
-use super::fields::Fields;
-use super::wire;
+use super::fields;
+use super::reply;
+use crate::wire::{GcReport, GcRequest, GcSchema};
 
 /// One call does a bounded part of the work; `next` of its answer is `after` of the next.
 pub(super) async fn collect(
     State(state): State<ApiState>,
     OptionalJson(body): OptionalJson,
 ) -> ApiResult {
-    let mut fields = Fields::of_optional(body, &["dry_run", "after"])?;
+    let asked: GcRequest = fields::read_optional(body)?;
     // Removing cannot be undone: what is meant must be said.
-    if fields.is_null("dry_run") {
+    if asked.dry_run == Some(None) {
         let message = "`dry_run` must be true or false, not null; leave it out to remove";
         return Err(ApiError::invalid_request(message));
     }
-    let dry_run = fields.flag("dry_run")?.unwrap_or(false);
-    let after = fields
-        .text("after")?
-        .map(|text| read_place(&text))
-        .transpose()?;
+    let dry_run = asked.dry_run.flatten().unwrap_or(false);
+    let after = asked.after.map(|text| read_place(&text.0)).transpose()?;
     let mut retention = Retention::from(state.parts(), after);
     let collected = match dry_run {
         true => retention.preview().await?,
@@ -36,35 +33,37 @@ pub(super) async fn collect(
     for collection in &collected.schemas {
         schemas.push(schema(&state, collection).await?);
     }
-    Ok(wire::ok(&answer(&collected, dry_run, schemas)))
+    Ok(reply::ok(&report(&collected, dry_run, schemas)))
 }
 
-fn answer(collected: &Collected, dry_run: bool, schemas: Vec<Value>) -> Value {
+fn report(collected: &Collected, dry_run: bool, schemas: Vec<GcSchema>) -> GcReport {
     let (removed, reclaimed) = (&collected.removed, &collected.reclaimed);
-    json!({
-        "dry_run": dry_run,
-        "executions": removed.executions,
-        "history_rows": removed.history,
-        "signals": removed.signals,
-        "dead_letters": removed.dead_letters,
-        "dropped_tables": reclaimed.tables,
-        "bytes": reclaimed.bytes,
-        "schemas": schemas,
-        "more": collected.has_more(),
-        "next": collected.next.as_ref().map(write_place),
-    })
+    GcReport {
+        dry_run,
+        executions: removed.executions,
+        history_rows: removed.history,
+        signals: removed.signals,
+        dead_letters: removed.dead_letters,
+        dropped_tables: reclaimed.tables.clone(),
+        bytes: reclaimed.bytes,
+        schemas,
+        more: collected.has_more(),
+        next: collected.next.as_ref().map(write_place),
+    }
 }
 
 /// A deleted schema has no name any more.
-async fn schema(state: &ApiState, collection: &Collection) -> ApiResult<Value> {
-    let id = collection.schema_id.to_string();
-    let record = state.store().schema(&id).await?;
-    Ok(json!({
-        "schema_id": id,
-        "schema": record.map(|record| record.name),
-        "retention": format_duration(collection.keep),
-        "executions": collection.executions,
-    }))
+async fn schema(state: &ApiState, collection: &Collection) -> ApiResult<GcSchema> {
+    let record = state
+        .store()
+        .schema(&collection.schema_id.to_string())
+        .await?;
+    Ok(GcSchema {
+        schema_id: collection.schema_id.0,
+        schema: record.map(|record| record.name),
+        retention: format_duration(collection.keep),
+        executions: collection.executions,
+    })
 }
 
 fn write_place(place: &Place) -> String {

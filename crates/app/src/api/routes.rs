@@ -12,6 +12,7 @@ use axum::handler::Handler;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, MethodRouter, on};
+use schemars::JsonSchema;
 
 use super::access::{self, Door, Needs};
 use super::direct::{DirectHandler, DirectRoute};
@@ -19,6 +20,7 @@ use super::error::ApiResult;
 use super::metrics::{self, RouteMeter};
 use super::openapi::{Answer, Body, Param};
 use super::{ApiState, direct};
+use crate::wire::ErrorBody;
 
 pub(super) use table::table;
 
@@ -119,26 +121,42 @@ impl Route {
         self
     }
 
-    fn body(mut self, kind: &'static str, schema: &'static str, required: bool) -> Self {
-        self.body = Some(Body {
-            kind,
-            schema,
-            required,
-        });
+    /// A JSON body that must be there.
+    fn json<T: JsonSchema>(mut self) -> Self {
+        self.body = Some(Body::new::<T>());
         self
     }
 
-    fn json(self, schema: &'static str) -> Self {
-        self.body("application/json", schema, true)
-    }
-
-    fn optional(self, schema: &'static str) -> Self {
-        self.body("application/json", schema, false)
-    }
-
-    fn answer(mut self, status: u16, schema: &'static str) -> Self {
-        self.answers.push(Answer { status, schema });
+    /// A JSON body that may be left out.
+    fn optional<T: JsonSchema>(mut self) -> Self {
+        self.body = Some(Body::new::<T>().optional());
         self
+    }
+
+    /// A document that people write: as YAML or as JSON.
+    fn document<T: JsonSchema>(mut self) -> Self {
+        self.body = Some(Body::new::<T>().or_yaml());
+        self
+    }
+
+    fn answer<T: JsonSchema>(mut self, status: u16) -> Self {
+        self.answers.push(Answer::json::<T>(status));
+        self
+    }
+
+    /// An answer that is no JSON.
+    fn text<T: JsonSchema>(mut self, status: u16, kind: &'static str) -> Self {
+        self.answers.push(Answer::text::<T>(status, kind));
+        self
+    }
+
+    fn empty(mut self, status: u16) -> Self {
+        self.answers.push(Answer::empty(status));
+        self
+    }
+
+    fn refusal(self, status: u16) -> Self {
+        self.answer::<ErrorBody>(status)
     }
 }
 

@@ -8,21 +8,25 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pawl_engine::control::ScheduleError;
 use pawl_kernel::json;
-use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, SyncMark};
+use pawl_kernel::ports::schedule::{ActionFilter, PutEffect};
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::schema::source::Source;
 use pawl_kernel::time::Timestamp;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::ApiState;
 use super::body::{ActionText, OptionalJson, SchemaFormat};
 use super::cursor::{self, Kind};
 use super::error::{ApiError, ApiResult};
-use super::fields::{Fields, mismatch};
+use super::fields::{self, mismatch};
 use super::guard::Identity;
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{self, Page, Time};
+use super::reply;
+use crate::wire::{
+    self, ActionMeta, ActionStatus, Attempt, NoFields, Page, PlannedTime, Time, TimerPlace,
+};
 
 const FIRINGS_DEFAULT: usize = 10;
 const FIRINGS_MAX: u64 = 1_000;
@@ -36,32 +40,17 @@ pub(super) async fn put(
     ActionText(text): ActionText,
 ) -> ApiResult {
     let (id, body) = (path.get("id"), read(text.text, text.format).await?);
-    let replaced = may_replace(&body) && exists(&state, id).await?;
     let written = state.control.put_action(id, &body, identity.writer());
-    let shown = shown(&state, &written.await?);
-    if replaced {
-        return Ok(wire::ok(&shown));
+    let (action, effect) = written.await?;
+    let shown = shown(&state, &action);
+    if effect == PutEffect::Replaced {
+        return Ok(reply::ok(&shown));
     }
-    let mut response = wire::json(StatusCode::CREATED, &shown);
+    let mut response = reply::json(StatusCode::CREATED, &shown);
     if let Ok(place) = HeaderValue::from_str(&format!("/api/scheduled-actions/{id}")) {
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
-}
-
-async fn exists(state: &ApiState, id: &str) -> ApiResult<bool> {
-    match id.parse::<ActionId>() {
-        Ok(id) => Ok(state.store().action(&id.0).await?.is_some()),
-        Err(()) => Ok(false),
-    }
-}
-
-/// Without an override only a new action can be written, and there is nothing to look for.
-fn may_replace(body: &Value) -> bool {
-    !matches!(
-        body.get("override").and_then(Value::as_str),
-        None | Some("none")
-    )
 }
 
 /// A long text takes a while: not on the threads that serve everybody.
@@ -80,38 +69,11 @@ async fn read(text: String, format: SchemaFormat) -> ApiResult<Value> {
 
 pub(super) async fn get(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let id = known_id(&path)?;
-    let mut shown = shown(&state, &state.control.action(&id).await?);
+    let action = state.control.action(&id).await?;
     let queued = state.control.queue_row(&id).await?;
-    if let Value::Object(fields) = &mut shown {
-        fields.extend(place(queued.as_ref()));
-    }
-    Ok(wire::ok(&shown))
-}
-
-/// Where it waits: the shard of the queues and its holder, and what the holders' passes have done with the row.
-fn place(row: Option<&QueueRow>) -> Map<String, Value> {
-    let holder = row.and_then(|row| row.holder.as_ref());
-    let moved = row.and_then(|row| row.moved);
-    let rescheduled = row.and_then(|row| row.rescheduled);
-    let time = |mark: Option<SyncMark>| json!(mark.map(|mark| Time(mark.at)));
-    let sync = |mark: Option<SyncMark>| json!(mark.map(|mark| mark.sync.to_string()));
-    let fields = [
-        ("shard", json!(row.map(|row| row.shard_id))),
-        ("owner", json!(holder.map(|holder| &holder.owner))),
-        (
-            "lock_guid",
-            json!(holder.map(|holder| holder.lock.to_string())),
-        ),
-        ("queued_at", json!(row.map(|row| Time(row.added_at)))),
-        ("moved_at", time(moved)),
-        ("moved_by_sync", sync(moved)),
-        ("rescheduled_at", time(rescheduled)),
-        ("rescheduled_by_sync", sync(rescheduled)),
-    ];
-    let fields = fields.into_iter();
-    fields
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    let mut shown = described(&action);
+    shown.place = Some(queued.as_ref().map(TimerPlace::from).unwrap_or_default());
+    Ok(reply::ok(&redacted(&state, &shown)))
 }
 
 pub(super) async fn delete(State(state): State<ApiState>, path: PathParts) -> ApiResult<Response> {
@@ -134,7 +96,7 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     let last = actions.last().filter(|_| more);
     let next = last.map(|action| cursor::write(Kind::Action, &action.id));
     let items = actions.iter().map(|action| shown(&state, action)).collect();
-    Ok(wire::ok(&Page { items, next }))
+    Ok(reply::ok(&Page { items, next }))
 }
 
 fn prefix(query: &Query) -> ApiResult<Option<String>> {
@@ -215,8 +177,8 @@ fn count(asked: Option<u64>, wrong: fn(String) -> ApiError) -> ApiResult<usize> 
 }
 
 fn planned(times: Vec<Timestamp>) -> Response {
-    wire::ok(&Page {
-        items: times.into_iter().map(Time).collect(),
+    reply::ok(&Page {
+        items: times.into_iter().map(|at| PlannedTime(Time(at))).collect(),
         next: None,
     })
 }
@@ -227,7 +189,7 @@ pub(super) async fn run(
     body: OptionalJson,
 ) -> ApiResult {
     let id = plain(&path, body)?;
-    Ok(wire::ok(&shown(
+    Ok(reply::ok(&shown(
         &state,
         &state.control.run_action_now(&id).await?,
     )))
@@ -239,7 +201,7 @@ pub(super) async fn pause(
     body: OptionalJson,
 ) -> ApiResult {
     let id = plain(&path, body)?;
-    Ok(wire::ok(&shown(
+    Ok(reply::ok(&shown(
         &state,
         &state.control.pause_action(&id).await?,
     )))
@@ -251,7 +213,7 @@ pub(super) async fn resume(
     body: OptionalJson,
 ) -> ApiResult {
     let id = plain(&path, body)?;
-    Ok(wire::ok(&shown(
+    Ok(reply::ok(&shown(
         &state,
         &state.control.resume_action(&id).await?,
     )))
@@ -259,7 +221,7 @@ pub(super) async fn resume(
 
 /// Commands without parameters: nothing a client sends is silently ignored.
 fn plain(path: &PathParts, OptionalJson(body): OptionalJson) -> ApiResult<String> {
-    Fields::of_optional(body, &[])?;
+    let NoFields {} = fields::read_optional(body)?;
     known_id(path)
 }
 
@@ -286,7 +248,7 @@ pub(super) async fn attempts(
         .iter()
         .map(|one| shown_attempt(&state, one))
         .collect();
-    Ok(wire::ok(&Page { items, next }))
+    Ok(reply::ok(&Page { items, next }))
 }
 
 /// Text that may be an id, or the beginning of one. Everything else names nothing.
@@ -331,43 +293,41 @@ impl FromStr for AttemptPlace {
     }
 }
 
-/// Whoever wrote a secret into it knows it; whoever reads it need not.
 fn shown(state: &ApiState, action: &ScheduledAction) -> Value {
-    let status = &action.status;
-    let mut meta = action.meta.notes.clone();
-    meta.extend(own_meta(action));
-    let mut shown = json!({
-        "id": action.id,
-        "guid": action.guid.to_string(),
-        "generation": status.generation,
-        "meta": meta,
-        "spec": action.spec.to_value(),
-        "status": status,
-        "scheduled_at": action.due_at().map(Time),
-        "finished_at": status.finished_at.map(Time),
-    });
-    state.parts().redactor.value(&mut shown);
-    shown
-}
-
-/// These win over notes of the same name.
-fn own_meta(action: &ScheduledAction) -> Map<String, Value> {
-    let meta = &action.meta;
-    Map::from_iter([
-        ("created_at".to_owned(), json!(Time(meta.created_at))),
-        ("updated_at".to_owned(), json!(Time(meta.updated_at))),
-        ("written_by".to_owned(), json!(meta.written_by)),
-    ])
+    redacted(state, &described(action))
 }
 
 fn shown_attempt(state: &ApiState, (generation, past): &(u64, PastAttempt)) -> Value {
-    let mut shown = json!(past);
-    shown["generation"] = json!(generation);
-    if shown.get("error").is_none() {
-        shown["error"] = Value::Null;
-    }
+    redacted(state, &Attempt::of(*generation, past))
+}
+
+/// The writer of a secret knows it; readers need not.
+fn redacted(state: &ApiState, shown: &impl Serialize) -> Value {
+    // Maps with texts as keys: this cannot fail.
+    let mut shown = serde_json::to_value(shown).unwrap_or_default();
     state.parts().redactor.value(&mut shown);
     shown
+}
+
+fn described(action: &ScheduledAction) -> wire::ScheduledAction<'_, Value> {
+    let (meta, status) = (&action.meta, &action.status);
+    wire::ScheduledAction {
+        id: action.id.as_str().into(),
+        guid: action.guid,
+        generation: status.generation,
+        meta: ActionMeta {
+            // What Pawl knows itself stands behind the notes, and wins over notes of the same name.
+            notes: meta.notes.clone(),
+            created_at: Time(meta.created_at),
+            updated_at: Time(meta.updated_at),
+            written_by: meta.written_by.clone(),
+        },
+        spec: action.spec.to_value(),
+        status: ActionStatus::from(status),
+        scheduled_at: action.due_at().map(Time),
+        finished_at: status.finished_at.map(Time),
+        place: None,
+    }
 }
 
 impl From<ScheduleError> for ApiError {

@@ -11,7 +11,7 @@ use pawl_kernel::ports::store::{SaveMode, SaveSchema, SchemaRecord, VersionRecor
 use pawl_kernel::schema::definition::Definition;
 use pawl_kernel::schema::{Loaded, content_hash, load, to_stored_json};
 use pawl_kernel::webhook::{Named, fill_paths, of_definition};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ApiState;
 use super::body::{SchemaFormat, SchemaText};
@@ -20,7 +20,8 @@ use super::error::{ApiError, ApiResult};
 use super::guard::Identity;
 use super::path::PathParts;
 use super::query::Query;
-use super::wire::{self, Page, SchemaJson, VersionLine};
+use super::reply;
+use crate::wire::{DiagnosticLine, Page, SavedSchema, Schema, Validation, Version};
 
 /// For a caller who names a schema by a number where a name or an id is taken.
 pub(super) const NUMBER_HINT: &str = "a number is an `external_id`, which is taken by `schema_id` of a start only (POST /api/executions, or a message); \
@@ -71,13 +72,15 @@ pub(super) async fn update(
 pub(super) async fn validate(State(state): State<ApiState>, text: SchemaText) -> ApiResult {
     let loaded = examine(&state, text).await?.unwrap_or_else(broken_json);
     let valid = loaded.definition.is_some() && !loaded.diagnostics.iter().any(Diagnostic::is_error);
-    let name = loaded
-        .definition
-        .as_ref()
-        .map(|definition| definition.name.as_str());
-    Ok(wire::ok(
-        &json!({"valid": valid, "name": name, "diagnostics": loaded.diagnostics}),
-    ))
+    Ok(reply::ok(&Validation {
+        valid,
+        name: loaded.definition.map(|definition| definition.name),
+        diagnostics: loaded
+            .diagnostics
+            .iter()
+            .map(DiagnosticLine::from)
+            .collect(),
+    }))
 }
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
@@ -91,8 +94,8 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
         .last()
         .filter(|_| more)
         .map(|last| cursor::write(Kind::Schema, &last.name));
-    Ok(wire::ok(&Page {
-        items: records.iter().map(SchemaJson::brief).collect(),
+    Ok(reply::ok(&Page {
+        items: records.iter().map(Schema::brief).collect(),
         next,
     }))
 }
@@ -101,15 +104,15 @@ pub(super) async fn get(State(state): State<ApiState>, path: PathParts, query: Q
     let wanted = wanted_version(&query)?;
     let record = find(&state, path.get("id")).await?;
     let version = version(&state, &record, wanted.unwrap_or(record.latest_version)).await?;
-    let shown = wire::ok(&SchemaJson::full(&record, &version));
+    let shown = reply::ok(&Schema::full(&record, &version));
     Ok(with_etag(shown, version.version))
 }
 
 pub(super) async fn versions(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let record = find(&state, path.get("id")).await?;
     let versions = state.store().versions(record.id).await?;
-    Ok(wire::ok(&Page {
-        items: versions.iter().map(VersionLine::from).collect(),
+    Ok(reply::ok(&Page {
+        items: versions.iter().map(Version::from).collect(),
         next: None,
     }))
 }
@@ -189,7 +192,7 @@ async fn set_active(state: &ApiState, path: &PathParts, active: bool) -> ApiResu
         .await?;
     let record = find(state, path.get("id")).await?;
     follow(state, &record).await;
-    Ok(wire::ok(&SchemaJson::brief(&record)))
+    Ok(reply::ok(&Schema::brief(&record)))
 }
 
 /// A schema's id from its id or name. An id is taken as it is: executions outlive deleted schemas.
@@ -320,12 +323,11 @@ async fn saved(
     warnings: &[Diagnostic],
 ) -> ApiResult {
     let version = version(state, record, record.latest_version).await?;
-    let mut shown =
-        serde_json::to_value(SchemaJson::full(record, &version)).map_err(ApiError::internal)?;
-    if let Value::Object(fields) = &mut shown {
-        fields.insert("warnings".into(), json!(warnings));
-    }
-    Ok(with_etag(wire::json(status, &shown), version.version))
+    let shown = SavedSchema {
+        schema: Schema::full(record, &version),
+        warnings: warnings.iter().map(DiagnosticLine::from).collect(),
+    };
+    Ok(with_etag(reply::json(status, &shown), version.version))
 }
 
 fn with_etag(mut response: Response, version: u32) -> Response {

@@ -9,6 +9,8 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Error};
 use hyper_util::rt::TokioExecutor;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -50,6 +52,15 @@ pub(super) enum Content {
     Json(Value),
     /// The text of a schema; the server finds out whether it is JSON or YAML.
     Schema(String),
+}
+
+impl Content {
+    /// A body as the type says.
+    pub(super) fn of(body: &impl Serialize) -> Result<Self, Failure> {
+        let body = serde_json::to_value(body);
+        body.map(Self::Json)
+            .map_err(|error| Failure::failed(error.to_string()))
+    }
 }
 
 impl Client {
@@ -174,7 +185,7 @@ impl Client {
 
     fn not_pawl(&self, status: StatusCode) -> Failure {
         Failure::failed(format!(
-            "{} answered {status} without JSON; is that a Pawl?",
+            "{} answered {status} without JSON; is this a Pawl server?",
             self.base
         ))
     }
@@ -195,6 +206,15 @@ impl Client {
             self.base
         ))
     }
+}
+
+/// An answer as what it is. A server of another version may answer with something else.
+pub(super) fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, Failure> {
+    T::deserialize(answer).map_err(|error| {
+        Failure::failed(format!(
+            "the answer is not what this version of pawl knows: {error}; --json shows it as it is"
+        ))
+    })
 }
 
 /// On the machine of the server its own variable opens the door, so that the first key can be made.

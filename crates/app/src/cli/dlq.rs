@@ -1,12 +1,11 @@
 //! `pawl dlq …`: what nobody could handle.
 
-use serde_json::Value;
-
-use super::client::{Client, Content, Server};
+use super::client::{self, Client, Content, Server};
 use super::failure::Done;
-use super::schemas::{field, items, pair};
+use super::schemas::pair;
 use super::table::Table;
 use super::{Common, terminal, text};
+use crate::wire::{DeadLetter, Page, Requeue, WholeDeadLetter};
 
 #[derive(clap::Subcommand)]
 pub(super) enum LetterCommand {
@@ -63,18 +62,19 @@ async fn list(client: &Client, open: bool, limit: u32, cursor: Option<String>, j
         return terminal::print_json(&answer);
     }
     let mut table = Table::new(["ID", "CREATED", "EXECUTION", "REQUEUED", "REASON"]);
-    for item in items(&answer) {
+    let page: Page<DeadLetter> = client::read(&answer)?;
+    for item in &page.items {
         table.row([
-            field(item, "id").into(),
-            text::api_time(&item["created_at"]).into(),
-            field(item, "execution_id").into(),
-            text::api_time(&item["requeued_at"]).into(),
-            field(item, "reason").into(),
+            item.id.to_string().into(),
+            text::time(item.created_at).into(),
+            text::optional(item.execution_id).into(),
+            text::time(item.requeued_at).into(),
+            item.reason.as_ref().into(),
         ]);
     }
     table.print()?;
-    match answer["next"].as_str() {
-        Some(next) => terminal::say(&format!("more: --cursor {}", text::clean(next))),
+    match page.next {
+        Some(next) => terminal::say(&format!("more: --cursor {}", text::clean(&next))),
         None => Ok(()),
     }
 }
@@ -85,20 +85,22 @@ async fn show(which: Which, json: bool) -> Done {
     if json {
         return terminal::print_json(&letter);
     }
-    describe(&letter)?;
-    match letter["message"].as_str() {
-        Some(message) => terminal::say(&format!("\n{}", text::clean(message))),
+    let whole: WholeDeadLetter = client::read(&letter)?;
+    describe(&whole.letter)?;
+    match whole.message {
+        Some(message) => terminal::say(&format!("\n{}", text::clean(&message))),
         None => Ok(()),
     }
 }
 
-fn describe(letter: &Value) -> Done {
-    for name in ["id", "execution_id", "reason", "message_bytes"] {
-        pair(name, &field(letter, name))?;
-    }
-    pair("created", &text::api_time(&letter["created_at"]))?;
-    pair("requeued", &text::api_time(&letter["requeued_at"]))?;
-    pair("requeued_as", &field(letter, "requeued_as"))
+fn describe(letter: &DeadLetter<'_>) -> Done {
+    pair("id", &letter.id.to_string())?;
+    pair("execution_id", &text::optional(letter.execution_id))?;
+    pair("reason", &text::line(&letter.reason))?;
+    pair("message_bytes", &text::optional(letter.message_bytes))?;
+    pair("created", &text::time(letter.created_at))?;
+    pair("requeued", &text::time(letter.requeued_at))?;
+    pair("requeued_as", &text::optional(letter.requeued_as))
 }
 
 async fn requeue(which: Which, json: bool) -> Done {
@@ -110,12 +112,12 @@ async fn requeue(which: Which, json: bool) -> Done {
     if json {
         return terminal::print_json(&answer);
     }
-    let execution = &answer["execution"];
-    let (id, status) = (field(execution, "id"), field(execution, "status"));
-    terminal::say(&match answer["action"].as_str() {
-        Some("retry") => format!("goes on as execution {id}, which is {status}"),
-        Some("start") => format!("started as execution {id}, which is {status}"),
-        Some("look") => format!("execution {id} was sent to a worker again; it is {status}"),
+    let requeue: Requeue = client::read(&answer)?;
+    let (id, status) = (requeue.execution.id, text::line(&requeue.execution.status));
+    terminal::say(&match requeue.action.as_str() {
+        "retry" => format!("goes on as execution {id}, which is {status}"),
+        "start" => format!("started as execution {id}, which is {status}"),
+        "look" => format!("execution {id} was sent to a worker again; it is {status}"),
         _ => format!("nothing to do: execution {id} has {status}"),
     })
 }

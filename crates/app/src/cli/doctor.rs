@@ -1,13 +1,13 @@
 //! `pawl doctor`: does everything open have somebody or something that will move it?
 
 use http::Method;
-use serde_json::Value;
 
-use super::client::{Client, Content, Server};
+use super::client::{self, Client, Content, Server};
 use super::failure::{Done, Failure};
-use super::schemas::{field, pair};
+use super::schemas::pair;
 use super::table::Table;
-use super::{Common, terminal, validate};
+use super::{Common, terminal, text, validate};
+use crate::wire::DoctorReport;
 
 #[derive(clap::Args)]
 pub(super) struct DoctorArgs {
@@ -22,29 +22,28 @@ pub(super) struct DoctorArgs {
 pub(super) async fn doctor(args: DoctorArgs, common: &Common) -> Done {
     let client = Client::new(&args.server)?;
     let method = if args.fix { Method::POST } else { Method::GET };
-    let report = client
+    let answer = client
         .ask(method, client.at(&["doctor"]), Content::None)
         .await?;
-    match common.json {
-        true => terminal::print_json(&report)?,
-        false => show(&report)?,
+    let report: DoctorReport = client::read(&answer)?;
+    if common.json {
+        terminal::print_json(&answer)?;
+    } else {
+        show(&report)?;
     }
-    match findings(&report).any(|finding| finding["fixed"] != true) {
-        true => Err(Failure::Said(1)),
-        false => Ok(()),
+    if report.findings.iter().all(|finding| finding.fixed) {
+        Ok(())
+    } else {
+        Err(Failure::Said(1))
     }
 }
 
-fn findings(report: &Value) -> impl Iterator<Item = &Value> {
-    report["findings"].as_array().into_iter().flatten()
-}
-
-fn show(report: &Value) -> Done {
-    for (name, value) in facts(&report["about"]) {
-        pair(&name, &value)?;
+fn show(report: &DoctorReport) -> Done {
+    for (name, value) in &report.about {
+        pair(name, &text::brief(value, usize::MAX))?;
     }
-    let open = report["open_executions"].as_u64().unwrap_or(0) as usize;
-    let count = findings(report).count();
+    let open = usize::try_from(report.open_executions).unwrap_or(usize::MAX);
+    let count = report.findings.len();
     terminal::say(&format!(
         "{} looked at, {}",
         validate::some(open, "open execution"),
@@ -54,39 +53,18 @@ fn show(report: &Value) -> Done {
         return Ok(());
     }
     let mut table = Table::new(["EXECUTION", "SCHEMA", "PROBLEM", "FIXED", "DETAIL"]);
-    for finding in findings(report) {
-        let fixed = if finding["fixed"] == true {
-            "yes"
-        } else {
-            "no"
-        };
-        let subject = match field(finding, "execution_id") {
-            id if id.is_empty() => field(finding, "quota"),
-            id => id,
+    for finding in &report.findings {
+        let subject = match finding.execution_id.as_str() {
+            "" => text::optional(finding.quota.as_ref()),
+            id => id.to_owned(),
         };
         table.row([
             subject.into(),
-            field(finding, "schema").into(),
-            field(finding, "problem").into(),
-            fixed.into(),
-            field(finding, "detail").into(),
+            finding.schema.as_str().into(),
+            finding.problem.as_ref().into(),
+            if finding.fixed { "yes" } else { "no" }.into(),
+            finding.detail.as_str().into(),
         ]);
     }
     table.print()
-}
-
-/// Name and value, from an object or from a list of pairs.
-fn facts(about: &Value) -> Vec<(String, String)> {
-    let shown = |value: &Value| super::text::brief(value, usize::MAX);
-    match about {
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| (name.clone(), shown(value)))
-            .collect(),
-        Value::Array(pairs) => pairs
-            .iter()
-            .map(|pair| (shown(&pair[0]), shown(&pair[1])))
-            .collect(),
-        _ => Vec::new(),
-    }
 }

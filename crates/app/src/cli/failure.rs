@@ -3,10 +3,12 @@
 use std::io;
 use std::process::ExitCode;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::terminal::{self, Style};
 use super::text;
+use crate::wire::{DiagnosticLine, ErrorBody};
 
 pub(super) type Done = Result<(), Failure>;
 
@@ -88,26 +90,19 @@ fn refused(status: u16, body: &Value, json: bool) -> u8 {
         let _ = terminal::print_json(body);
         return code;
     }
-    let message = body["message"]
-        .as_str()
-        .map_or_else(|| format!("the server answered {status}"), str::to_owned);
-    let name = body["error"]
-        .as_str()
-        .map(|name| format!(" ({name})"))
-        .unwrap_or_default();
-    complain(&format!("{message}{name}"), code);
-    for diagnostic in diagnostics(body) {
-        terminal::complain(&text::diagnostic_line(diagnostic));
+    match ErrorBody::deserialize(body) {
+        Ok(said) => complain(&format!("{} ({})", said.message, said.error), code),
+        Err(_) => complain(&format!("the server answered {status}"), code),
+    };
+    for found in diagnostics(&body["details"]) {
+        terminal::complain(&text::diagnostic_line(&found));
     }
     code
 }
 
-fn diagnostics(body: &Value) -> impl Iterator<Item = &Value> {
-    let details = &body["details"];
-    let list = details
-        .as_array()
-        .or_else(|| details["diagnostics"].as_array());
-    list.into_iter()
-        .flatten()
-        .filter(|entry| entry["message"].is_string())
+/// The problems of a document, if that is what the details are.
+fn diagnostics(details: &Value) -> Vec<DiagnosticLine> {
+    let list = details.as_array().into_iter().flatten();
+    list.filter_map(|entry| DiagnosticLine::deserialize(entry).ok())
+        .collect()
 }

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Content, Server};
+use super::client::{self, Client, Content, Server};
 use super::failure::{Done, Failure};
-use super::schemas::{field, pair};
+use super::schemas::pair;
 use super::table::Table;
 use super::{Common, terminal, validate};
+use crate::wire::{GcReport, GcRequest, GcSchema, Text};
 
 #[derive(clap::Args)]
 pub(super) struct GcArgs {
@@ -20,14 +21,18 @@ pub(super) struct GcArgs {
 pub(super) async fn gc(args: GcArgs, common: &Common) -> Done {
     let client = Client::new(&args.server)?;
     let mut total = Total::default();
-    let mut after = Value::Null;
+    let mut after = None;
     loop {
-        let body = json!({"dry_run": args.dry_run, "after": after});
-        let answer = client.post(&["gc"], Content::Json(body)).await?;
-        let got_on = total.add(&answer);
-        after = answer["next"].clone();
+        let body = Content::of(&GcRequest {
+            dry_run: Some(Some(args.dry_run)),
+            after,
+        })?;
+        let answer: GcReport = client::read(&client.post(&["gc"], body).await?)?;
+        let more = answer.more;
+        after = answer.next.clone().map(Text);
+        let got_on = total.add(answer);
         // Space that cannot be given back now is tried again within the hour.
-        if after.is_null() && !(got_on && answer["more"] == true) {
+        if after.is_none() && !(got_on && more) {
             break;
         }
     }
@@ -44,39 +49,36 @@ struct Total {
     history_rows: u64,
     signals: u64,
     dead_letters: u64,
-    dropped_tables: Vec<Value>,
+    dropped_tables: Vec<String>,
     bytes: u64,
-    schemas: Vec<Value>,
+    schemas: Vec<GcSchema>,
 }
 
 impl Total {
     /// Did the call do anything?
-    fn add(&mut self, answer: &Value) -> bool {
-        let count = |name: &str| answer[name].as_u64().unwrap_or(0);
-        let list = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
-        self.executions += count("executions");
-        self.history_rows += count("history_rows");
-        self.signals += count("signals");
-        self.dead_letters += count("dead_letters");
-        self.bytes += count("bytes");
-        let tables = list("dropped_tables");
-        let got_on = count("executions") + count("bytes") + tables.len() as u64 > 0;
+    fn add(&mut self, answer: GcReport) -> bool {
+        self.executions += answer.executions;
+        self.history_rows += answer.history_rows;
+        self.signals += answer.signals;
+        self.dead_letters += answer.dead_letters;
+        self.bytes += answer.bytes;
+        let tables = answer.dropped_tables;
+        let got_on = answer.executions + answer.bytes + tables.len() as u64 > 0;
         self.dropped_tables.extend(tables);
-        for schema in list("schemas") {
+        for schema in answer.schemas {
             self.add_schema(schema);
         }
         got_on
     }
 
     /// A schema may take several calls.
-    fn add_schema(&mut self, schema: Value) {
+    fn add_schema(&mut self, schema: GcSchema) {
         let known = self
             .schemas
             .iter_mut()
-            .find(|known| known["schema_id"] == schema["schema_id"]);
-        let executions = |schema: &Value| schema["executions"].as_u64().unwrap_or(0);
+            .find(|known| known.schema_id == schema.schema_id);
         match known {
-            Some(known) => known["executions"] = (executions(known) + executions(&schema)).into(),
+            Some(known) => known.executions += schema.executions,
             None => self.schemas.push(schema),
         }
     }
@@ -104,14 +106,14 @@ impl Total {
         if !self.schemas.is_empty() {
             let mut table = Table::new(["SCHEMA", "KEPT FOR", "EXECUTIONS"]);
             for schema in &self.schemas {
-                let name = match field(schema, "schema") {
-                    name if name.is_empty() => format!("{} (deleted)", field(schema, "schema_id")),
-                    name => name,
+                let name = match &schema.schema {
+                    None => format!("{} (deleted)", schema.schema_id),
+                    Some(name) => name.clone(),
                 };
                 table.row([
                     name.into(),
-                    field(schema, "retention").into(),
-                    field(schema, "executions").into(),
+                    schema.retention.as_str().into(),
+                    schema.executions.to_string().into(),
                 ]);
             }
             table.print()?;
@@ -134,7 +136,7 @@ impl Total {
             }
         }
         for table in &self.dropped_tables {
-            pair("dropped", table.as_str().unwrap_or_default())?;
+            pair("dropped", table)?;
         }
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! `pawl key …`: who may use a running Pawl.
 
 use http::Method;
-use serde_json::{Value, json};
 
-use super::client::{Client, Content, Server};
+use super::client::{self, Client, Content, Server};
 use super::failure::Done;
-use super::schemas::{field, items, pair};
+use super::schemas::pair;
 use super::table::Table;
 use super::{Common, terminal, text};
+use crate::wire::{CreatedKey, Key, NewKey, Page, Span, Text};
 
 #[derive(clap::Subcommand)]
 pub(super) enum KeyCommand {
@@ -51,25 +51,31 @@ pub(super) async fn key(command: KeyCommand, common: &Common) -> Done {
             expires,
             server,
         } => {
-            let body = json!({"name": name, "role": role, "email": email, "expires_in": expires});
-            create(&Client::new(&server)?, body, json).await
+            let wanted = NewKey {
+                name: Some(Text(name)),
+                role: Some(Text(role)),
+                email: email.map(Text),
+                expires_in: expires.map(Span::Text),
+            };
+            create(&Client::new(&server)?, &wanted, json).await
         }
         KeyCommand::List { server } => list(&Client::new(&server)?, json).await,
         KeyCommand::Revoke { which, server } => revoke(&Client::new(&server)?, &which, json).await,
     }
 }
 
-async fn create(client: &Client, body: Value, json: bool) -> Done {
-    let answer = client.post(&["keys"], Content::Json(body)).await?;
+async fn create(client: &Client, wanted: &NewKey, json: bool) -> Done {
+    let answer = client.post(&["keys"], Content::of(wanted)?).await?;
     if json {
         return terminal::print_json(&answer);
     }
-    pair("name", &field(&answer, "name"))?;
-    pair("id", &field(&answer, "id"))?;
-    pair("role", &field(&answer, "role"))?;
-    pair("email", &field(&answer, "email"))?;
-    pair("expires", &text::api_time(&answer["expires_at"]))?;
-    pair("key", &field(&answer, "key"))?;
+    let CreatedKey { record, key } = client::read(&answer)?;
+    pair("name", &record.name)?;
+    pair("id", &record.id.to_string())?;
+    pair("role", &text::line(&record.role))?;
+    pair("email", &text::optional(record.email.as_ref()))?;
+    pair("expires", &text::time(record.expires_at))?;
+    pair("key", &key)?;
     terminal::complain("Keep the key now: it is stored nowhere and never shown again.");
     Ok(())
 }
@@ -92,17 +98,18 @@ async fn list(client: &Client, json: bool) -> Done {
         "REVOKED",
         "ID",
     ]);
-    for item in items(&answer) {
+    let page: Page<Key> = client::read(&answer)?;
+    for item in &page.items {
         table.row([
-            field(item, "name").into(),
-            field(item, "role").into(),
-            field(item, "email").into(),
-            text::api_time(&item["created_at"]).into(),
-            field(item, "created_by").into(),
-            text::api_time(&item["last_used_at"]).into(),
-            text::api_time(&item["expires_at"]).into(),
-            text::api_time(&item["revoked_at"]).into(),
-            field(item, "id").into(),
+            item.name.as_ref().into(),
+            item.role.as_str().into(),
+            text::optional(item.email.as_ref()).into(),
+            text::time(item.created_at).into(),
+            item.created_by.as_ref().into(),
+            text::time(item.last_used_at).into(),
+            text::time(item.expires_at).into(),
+            text::time(item.revoked_at).into(),
+            item.id.to_string().into(),
         ]);
     }
     table.print()

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Server};
+use super::client::{self, Client, Server};
 use super::failure::{Done, Failure};
-use super::schemas::{field, items, pair};
+use super::schemas::pair;
 use super::table::Table;
 use super::{Common, local, terminal, text};
+use crate::wire::{NodeType, Page};
 use crate::wiring;
 
 #[derive(clap::Args)]
@@ -34,8 +35,8 @@ pub(super) async fn node_types(args: NodeTypesArgs, common: &Common) -> Done {
     };
     match (common.json, &args.node_type) {
         (true, _) => terminal::print_json(&answer),
-        (false, Some(_)) => show(&answer),
-        (false, None) => list(&answer),
+        (false, Some(_)) => show(&client::read(&answer)?),
+        (false, None) => list(&client::read(&answer)?),
     }
 }
 
@@ -50,13 +51,12 @@ async fn from_server(server: &Server, node_type: Option<&str>) -> Result<Value, 
 fn from_binary(node_type: Option<&str>, common: &Common) -> Result<Value, Failure> {
     let registry = wiring::registry(&local::config(common)?, true)?;
     let Some(name) = node_type else {
-        let all: Vec<Value> = registry
-            .iter()
-            .map(|handler| handler.spec().to_value())
-            .collect();
-        return Ok(json!({"items": all, "next": null}));
+        let specs = registry.iter().map(|handler| handler.spec());
+        let items: Vec<NodeType> = specs.map(NodeType::from).collect();
+        return Ok(json!(Page { items, next: None }));
     };
-    let found = registry.get(name).map(|handler| handler.spec().to_value());
+    let found = registry.get(name);
+    let found = found.map(|handler| json!(NodeType::from(handler.spec())));
     found.ok_or_else(|| {
         let known: Vec<&str> = registry.types().collect();
         Failure::bad_input(format!(
@@ -66,40 +66,34 @@ fn from_binary(node_type: Option<&str>, common: &Common) -> Result<Value, Failur
     })
 }
 
-fn list(answer: &Value) -> Done {
+fn list(page: &Page<NodeType>) -> Done {
     let mut table = Table::new(["TYPE", "CATEGORY", "EXITS", "WHAT IT DOES"]);
-    for item in items(answer) {
+    for item in &page.items {
         table.row([
-            field(item, "type").into(),
-            field(item, "category").into(),
-            names(&item["handles"]).into(),
-            field(item, "summary").into(),
+            item.node_type.as_ref().into(),
+            item.category.as_ref().into(),
+            item.handles.join(", ").into(),
+            item.summary.as_str().into(),
         ]);
     }
     table.print()
 }
 
-fn names(list: &Value) -> String {
-    let names = list
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    names.collect::<Vec<_>>().join(", ")
+fn show(spec: &NodeType) -> Done {
+    let style = terminal::Style::stdout();
+    let (name, title) = (text::line(&spec.node_type), text::line(&spec.title));
+    terminal::say(&format!("{} – {title}\n", style.bold(&name)))?;
+    terminal::say(&format!("{}\n", text::clean(&spec.doc)))?;
+    show_fields(&spec.config_schema)?;
+    terminal::say("")?;
+    pair("exits", &spec.handles.join(", "))?;
+    pair("output", &text::line(&spec.output))?;
+    let example = text::clean(&spec.example).replace('\n', "\n  ");
+    terminal::say(&format!("\nexample:\n  {example}"))
 }
 
-fn show(spec: &Value) -> Done {
-    let style = terminal::Style::stdout();
-    terminal::say(&format!(
-        "{} – {}\n",
-        style.bold(&field(spec, "type")),
-        field(spec, "title")
-    ))?;
-    terminal::say(&format!(
-        "{}\n",
-        text::clean(spec["doc"].as_str().unwrap_or_default())
-    ))?;
-    let schema = &spec["config_schema"];
+/// The properties of a JSON schema.
+fn show_fields(schema: &Value) -> Done {
     let required: Vec<&Value> = schema["required"]
         .as_array()
         .into_iter()
@@ -115,16 +109,9 @@ fn show(spec: &Value) -> Done {
         fields.row([
             name.as_str().into(),
             needed.into(),
-            field(kind, "default").into(),
-            field(kind, "description").into(),
+            text::brief(&kind["default"], usize::MAX).into(),
+            text::brief(&kind["description"], usize::MAX).into(),
         ]);
     }
-    fields.print()?;
-    terminal::say("")?;
-    pair("exits", &names(&spec["handles"]))?;
-    pair("output", &field(spec, "output"))?;
-    terminal::say(&format!(
-        "\nexample:\n  {}",
-        text::clean(spec["example"].as_str().unwrap_or_default()).replace('\n', "\n  ")
-    ))
+    fields.print()
 }

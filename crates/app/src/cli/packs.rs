@@ -12,12 +12,13 @@ use pawl_kernel::time::Clock as _;
 use pawl_sql::{Connections, Dialect, Params, Plan, Scope, Script, Work};
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, Server};
+use super::client::{self, Client, Server};
 use super::failure::{Done, Failure};
-use super::schemas::{self, field};
+use super::schemas;
 use super::table::Table;
 use super::{Common, local, terminal, text};
 use crate::system::{SystemClock, SystemEntropy};
+use crate::wire::SavedSchema;
 use crate::wiring;
 
 /// Stands in the schemas for the name of the connection.
@@ -155,14 +156,10 @@ fn report(pack: &Pack, connection: &str, saved: Vec<Value>, json: bool) -> Done 
         return terminal::print_json(&done);
     }
     for schema in &saved {
-        for warning in warnings(schema) {
-            terminal::complain(&text::diagnostic_line(warning));
-        }
-        terminal::say(&format!(
-            "saved {} as version {}",
-            field(schema, "name"),
-            field(schema, "version")
-        ))?;
+        let saved: SavedSchema = client::read(schema)?;
+        schemas::warn(&saved);
+        let (name, version) = (text::line(&saved.schema.name), saved.schema.version);
+        terminal::say(&format!("saved {name} as version {version}"))?;
     }
     terminal::say(&format!("`{}` is installed on `{connection}`", pack.name))
 }

@@ -1,13 +1,12 @@
 //! `pawl quota …`: how many executions may be under way at once.
 
 use http::Method;
-use serde_json::{Value, json};
 
-use super::client::{Client, Content, Server};
+use super::client::{self, Client, Content, Server};
 use super::failure::{Done, Failure};
-use super::schemas::{field, items};
 use super::table::Table;
 use super::{Common, terminal, text};
+use crate::wire::{Page, Quota, SetQuota, Text};
 
 #[derive(clap::Subcommand)]
 pub(super) enum QuotaCommand {
@@ -61,14 +60,15 @@ async fn list(client: &Client, json: bool) -> Done {
         return terminal::print_json(&answer);
     }
     let mut table = Table::new(["QUOTA", "LIMIT", "USED", "WAITING", "RATE", "SET BY"]);
-    for item in items(&answer) {
+    let page: Page<Quota> = client::read(&answer)?;
+    for item in &page.items {
         table.row([
             full_name(item).into(),
-            field(item, "limit").into(),
-            field(item, "used").into(),
-            field(item, "waiting").into(),
-            field(item, "rate").into(),
-            field(item, "source").into(),
+            text::optional(item.limit).into(),
+            item.used.to_string().into(),
+            item.waiting.to_string().into(),
+            text::optional(item.rate.as_ref()).into(),
+            item.source.as_str().into(),
         ]);
     }
     table.print()
@@ -77,17 +77,21 @@ async fn list(client: &Client, json: bool) -> Done {
 async fn set(client: &Client, quota: &str, limit: u32, rate: Option<String>, json: bool) -> Done {
     let (kind, name) = parts(quota)?;
     let url = client.at(&["quotas", kind, name]);
-    let body = Content::Json(json!({"limit": limit, "rate": rate}));
+    let body = Content::of(&SetQuota {
+        limit: Some(limit.into()),
+        rate: rate.map(Text),
+    })?;
     let answer = client.ask(Method::PUT, url, body).await?;
     if json {
         return terminal::print_json(&answer);
     }
+    let quota: Quota = client::read(&answer)?;
     terminal::say(&format!(
         "{}: at most {}, {} in use, {} waiting",
-        full_name(&answer),
-        field(&answer, "limit"),
-        field(&answer, "used"),
-        field(&answer, "waiting"),
+        full_name(&quota),
+        text::optional(quota.limit),
+        quota.used,
+        quota.waiting,
     ))
 }
 
@@ -101,8 +105,8 @@ async fn remove(client: &Client, quota: &str, json: bool) -> Done {
     }
 }
 
-fn full_name(item: &Value) -> String {
-    format!("{}:{}", field(item, "kind"), field(item, "name"))
+fn full_name(item: &Quota<'_>) -> String {
+    format!("{}:{}", item.kind, text::line(&item.name))
 }
 
 fn parts(quota: &str) -> Result<(&str, &str), Failure> {

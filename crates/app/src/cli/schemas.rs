@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use http::Method;
 use serde_json::Value;
 
-use super::client::{Client, Content, Server};
+use super::client::{self, Client, Content, Server};
 use super::failure::{Done, Failure};
-use super::table::{self, Table};
+use super::table::Table;
 use super::{Common, source, terminal, text};
+use crate::wire::{Definition, Page, SavedSchema, Schema, Version};
 
 #[derive(clap::Subcommand)]
 pub(super) enum SchemaCommand {
@@ -84,14 +85,15 @@ async fn list(client: &Client, wanted: Option<&str>, json: bool) -> Done {
         "UPDATED",
         "DESCRIPTION",
     ]);
-    for item in items(&answer) {
+    let page: Page<Schema> = client::read(&answer)?;
+    for item in &page.items {
         table.row([
-            field(item, "name").into(),
-            field(item, "external_id").into(),
-            field(item, "version").into(),
-            if item["active"] == true { "yes" } else { "no" }.into(),
-            text::api_time(&item["updated_at"]).into(),
-            field(item, "description").into(),
+            item.name.as_ref().into(),
+            text::optional(item.external_id).into(),
+            item.version.to_string().into(),
+            if item.active { "yes" } else { "no" }.into(),
+            text::time(item.updated_at).into(),
+            text::optional(item.description.as_ref()).into(),
         ]);
     }
     table.print()
@@ -103,14 +105,16 @@ async fn save(client: &Client, file: &std::path::Path, json: bool) -> Done {
     if json {
         return terminal::print_json(&answer);
     }
-    for warning in answer["warnings"].as_array().into_iter().flatten() {
+    let saved: SavedSchema = client::read(&answer)?;
+    warn(&saved);
+    let (name, version) = (text::line(&saved.schema.name), saved.schema.version);
+    terminal::say(&format!("saved {name} as version {version}"))
+}
+
+pub(super) fn warn(saved: &SavedSchema<'_>) {
+    for warning in &saved.warnings {
         terminal::complain(&text::diagnostic_line(warning));
     }
-    terminal::say(&format!(
-        "saved {} as version {}",
-        field(&answer, "name"),
-        field(&answer, "version")
-    ))
 }
 
 /// Saves it as a new schema, or as a new version of the one with its name.
@@ -141,46 +145,42 @@ async fn fetch(which: &Which) -> Result<Value, Failure> {
 }
 
 async fn show(which: Which, json: bool) -> Done {
-    let schema = fetch(&which).await?;
+    let answer = fetch(&which).await?;
     if json {
-        return terminal::print_json(&schema);
+        return terminal::print_json(&answer);
     }
-    for name in [
-        "name",
-        "id",
-        "external_id",
-        "version",
-        "latest_version",
-        "active",
-        "description",
-        "hash",
-    ] {
-        pair(name, &field(&schema, name))?;
-    }
-    pair("updated", &text::api_time(&schema["updated_at"]))?;
-    let definition = &schema["definition"];
+    let schema: Schema = client::read(&answer)?;
+    pair("name", &text::line(&schema.name))?;
+    pair("id", &schema.id.to_string())?;
+    pair("external_id", &text::optional(schema.external_id))?;
+    pair("version", &schema.version.to_string())?;
+    pair("latest_version", &schema.latest_version.to_string())?;
+    pair("active", &schema.active.to_string())?;
+    pair("description", &text::optional(schema.description.as_ref()))?;
+    pair("hash", &text::optional(schema.hash.as_ref()))?;
+    pair("updated", &text::time(schema.updated_at))?;
     terminal::say("")?;
     let mut nodes = Table::new(["NODE", "TYPE", "GOES ON TO"]);
-    for node in definition["nodes"].as_array().into_iter().flatten() {
-        nodes.row([
-            field(node, "id").into(),
-            field(node, "type").into(),
-            exits(definition, &node["id"]).into(),
-        ]);
+    if let Some(definition) = &schema.definition {
+        let definition: Definition = client::read(&definition.value())?;
+        for node in &definition.nodes {
+            nodes.row([
+                node.id.as_str().into(),
+                node.node_type.as_str().into(),
+                exits(&definition, &node.id).into(),
+            ]);
+        }
     }
     nodes.print()
 }
 
 /// `good (true), bad (false)`.
-fn exits(definition: &Value, id: &Value) -> String {
-    let edges = definition["edges"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|edge| edge["source"] == *id);
-    let shown = edges.map(|edge| match field(edge, "sourceHandle").as_str() {
-        "" | "success" => field(edge, "target"),
-        handle => format!("{} ({handle})", field(edge, "target")),
+fn exits(definition: &Definition, id: &str) -> String {
+    let edges = definition.edges.iter().flatten();
+    let edges = edges.filter(|edge| edge.source == id);
+    let shown = edges.map(|edge| match edge.source_handle.as_deref() {
+        None | Some("" | "success") => edge.target.clone(),
+        Some(handle) => format!("{} ({handle})", edge.target),
     });
     shown.collect::<Vec<_>>().join(", ")
 }
@@ -192,13 +192,13 @@ async fn versions(which: Which, json: bool) -> Done {
         return terminal::print_json(&answer);
     }
     let mut table = Table::new(["VERSION", "CREATED", "BY", "HASH"]);
-    for item in items(&answer) {
-        let time = text::api_time(&item["created_at"]);
+    let page: Page<Version> = client::read(&answer)?;
+    for item in &page.items {
         table.row([
-            field(item, "version").into(),
-            time.into(),
-            field(item, "created_by").into(),
-            field(item, "hash").into(),
+            item.version.to_string().into(),
+            text::time(item.created_at).into(),
+            item.created_by.as_ref().into(),
+            item.hash.as_ref().into(),
         ]);
     }
     table.print()
@@ -231,22 +231,9 @@ async fn delete(which: Which, json: bool) -> Done {
 }
 
 async fn export(which: Which) -> Done {
-    let schema = fetch(&which).await?;
-    terminal::print_json(&schema["definition"])
-}
-
-/// The rows of a list, whether it comes in pages or as a plain list.
-pub(super) fn items(answer: &Value) -> impl Iterator<Item = &Value> {
-    answer["items"]
-        .as_array()
-        .or_else(|| answer.as_array())
-        .into_iter()
-        .flatten()
-}
-
-/// A field as text; what is missing is empty.
-pub(super) fn field(value: &Value, name: &str) -> String {
-    text::brief(&value[name], usize::MAX)
+    let schema: Schema = client::read(&fetch(&which).await?)?;
+    let definition = schema.definition.map(|found| found.value().into_owned());
+    terminal::print_json(&definition.unwrap_or_default())
 }
 
 /// One line of a description.
@@ -257,9 +244,4 @@ pub(super) fn pair(name: &str, value: &str) -> Done {
     let style = terminal::Style::stdout();
     let label = format!("{:<17} ", name.replace('_', " "));
     terminal::say(&format!("{}{}", style.dim(&label), text::clean(value)))
-}
-
-/// A status cell of an API object.
-pub(super) fn status_cell(value: &Value) -> table::Cell {
-    table::status(value["status"].as_str().unwrap_or_default())
 }

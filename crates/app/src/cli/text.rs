@@ -7,6 +7,8 @@ use pawl_kernel::text::is_unprintable;
 use pawl_kernel::time::Timestamp;
 use serde_json::Value;
 
+use crate::wire::{DiagnosticLine, Payload, Time};
+
 /// Data must not move the cursor, change colours or turn text around: such characters become visible escapes.
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
@@ -115,41 +117,49 @@ pub(super) fn clock_time(at: Timestamp) -> String {
 }
 
 /// A time of the API, for people; what is missing is empty.
-pub(super) fn api_time(value: &Value) -> String {
-    moment(value).map(local_time).unwrap_or_default()
+pub(super) fn time(at: impl Into<Option<Time>>) -> String {
+    at.into()
+        .map_or_else(String::new, |Time(at)| local_time(at))
 }
 
 /// Time from one field of the API to another.
-pub(super) fn api_duration(from: &Value, to: &Value) -> String {
-    let both = moment(from).zip(moment(to));
-    both.map(|(from, to)| duration(to.since(from)))
-        .unwrap_or_default()
+pub(super) fn between(from: Time, to: impl Into<Option<Time>>) -> String {
+    let took = to.into().map(|Time(to)| duration(to.since(from.0)));
+    took.unwrap_or_default()
 }
 
-fn moment(value: &Value) -> Option<Timestamp> {
-    Timestamp::parse(value.as_str()?)
+/// A value of the API on one line.
+pub(super) fn line(value: impl ToString) -> String {
+    cut(&value.to_string(), usize::MAX)
+}
+
+/// The same; what is missing is empty.
+pub(super) fn optional(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, line)
+}
+
+/// An error of an execution, a step or an attempt, on one line.
+pub(super) fn payload_error(found: Option<&Payload<'_>>, chars: usize) -> String {
+    found.map_or_else(String::new, |found| error(&found.value(), chars))
 }
 
 /// `file:3:7: error: message [CODE] (hint)`; where no line is known, the pointer to the value.
-pub(super) fn diagnostic_line(diagnostic: &Value) -> String {
-    let text = |name: &str| diagnostic[name].as_str().unwrap_or_default();
+pub(super) fn diagnostic_line(found: &DiagnosticLine) -> String {
     let mut line = String::new();
-    if !text("file").is_empty() {
-        line.push_str(&format!("{}:", text("file")));
+    if let Some(file) = &found.file {
+        line.push_str(&format!("{file}:"));
     }
-    if let Some(number) = diagnostic["line"].as_u64() {
-        line.push_str(&format!("{number}:{}: ", diagnostic["column"]));
-    } else if !text("pointer").is_empty() {
-        line.push_str(&format!("{}: ", text("pointer")));
+    if let Some(number) = found.line {
+        line.push_str(&format!("{number}:{}: ", found.column.unwrap_or_default()));
+    } else if !found.pointer.is_empty() {
+        line.push_str(&format!("{}: ", found.pointer));
     }
     line.push_str(&format!(
         "{}: {} [{}]",
-        text("severity"),
-        text("message"),
-        text("code")
+        found.severity, found.message, found.code
     ));
-    if !text("hint").is_empty() {
-        line.push_str(&format!(" ({})", text("hint")));
+    if let Some(hint) = &found.hint {
+        line.push_str(&format!(" ({hint})"));
     }
     clean(&line)
 }

@@ -1,12 +1,10 @@
 //! `pawl workers`: who runs the executions.
 
-use serde_json::Value;
-
-use super::client::{Client, Server};
+use super::client::{self, Client, Server};
 use super::failure::Done;
-use super::schemas::{field, items};
 use super::table::Table;
 use super::{Common, terminal, text};
+use crate::wire::{Page, Worker};
 
 #[derive(clap::Args)]
 pub(super) struct WorkersArgs {
@@ -21,21 +19,16 @@ pub(super) async fn workers(args: WorkersArgs, common: &Common) -> Done {
         return terminal::print_json(&answer);
     }
     let mut table = Table::new(["ID", "ROLES", "BUSY", "VERSION", "STARTED", "LAST REPORT"]);
-    for item in items(&answer) {
+    let page: Page<Worker> = client::read(&answer)?;
+    for item in &page.items {
         table.row([
-            field(item, "id").into(),
-            names(&item["roles"]).into(),
-            format!("{} of {}", field(item, "busy"), field(item, "slots")).into(),
-            field(item, "version").into(),
-            text::api_time(&item["started_at"]).into(),
-            text::api_time(&item["heartbeat_at"]).into(),
+            item.id.as_ref().into(),
+            item.roles.join(", ").into(),
+            format!("{} of {}", item.busy, item.slots).into(),
+            item.version.as_ref().into(),
+            text::time(item.started_at).into(),
+            text::time(item.heartbeat_at).into(),
         ]);
     }
     table.print()
-}
-
-fn names(list: &Value) -> String {
-    let names = list.as_array().into_iter().flatten();
-    let names: Vec<&str> = names.filter_map(Value::as_str).collect();
-    names.join(", ")
 }

@@ -8,6 +8,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::contract;
+
 /// No test waits longer than this for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -123,8 +125,20 @@ pub(crate) async fn send(address: SocketAddr, request: Request) -> Answer {
     send_raw(address, &request.bytes(address)).await
 }
 
-/// Sends bytes as they are. The server may answer and hang up before it has read them all.
+/// Sends bytes as they are, and checks that the answer is as the OpenAPI document says.
 pub(crate) async fn send_raw(address: SocketAddr, bytes: &[u8]) -> Answer {
+    let answer = exchange(address, bytes).await;
+    contract::check(bytes, &answer);
+    answer
+}
+
+/// For the document itself.
+pub(crate) async fn send_unchecked(address: SocketAddr, request: Request) -> Answer {
+    exchange(address, &request.bytes(address)).await
+}
+
+/// The server may answer and hang up before it has read all bytes.
+async fn exchange(address: SocketAddr, bytes: &[u8]) -> Answer {
     let talk = async {
         let stream = TcpStream::connect(address).await.unwrap();
         let (reader, mut writer) = stream.into_split();
@@ -271,9 +285,11 @@ fn parse_event(block: &str) -> Event {
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
             .unwrap_or_else(|| panic!("no {name} in {block}"))
     };
-    Event {
+    let event = Event {
         id: field("id").parse().unwrap(),
         name: field("event").to_owned(),
         data: serde_json::from_str(field("data")).unwrap(),
-    }
+    };
+    contract::check_event(&event.name, &event.data);
+    event
 }

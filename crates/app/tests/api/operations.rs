@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::client::Request;
+use crate::contract;
 use crate::server::{Server, linear};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -315,4 +316,25 @@ async fn pages_are_self_contained_and_every_answer_is_sealed() {
     assert_eq!((head.status, head.body.len()), (200, 0));
     assert_eq!(server.get("/api/schemas").await.json()["next"], Value::Null);
     server.close().await;
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_found() {
+    let schema = json!({"$ref": "#/components/schemas/LogLine"});
+    let line = json!({
+        "id": 1, "seq": 2, "node_id": "n", "level": "info", "message": "m", "at": "2027-01-01T00:00:00Z",
+    });
+    assert_eq!(contract::problems(&schema, &line), Vec::<String>::new());
+    for (name, value) in [
+        ("id", json!("1")),
+        ("id", json!(-1)),
+        ("level", json!("loud")),
+        ("at", json!("soon")),
+        ("message", json!(null)),
+    ] {
+        let mut wrong = line.clone();
+        wrong[name] = value;
+        assert_eq!(contract::problems(&schema, &wrong).len(), 1, "{wrong}");
+    }
+    assert!(!contract::problems(&schema, &json!({})).is_empty());
 }

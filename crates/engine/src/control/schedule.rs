@@ -2,10 +2,13 @@
 
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::id;
-use pawl_kernel::ports::schedule::{ActionCommand, ActionError, ActionFilter, PutError, QueueRow};
+use pawl_kernel::ports::schedule::{
+    ActionCommand, ActionError, ActionFilter, PutEffect, PutError, QueueRow,
+};
 use pawl_kernel::ports::store::StoreError;
 use pawl_kernel::schedule::{
-    Action, Author, PastAttempt, Put, Request, ScheduledAction, calendar, check_id, read_request,
+    Action, Author, Override, PastAttempt, Put, Request, ScheduledAction, calendar, check_id,
+    read_request,
 };
 use pawl_kernel::start_key;
 use pawl_kernel::time::Timestamp;
@@ -38,13 +41,14 @@ fn summary(found: &[Diagnostic]) -> String {
 }
 
 impl Control {
-    /// Writes an action as in the body of `PUT /api/scheduled-actions/{id}`. Durable when it returns.
+    /// Writes an action as in the body of `PUT /api/scheduled-actions/{id}`, and says whether there was one before.
+    /// Durable when it returns.
     pub async fn put_action(
         &self,
         id: &str,
         body: &Value,
         written_by: impl Into<Writer>,
-    ) -> Result<ScheduledAction, ScheduleError> {
+    ) -> Result<(ScheduledAction, PutEffect), ScheduleError> {
         check_owner(id)?;
         if let Some(problem) = check_id(id) {
             // Whatever else is wrong is said too.
@@ -69,7 +73,7 @@ impl Control {
 
     /// The start of the action that is written over with its status kept: it may stay as it is, however old.
     async fn kept_start(&self, id: &str, body: &Value) -> Result<Option<Timestamp>, ControlError> {
-        if body.get("override").and_then(Value::as_str) != Some("meta_and_spec_only") {
+        if Override::of(body) != Override::MetaAndSpecOnly {
             return Ok(None);
         }
         let existing = self.parts.store.action(id).await?;
@@ -199,11 +203,14 @@ fn check_owner(id: &str) -> Result<(), ControlError> {
 /// How often to ask again for what may have happened. Under the same guid it happens once.
 const UNKNOWN_MAX: u32 = 3;
 
-pub(super) async fn write_action(parts: &Parts, put: Put) -> Result<ScheduledAction, ControlError> {
+pub(super) async fn write_action(
+    parts: &Parts,
+    put: Put,
+) -> Result<(ScheduledAction, PutEffect), ControlError> {
     let mut unknown = 0;
     loop {
         match parts.store.put_action(put.clone(), parts.now()).await {
-            Ok(action) => return Ok(tell_timers(parts, action)),
+            Ok((action, effect)) => return Ok((tell_timers(parts, action), effect)),
             Err(PutError::Store(StoreError::Unknown(_))) if unknown < UNKNOWN_MAX => unknown += 1,
             Err(error) => return Err(put_refused(error)),
         }

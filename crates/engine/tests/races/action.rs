@@ -142,7 +142,7 @@ fn plain(at: Timestamp) -> Value {
 }
 
 async fn put(control: &Control, id: &str, body: Value) -> ScheduledAction {
-    control.put_action(id, &body, "test").await.unwrap()
+    control.put_action(id, &body, "test").await.unwrap().0
 }
 
 /// Waits until the action looks like this.

@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{Operation, Transaction};
-use crate::ports::schedule::{ActionCommand, ActionError, Written, decide_command, decide_put};
+use crate::ports::schedule::{
+    ActionCommand, ActionError, PutEffect, Written, decide_command, decide_put,
+};
 use crate::ports::store::{DueTimer, StoreError, StoreResult};
 use crate::schedule::{Exists, Put, ScheduledAction};
 use crate::time::Timestamp;
@@ -22,7 +24,7 @@ pub struct PutAction {
 
 #[async_trait]
 impl Operation for PutAction {
-    type Answer = Result<ScheduledAction, Exists>;
+    type Answer = Result<(ScheduledAction, PutEffect), Exists>;
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {
         let decide =
@@ -46,9 +48,11 @@ impl Operation for CommandAction {
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {
         let decide = |before: Option<&ScheduledAction>| {
-            decide_command(before, self.command, self.guid, self.now)
+            let decided = decide_command(before, self.command, self.guid, self.now);
+            decided.map(|written| (written, ()))
         };
-        write(rows, &self.id, decide, self.now).await
+        let written = write(rows, &self.id, decide, self.now).await?;
+        Ok(written.map(|(row, ())| row))
     }
 }
 
@@ -68,24 +72,25 @@ impl Operation for DeleteAction {
     }
 }
 
-async fn write<E: Send>(
+/// What `decide` says besides the row goes to the caller.
+async fn write<T: Send, E: Send>(
     rows: &mut dyn Transaction,
     id: &str,
-    decide: impl Fn(Option<&ScheduledAction>) -> Result<Written, E> + Send + Sync,
+    decide: impl Fn(Option<&ScheduledAction>) -> Result<(Written, T), E> + Send + Sync,
     now: Timestamp,
-) -> StoreResult<Result<ScheduledAction, E>> {
+) -> StoreResult<Result<(ScheduledAction, T), E>> {
     for _ in 0..LOOKS {
         let before = rows.action(id).await?;
-        let row = match decide(before.as_ref()) {
-            Ok(Written::New(row)) => row,
-            Ok(Written::Same(row)) => return Ok(Ok(row)),
+        let (row, told) = match decide(before.as_ref()) {
+            Ok((Written::New(row), told)) => (row, told),
+            Ok((Written::Same(row), told)) => return Ok(Ok((row, told))),
             Err(refusal) => return Ok(Err(refusal)),
         };
         if rows.put_action(&row, before.map(|row| row.guid)).await? {
             let timer = DueTimer::of_action(&row, rows.shard_count());
             rows.enqueue_timers(timer.into_iter().collect(), now)
                 .await?;
-            return Ok(Ok(row));
+            return Ok(Ok((row, told)));
         }
     }
     Err(StoreError::Unavailable(format!(

@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 
 mod rules;
 
-pub use rules::{ATTEMPTS_KEPT, Written, decide_command, decide_put, is_time_to_forget};
+pub use rules::{ATTEMPTS_KEPT, PutEffect, Written, decide_command, decide_put, is_time_to_forget};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PutError {
@@ -104,7 +104,11 @@ pub struct SyncMark {
 #[async_trait]
 pub trait ScheduleStore: OperationStore {
     /// The same guid again is the same write again: it changes nothing.
-    async fn put_action(&self, put: Put, now: Timestamp) -> Result<ScheduledAction, PutError> {
+    async fn put_action(
+        &self,
+        put: Put,
+        now: Timestamp,
+    ) -> Result<(ScheduledAction, PutEffect), PutError> {
         Ok(perform(self, PutAction { put, now }).await??)
     }
 

@@ -30,6 +30,14 @@ impl Override {
         ("meta_and_spec_only", Self::MetaAndSpecOnly),
         ("all", Self::All),
     ];
+
+    /// What a body asks for, before the rest of it is read. [`super::read_request`] says if there is no such choice.
+    pub fn of(body: &Value) -> Self {
+        let name = body.get("override").and_then(Value::as_str);
+        let mut choices = Self::CHOICES.iter();
+        let found = choices.find(|(known, _)| Some(*known) == name);
+        found.map_or(Self::None, |(_, mode)| *mode)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -230,6 +230,16 @@ pub enum SkipReason {
     Paused,
 }
 
+impl SkipReason {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CatchUp => "catch_up",
+            Self::Overlap => "overlap",
+            Self::Paused => "paused",
+        }
+    }
+}
+
 /// Why an action is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

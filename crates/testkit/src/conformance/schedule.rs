@@ -5,7 +5,7 @@ pub(super) mod work;
 use serde_json::{Map, json};
 
 use pawl_kernel::ports::schedule::{
-    ATTEMPTS_KEPT, ActionCommand, ActionError, ActionFilter, PutError,
+    ATTEMPTS_KEPT, ActionCommand, ActionError, ActionFilter, PutEffect, PutError,
 };
 use pawl_kernel::schedule::{
     Ended, Outcome, Override, PastAttempt, Put, Refusal, ScheduledAction, Spec,
@@ -22,6 +22,7 @@ pub(super) const CASES: &[StoreCase] = cases!["schedule":
     put_makes_an_action_and_its_row,
     put_gives_back_every_text,
     put_refuses_what_exists,
+    put_says_whether_there_was_one,
     put_may_keep_the_status,
     put_may_begin_anew,
     the_same_write_again_changes_nothing,
@@ -38,7 +39,7 @@ pub(super) const CASES: &[StoreCase] = cases!["schedule":
 
 impl Scene {
     pub(super) async fn put(&self, put: Put, now: Timestamp) -> ScheduledAction {
-        self.store.put_action(put, now).await.unwrap()
+        self.store.put_action(put, now).await.unwrap().0
     }
 
     pub(super) async fn action(&self, id: &str) -> ScheduledAction {
@@ -129,6 +130,30 @@ async fn put_refuses_what_exists(scene: Scene) {
     assert!(matches!(refused, Err(PutError::Exists(_))), "{refused:?}");
     assert_eq!(scene.action("a").await, made);
     assert_eq!(scene.timer_rows().await, 1);
+}
+
+async fn put_says_whether_there_was_one(scene: Scene) {
+    for (guid, mode, expected) in [
+        (1, Override::All, PutEffect::Created),
+        (2, Override::All, PutEffect::Replaced),
+        (3, Override::MetaAndSpecOnly, PutEffect::Replaced),
+    ] {
+        let request = Put {
+            mode,
+            ..put("a", guid, once(at(100), 0))
+        };
+        let (_, effect) = scene.store.put_action(request, at(5)).await.unwrap();
+        assert_eq!(effect, expected, "{mode:?}");
+    }
+    let request = put("b", 4, once(at(100), 0));
+    for _ in 0..2 {
+        let (_, effect) = scene
+            .store
+            .put_action(request.clone(), at(5))
+            .await
+            .unwrap();
+        assert_eq!(effect, PutEffect::Created);
+    }
 }
 
 async fn put_may_keep_the_status(scene: Scene) {

@@ -7,6 +7,7 @@ use super::super::openapi::Param;
 use super::super::schedule;
 use super::table::PAGE;
 use super::{Route, get, post};
+use crate::wire::{self, Page};
 
 const TAG: &str = "scheduled actions";
 const ONE: &str = "/api/scheduled-actions/{id}";
@@ -37,10 +38,10 @@ fn action_routes() -> Vec<Route> {
         )
         .query(FILTER)
         .query(PAGE)
-        .answer(200, "ScheduledActionPage"),
+        .answer::<Page<wire::ScheduledAction>>(200),
         get(ONE, VIEWER, TAG, "Show a scheduled action", schedule::get)
-            .answer(200, "ScheduledAction")
-            .answer(404, "Error"),
+            .answer::<wire::ScheduledAction>(200)
+            .refusal(404),
         Route::new(
             Method::PUT,
             ONE,
@@ -49,11 +50,11 @@ fn action_routes() -> Vec<Route> {
             "Write a scheduled action",
             schedule::put,
         )
-        .body("application/yaml", "PutAction", true)
-        .answer(201, "ScheduledAction")
-        .answer(200, "ScheduledAction")
-        .answer(409, "Error")
-        .answer(422, "Error"),
+        .document::<wire::PutAction>()
+        .answer::<wire::ScheduledAction>(201)
+        .answer::<wire::ScheduledAction>(200)
+        .refusal(409)
+        .refusal(422),
         Route::new(
             Method::DELETE,
             ONE,
@@ -62,9 +63,9 @@ fn action_routes() -> Vec<Route> {
             "Delete a scheduled action with its history",
             schedule::delete,
         )
-        .answer(204, "")
-        .answer(404, "Error")
-        .answer(409, "Error"),
+        .empty(204)
+        .refusal(404)
+        .refusal(409),
     ]
 }
 
@@ -77,9 +78,9 @@ fn look_routes() -> Vec<Route> {
             "When an action would fire, without writing it",
             schedule::preview,
         )
-        .body("application/yaml", "PreviewAction", true)
-        .answer(200, "FiringPage")
-        .answer(422, "Error"),
+        .document::<wire::PreviewAction>()
+        .answer::<Page<wire::PlannedTime>>(200)
+        .refusal(422),
         get(
             "/api/scheduled-actions/{id}/firings",
             VIEWER,
@@ -88,8 +89,8 @@ fn look_routes() -> Vec<Route> {
             schedule::firings,
         )
         .query(&[Param::integer("count", "How many, 1 to 1000; 10 if left out.").up_to(1_000)])
-        .answer(200, "FiringPage")
-        .answer(404, "Error"),
+        .answer::<Page<wire::PlannedTime>>(200)
+        .refusal(404),
         get(
             "/api/scheduled-actions/{id}/attempts",
             VIEWER,
@@ -98,8 +99,8 @@ fn look_routes() -> Vec<Route> {
             schedule::attempts,
         )
         .query(PAGE)
-        .answer(200, "AttemptPage")
-        .answer(404, "Error"),
+        .answer::<Page<wire::Attempt>>(200)
+        .refusal(404),
     ]
 }
 
@@ -129,9 +130,9 @@ fn command_routes() -> Vec<Route> {
     ];
     let answers = |route: Route| {
         route
-            .answer(200, "ScheduledAction")
-            .answer(404, "Error")
-            .answer(409, "Error")
+            .answer::<wire::ScheduledAction>(200)
+            .refusal(404)
+            .refusal(409)
     };
     routes.into_iter().map(answers).collect()
 }

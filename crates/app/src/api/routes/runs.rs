@@ -5,6 +5,7 @@ use super::super::openapi::Param;
 use super::super::{bulk, control, events, executions, history, insight};
 use super::table::PAGE;
 use super::{Route, get, post};
+use crate::wire::{self, Page};
 
 const WAIT: &[Param] = &[Param::text(
     "wait",
@@ -63,12 +64,12 @@ fn execution_routes() -> Vec<Route> {
             "X-Correlation-Id",
             "Passed on to everything the execution calls.",
         ))
-        .json("StartRequest")
-        .answer(201, "Execution")
-        .answer(200, "Execution")
-        .answer(404, "Error")
-        .answer(409, "Error")
-        .answer(422, "Error"),
+        .json::<wire::StartRequest>()
+        .answer::<wire::Execution>(201)
+        .answer::<wire::Execution>(200)
+        .refusal(404)
+        .refusal(409)
+        .refusal(422),
         get(
             "/api/executions",
             VIEWER,
@@ -78,7 +79,7 @@ fn execution_routes() -> Vec<Route> {
         )
         .query(FILTER)
         .query(PAGE)
-        .answer(200, "ExecutionPage"),
+        .answer::<Page<wire::Execution>>(200),
         post(
             "/api/executions/bulk",
             OPERATOR,
@@ -87,8 +88,8 @@ fn execution_routes() -> Vec<Route> {
             bulk::act,
         )
         .audited()
-        .json("BulkRequest")
-        .answer(200, "BulkResult"),
+        .json::<wire::BulkRequest>()
+        .answer::<wire::BulkResult>(200),
         get(
             "/api/executions/{id}",
             VIEWER,
@@ -97,8 +98,8 @@ fn execution_routes() -> Vec<Route> {
             executions::get,
         )
         .query(WAIT)
-        .answer(200, "Execution")
-        .answer(404, "Error"),
+        .answer::<wire::Execution>(200)
+        .refusal(404),
     ]
 }
 
@@ -114,7 +115,7 @@ fn history_routes() -> Vec<Route> {
         )
         .query(PAGE)
         .query(INHERITED)
-        .answer(200, "StepPage"),
+        .answer::<wire::StepPage>(200),
         get(
             "/api/executions/{id}/steps/{seq}/context",
             VIEWER,
@@ -122,8 +123,8 @@ fn history_routes() -> Vec<Route> {
             "The context before and after a step",
             history::step_context,
         )
-        .answer(200, "StepContext")
-        .answer(404, "Error"),
+        .answer::<wire::StepContext>(200)
+        .refusal(404),
         get(
             "/api/executions/{id}/context",
             VIEWER,
@@ -131,7 +132,7 @@ fn history_routes() -> Vec<Route> {
             "The context as it is now",
             history::context,
         )
-        .answer(200, "CurrentContext"),
+        .answer::<wire::CurrentContext>(200),
         get(
             "/api/executions/{id}/logs",
             VIEWER,
@@ -140,7 +141,7 @@ fn history_routes() -> Vec<Route> {
             history::logs,
         )
         .query(PAGE)
-        .answer(200, "LogPage"),
+        .answer::<Page<wire::LogLine>>(200),
         get(
             "/api/executions/{id}/events",
             VIEWER,
@@ -156,8 +157,8 @@ fn history_routes() -> Vec<Route> {
             "Last-Event-ID",
             "The id of the last event seen.",
         ))
-        .answer(200, "EventStream")
-        .answer(204, ""),
+        .text::<wire::EventStream>(200, "text/event-stream")
+        .empty(204),
     ]
 }
 
@@ -171,7 +172,7 @@ fn insight_routes() -> Vec<Route> {
             "Why it is where it is",
             insight::why,
         )
-        .answer(200, "Explanation"),
+        .answer::<wire::Explained>(200),
         get(
             "/api/executions/{id}/diff",
             VIEWER,
@@ -184,8 +185,8 @@ fn insight_routes() -> Vec<Route> {
             "The other execution; for a failed one the last good run if left out.",
         )])
         .query(INHERITED)
-        .answer(200, "Difference")
-        .answer(404, "Error"),
+        .answer::<wire::Comparison>(200)
+        .refusal(404),
     ]
 }
 
@@ -199,8 +200,8 @@ fn control_routes() -> Vec<Route> {
             "Start nothing new",
             control::pause,
         )
-        .answer(200, "Execution")
-        .answer(409, "Error"),
+        .answer::<wire::Execution>(200)
+        .refusal(409),
         post(
             "/api/executions/{id}/resume",
             OPERATOR,
@@ -208,8 +209,8 @@ fn control_routes() -> Vec<Route> {
             "Go on after a pause",
             control::resume,
         )
-        .answer(200, "Execution")
-        .answer(409, "Error"),
+        .answer::<wire::Execution>(200)
+        .refusal(409),
         post(
             "/api/executions/{id}/stop",
             OPERATOR,
@@ -218,8 +219,8 @@ fn control_routes() -> Vec<Route> {
             control::stop,
         )
         .audited()
-        .answer(200, "Execution")
-        .answer(409, "Error"),
+        .answer::<wire::Execution>(200)
+        .refusal(409),
         post(
             "/api/executions/{id}/continue",
             OPERATOR,
@@ -227,9 +228,9 @@ fn control_routes() -> Vec<Route> {
             "Go on in debug mode",
             control::go_on,
         )
-        .optional("ContinueRequest")
-        .answer(200, "Execution")
-        .answer(409, "Error"),
+        .optional::<wire::ContinueRequest>()
+        .answer::<wire::Execution>(200)
+        .refusal(409),
     ]
 }
 
@@ -248,10 +249,10 @@ fn branch_routes() -> Vec<Route> {
             "Idempotency-Key",
             "The same as `idempotency_key` in the body.",
         ))
-        .optional("RetryRequest")
-        .answer(201, "Execution")
-        .answer(200, "Execution")
-        .answer(409, "Error"),
+        .optional::<wire::RetryRequest>()
+        .answer::<wire::Execution>(201)
+        .answer::<wire::Execution>(200)
+        .refusal(409),
         post(
             "/api/executions/{id}/fork",
             OPERATOR,
@@ -260,10 +261,10 @@ fn branch_routes() -> Vec<Route> {
             control::fork,
         )
         .query(WAIT)
-        .json("ForkRequest")
-        .answer(201, "Execution")
-        .answer(404, "Error")
-        .answer(409, "Error"),
+        .json::<wire::ForkRequest>()
+        .answer::<wire::Execution>(201)
+        .refusal(404)
+        .refusal(409),
         post(
             "/api/executions/{id}/signals/{name}",
             OPERATOR,
@@ -273,9 +274,9 @@ fn branch_routes() -> Vec<Route> {
         )
         .query(&[Param::text("id", "An id makes the signal count once.")])
         .header(Param::text("Idempotency-Key", "The same as `id`."))
-        .optional("Any")
-        .answer(202, "Execution")
-        .answer(200, "Execution")
-        .answer(409, "Error"),
+        .optional::<wire::Any>()
+        .answer::<wire::Execution>(202)
+        .answer::<wire::Execution>(200)
+        .refusal(409),
     ]
 }

@@ -9,6 +9,7 @@ use super::super::{
     health, keys, letters, metrics, operations, pages, quotas, retention, schemas, workers,
 };
 use super::{Route, actions, get, post, runs, webhooks};
+use crate::wire::{self, Page};
 
 pub(super) const PAGE: &[Param] = &[
     Param::integer("limit", "How many, 1 to 500; 50 if left out.").up_to(LIMIT_MAX as u64),
@@ -44,14 +45,14 @@ fn schema_routes() -> Vec<Route> {
             "Save a new schema",
             schemas::create,
         )
-        .body("application/yaml", "Definition", true)
-        .answer(201, "SavedSchema")
-        .answer(409, "Error")
-        .answer(422, "Error"),
+        .document::<wire::Definition>()
+        .answer::<wire::SavedSchema>(201)
+        .refusal(409)
+        .refusal(422),
         get("/api/schemas", VIEWER, tag, "List schemas", schemas::list)
             .query(&[Param::text("text", "Found in name or description.")])
             .query(PAGE)
-            .answer(200, "SchemaPage"),
+            .answer::<Page<wire::Schema>>(200),
         post(
             "/api/schemas/validate",
             VIEWER,
@@ -59,8 +60,8 @@ fn schema_routes() -> Vec<Route> {
             "Check a schema without saving it",
             schemas::validate,
         )
-        .body("application/yaml", "Definition", true)
-        .answer(200, "Validation"),
+        .document::<wire::Definition>()
+        .answer::<wire::Validation>(200),
         get(
             "/api/schemas/{id}",
             VIEWER,
@@ -71,8 +72,8 @@ fn schema_routes() -> Vec<Route> {
         .query(&[
             Param::integer("version", "Another version than the latest.").up_to(u32::MAX as u64),
         ])
-        .answer(200, "Schema")
-        .answer(404, "Error"),
+        .answer::<wire::Schema>(200)
+        .refusal(404),
         Route::new(
             Method::PUT,
             "/api/schemas/{id}",
@@ -85,12 +86,12 @@ fn schema_routes() -> Vec<Route> {
             "If-Match",
             "The version last seen, `\"3\"`; 412 if there is a newer one.",
         ))
-        .body("application/yaml", "Definition", true)
-        .answer(200, "SavedSchema")
-        .answer(404, "Error")
-        .answer(409, "Error")
-        .answer(412, "Error")
-        .answer(422, "Error"),
+        .document::<wire::Definition>()
+        .answer::<wire::SavedSchema>(200)
+        .refusal(404)
+        .refusal(409)
+        .refusal(412)
+        .refusal(422),
         Route::new(
             Method::DELETE,
             "/api/schemas/{id}",
@@ -99,8 +100,8 @@ fn schema_routes() -> Vec<Route> {
             "Delete a schema; open executions go on",
             schemas::remove,
         )
-        .answer(204, "")
-        .answer(404, "Error"),
+        .empty(204)
+        .refusal(404),
     ]
 }
 
@@ -114,7 +115,7 @@ fn version_routes() -> Vec<Route> {
             "List the versions, newest first",
             schemas::versions,
         )
-        .answer(200, "VersionPage"),
+        .answer::<Page<wire::Version>>(200),
         post(
             "/api/schemas/{id}/activate",
             EDITOR,
@@ -122,7 +123,7 @@ fn version_routes() -> Vec<Route> {
             "Let it be started",
             schemas::activate,
         )
-        .answer(200, "Schema"),
+        .answer::<wire::Schema>(200),
         post(
             "/api/schemas/{id}/deactivate",
             EDITOR,
@@ -130,7 +131,7 @@ fn version_routes() -> Vec<Route> {
             "Keep it from being started",
             schemas::deactivate,
         )
-        .answer(200, "Schema"),
+        .answer::<wire::Schema>(200),
     ]
 }
 
@@ -144,7 +145,7 @@ fn operation_routes() -> Vec<Route> {
             "The node types",
             operations::node_types,
         )
-        .answer(200, "NodeTypePage"),
+        .answer::<Page<wire::NodeType>>(200),
         get(
             "/api/node-types/{type}",
             VIEWER,
@@ -152,8 +153,8 @@ fn operation_routes() -> Vec<Route> {
             "One node type",
             operations::node_type,
         )
-        .answer(200, "NodeType")
-        .answer(404, "Error"),
+        .answer::<wire::NodeType>(200)
+        .refusal(404),
         get(
             "/api/doctor",
             VIEWER,
@@ -162,7 +163,7 @@ fn operation_routes() -> Vec<Route> {
             operations::examine,
         )
         .query(&[Param::text("fix", "Refused here; send a POST.")])
-        .answer(200, "DoctorReport"),
+        .answer::<wire::DoctorReport>(200),
         post(
             "/api/doctor",
             OPERATOR,
@@ -170,8 +171,8 @@ fn operation_routes() -> Vec<Route> {
             "The same, with repair",
             operations::repair,
         )
-        .optional("DoctorRequest")
-        .answer(200, "DoctorReport"),
+        .optional::<wire::DoctorRequest>()
+        .answer::<wire::DoctorReport>(200),
         post(
             "/api/gc",
             ADMIN,
@@ -179,9 +180,10 @@ fn operation_routes() -> Vec<Route> {
             "Remove what is past its retention, now",
             retention::collect,
         )
-        .optional("GcRequest")
-        .answer(200, "GcReport"),
-        get("/api/workers", VIEWER, tag, "The workers", workers::list).answer(200, "WorkerPage"),
+        .optional::<wire::GcRequest>()
+        .answer::<wire::GcReport>(200),
+        get("/api/workers", VIEWER, tag, "The workers", workers::list)
+            .answer::<Page<wire::Worker>>(200),
     ]
 }
 
@@ -195,7 +197,7 @@ fn watch_routes() -> Vec<Route> {
             "The process runs",
             health::live,
         )
-        .answer(200, "Health"),
+        .answer::<wire::HealthReport>(200),
         get(
             "/health/ready",
             ANYBODY,
@@ -203,8 +205,8 @@ fn watch_routes() -> Vec<Route> {
             "The store answers",
             health::ready,
         )
-        .answer(200, "Health")
-        .answer(503, "Health"),
+        .answer::<wire::HealthReport>(200)
+        .answer::<wire::HealthReport>(503),
         get(
             "/metrics",
             VIEWER,
@@ -212,7 +214,7 @@ fn watch_routes() -> Vec<Route> {
             "Numbers for Prometheus",
             metrics::show,
         )
-        .answer(200, "Metrics"),
+        .text::<wire::Metrics>(200, "text/plain"),
     ]
 }
 
@@ -231,7 +233,7 @@ fn letter_routes() -> Vec<Route> {
             "`true`: only those that were not requeued.",
         )])
         .query(PAGE)
-        .answer(200, "DeadLetterPage"),
+        .answer::<Page<wire::DeadLetter>>(200),
         get(
             "/api/dead-letters/{id}",
             VIEWER,
@@ -239,8 +241,8 @@ fn letter_routes() -> Vec<Route> {
             "One of them, with its message",
             letters::show,
         )
-        .answer(200, "WholeDeadLetter")
-        .answer(404, "Error"),
+        .answer::<wire::WholeDeadLetter>(200)
+        .refusal(404),
         post(
             "/api/dead-letters/{id}/requeue",
             OPERATOR,
@@ -248,10 +250,10 @@ fn letter_routes() -> Vec<Route> {
             "Let it go on; may be repeated",
             letters::requeue,
         )
-        .answer(201, "Requeued")
-        .answer(200, "Requeued")
-        .answer(404, "Error")
-        .answer(409, "Error"),
+        .answer::<wire::Requeue>(201)
+        .answer::<wire::Requeue>(200)
+        .refusal(404)
+        .refusal(409),
     ]
 }
 
@@ -265,10 +267,10 @@ fn key_routes() -> Vec<Route> {
             "Make an API key; the answer is the only place that shows it",
             keys::create,
         )
-        .json("NewKey")
-        .answer(201, "CreatedKey")
-        .answer(409, "Error")
-        .answer(422, "Error"),
+        .json::<wire::NewKey>()
+        .answer::<wire::CreatedKey>(201)
+        .refusal(409)
+        .refusal(422),
         get(
             "/api/keys",
             ADMIN,
@@ -277,7 +279,7 @@ fn key_routes() -> Vec<Route> {
             keys::list,
         )
         .query(PAGE)
-        .answer(200, "KeyPage"),
+        .answer::<Page<wire::Key>>(200),
         Route::new(
             Method::DELETE,
             "/api/keys/{id}",
@@ -286,8 +288,8 @@ fn key_routes() -> Vec<Route> {
             "Revoke a key, by id or name",
             keys::revoke,
         )
-        .answer(204, "")
-        .answer(404, "Error"),
+        .empty(204)
+        .refusal(404),
     ]
 }
 
@@ -303,7 +305,7 @@ fn quota_routes() -> Vec<Route> {
             quotas::list,
         )
         .query(PAGE)
-        .answer(200, "QuotaPage"),
+        .answer::<Page<wire::Quota>>(200),
         get(
             one,
             VIEWER,
@@ -311,8 +313,8 @@ fn quota_routes() -> Vec<Route> {
             "Show a quota and who holds it",
             quotas::get,
         )
-        .answer(200, "Quota")
-        .answer(404, "Error"),
+        .answer::<wire::Quota>(200)
+        .refusal(404),
         Route::new(
             Method::PUT,
             one,
@@ -321,9 +323,9 @@ fn quota_routes() -> Vec<Route> {
             "Set the limit of a schema, a tenant or a concurrency key",
             quotas::put,
         )
-        .json("SetQuota")
-        .answer(200, "Quota")
-        .answer(422, "Error"),
+        .json::<wire::SetQuota>()
+        .answer::<wire::Quota>(200)
+        .refusal(422),
         Route::new(
             Method::DELETE,
             one,
@@ -332,8 +334,8 @@ fn quota_routes() -> Vec<Route> {
             "Take a limit back",
             quotas::delete,
         )
-        .answer(204, "")
-        .answer(404, "Error"),
+        .empty(204)
+        .refusal(404),
     ]
 }
 
@@ -347,7 +349,7 @@ fn page_routes() -> Vec<Route> {
             "This document",
             openapi::document,
         )
-        .answer(200, "Any"),
+        .answer::<wire::Any>(200),
         get(
             "/api/docs",
             VIEWER,
@@ -355,7 +357,8 @@ fn page_routes() -> Vec<Route> {
             "This document for people",
             pages::docs,
         )
-        .answer(200, "Html"),
-        get("/", VIEWER, tag, "What is going on", pages::status).answer(200, "Html"),
+        .text::<wire::Html>(200, "text/html"),
+        get("/", VIEWER, tag, "What is going on", pages::status)
+            .text::<wire::Html>(200, "text/html"),
     ]
 }

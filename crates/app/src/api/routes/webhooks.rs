@@ -5,6 +5,7 @@ use axum::http::Method;
 use super::super::openapi::Param;
 use super::super::webhooks;
 use super::Route;
+use crate::wire;
 
 pub(super) fn all() -> Vec<Route> {
     let route = Route::direct(
@@ -24,11 +25,11 @@ pub(super) fn all() -> Vec<Route> {
                 "X-Correlation-Id",
                 "Passed on to everything the execution calls.",
             ))
-            .body("application/json", "Any", false)
-            .answer(200, "Any")
-            .answer(202, "Accepted")
-            .answer(404, "Error")
-            .answer(409, "Error")
-            .answer(422, "Error"),
+            .optional::<wire::Any>()
+            .answer::<wire::Any>(200)
+            .answer::<wire::Accepted>(202)
+            .refusal(404)
+            .refusal(409)
+            .refusal(422),
     ]
 }

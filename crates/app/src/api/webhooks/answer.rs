@@ -18,7 +18,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::api::ApiState;
 use crate::api::error::{ApiError, ApiResult};
-use crate::api::wire;
+use crate::api::reply;
+use crate::wire::Accepted;
 
 /// When somebody whose waiting time is over might look again.
 const LOOK_AGAIN: u64 = 1;
@@ -31,8 +32,11 @@ const SANDBOX: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 /// 202: it is on disk, and will run.
 pub(super) fn accepted(id: ExecutionId) -> Response {
     let url = format!("/api/executions/{id}");
-    let body = json!({"execution_id": id.to_string(), "status_url": url});
-    let mut response = wire::json(StatusCode::ACCEPTED, &body);
+    let body = Accepted {
+        execution_id: id.0,
+        status_url: url.clone(),
+    };
+    let mut response = reply::json(StatusCode::ACCEPTED, &body);
     let headers = response.headers_mut();
     if let Ok(place) = HeaderValue::from_str(&url) {
         headers.insert(header::LOCATION, place);

@@ -1,15 +1,19 @@
 //! Commands that change something. Each answer is the execution as it is then.
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use url::Url;
 
-use super::super::client::{Client, Content};
+use super::super::client::{self, Client, Content};
 use super::super::failure::{Done, Failure};
-use super::super::schemas::field;
 use super::super::{source, terminal, text};
 use super::look;
 use super::{ContinueArgs, ForkArgs, One, RetryArgs, SignalArgs, StartArgs, WaitFlag};
+use crate::wire::{
+    ContinueMode, ContinueRequest, Execution, ForkRequest, Reference, RetryRequest, Span,
+    StartRequest, Text,
+};
 
 pub(super) async fn start(args: StartArgs, json: bool) -> Done {
     let client = Client::new(&args.server)?;
@@ -18,17 +22,18 @@ pub(super) async fn start(args: StartArgs, json: bool) -> Done {
         .as_deref()
         .map(|text| source::json_argument("--input", text))
         .transpose()?;
-    let body = only_given(json!({
-        "schema": args.schema,
-        "input": input,
-        "variables": source::variables(&args.variables)?,
-        "version": args.version,
-        "debug_mode": args.debug.then_some(true),
-        "priority": args.priority,
-        "tenant": args.tenant,
-        "idempotency_key": args.idempotency_key,
-        "start_at": args.start_at,
-    }));
+    let body = only_given(&StartRequest {
+        schema: Some(Reference::Text(args.schema)),
+        input,
+        variables: Some(source::variables(&args.variables)?),
+        version: args.version.map(u64::from),
+        debug_mode: args.debug.then_some(true),
+        priority: args.priority.map(Text),
+        tenant: args.tenant.map(Text),
+        idempotency_key: args.idempotency_key.map(Text),
+        start_at: args.start_at.map(Text),
+        ..StartRequest::default()
+    })?;
     let url = waiting(client.at(&["executions"]), &args.wait);
     let started = client.ask(Method::POST, url, Content::Json(body)).await?;
     started_one(&started, &args.wait, json)
@@ -44,37 +49,39 @@ pub(super) async fn plain(one: One, verb: &str, json: bool) -> Done {
 
 pub(super) async fn go_on(args: ContinueArgs, json: bool) -> Done {
     let client = Client::new(&args.one.server)?;
-    let mode = match (&args.to, args.run) {
-        (Some(node), _) => json!({"to": node}),
-        (None, true) => json!("run"),
-        (None, false) => json!("step"),
+    let mode = match (args.to, args.run) {
+        (Some(node), _) => ContinueMode::To(node),
+        (None, true) => ContinueMode::Run,
+        (None, false) => ContinueMode::Step,
     };
-    let variables = source::variables(&args.variables)?;
-    let body =
-        only_given(json!({"mode": mode, "variables": variables, "expect_seq": args.expect_seq}));
+    let body = only_given(&ContinueRequest {
+        mode: Some(mode),
+        variables: Some(source::variables(&args.variables)?),
+        expect_seq: args.expect_seq,
+    })?;
     let answer = client
         .post(
             &["executions", &args.one.id, "continue"],
             Content::Json(body),
         )
         .await?;
-    warn(&answer);
+    warn(&client::read(&answer)?);
     brief(&answer, json)
 }
 
 pub(super) async fn retry(args: RetryArgs, json: bool) -> Done {
     let client = Client::new(&args.one.server)?;
-    let body = only_given(json!({
-        "variables": source::variables(&args.variables)?,
-        "max_steps": args.max_steps,
-        "max_calls": args.max_calls,
-        "max_duration": args.max_duration,
-        "version": args.version.as_deref().map(version),
-        "new_effect_key": args.new_effect_key.then_some(true),
-        "again": args.again.then_some(true),
-        "idempotency_key": args.idempotency_key,
-        "debug_mode": args.debug.then_some(true),
-    }));
+    let body = only_given(&RetryRequest {
+        variables: Some(source::variables(&args.variables)?),
+        max_steps: args.max_steps,
+        max_calls: args.max_calls,
+        max_duration: args.max_duration.map(Span::Text),
+        version: args.version.as_deref().map(version),
+        new_effect_key: args.new_effect_key.then_some(true),
+        again: args.again.then_some(true),
+        idempotency_key: args.idempotency_key.map(Text),
+        debug_mode: args.debug.then_some(true),
+    })?;
     let url = waiting(
         client.at(&["executions", &args.one.id, "retry"]),
         &args.wait,
@@ -101,13 +108,13 @@ pub(super) async fn fork(args: ForkArgs, json: bool) -> Done {
         let message = "--input: null is no input; leave it out to keep the input as it was";
         return Err(Failure::bad_input(message));
     }
-    let body = only_given(json!({
-        "from_seq": args.from,
-        "version": args.version.as_deref().map(version),
-        "variables": source::variables(&args.variables)?,
-        "input": input,
-        "debug_mode": args.debug.then_some(true),
-    }));
+    let body = only_given(&ForkRequest {
+        from_seq: Some(args.from),
+        version: args.version.as_deref().map(version),
+        variables: Some(source::variables(&args.variables)?),
+        input,
+        debug_mode: args.debug.then_some(true),
+    })?;
     let url = waiting(client.at(&["executions", &args.one.id, "fork"]), &args.wait);
     let started = client.ask(Method::POST, url, Content::Json(body)).await?;
     started_one(&started, &args.wait, json)
@@ -130,19 +137,17 @@ pub(super) async fn signal(args: SignalArgs, json: bool) -> Done {
 }
 
 /// What was left out is not sent: the server has its own defaults.
-fn only_given(body: Value) -> Value {
+fn only_given(body: &impl Serialize) -> Result<Value, Failure> {
+    let body = serde_json::to_value(body).map_err(|error| Failure::failed(error.to_string()))?;
     let Value::Object(fields) = body else {
-        return body;
+        return Ok(body);
     };
     let given = |value: &Value| {
         !value.is_null() && value.as_object().is_none_or(|fields| !fields.is_empty())
     };
-    Value::Object(
-        fields
-            .into_iter()
-            .filter(|(name, value)| name == "input" && !value.is_null() || given(value))
-            .collect::<Map<_, _>>(),
-    )
+    let fields = fields.into_iter();
+    let fields = fields.filter(|(name, value)| name == "input" && !value.is_null() || given(value));
+    Ok(Value::Object(fields.collect()))
 }
 
 fn waiting(mut url: Url, flag: &WaitFlag) -> Url {
@@ -153,39 +158,38 @@ fn waiting(mut url: Url, flag: &WaitFlag) -> Url {
 }
 
 /// What the server thinks that the user may not have meant.
-fn warn(execution: &Value) {
-    for warning in execution["warnings"].as_array().into_iter().flatten() {
-        let warning = text::clean(warning.as_str().unwrap_or_default());
-        terminal::complain(&format!("warning: {warning}"));
+fn warn(execution: &Execution<'_>) {
+    for warning in execution.warnings.iter() {
+        terminal::complain(&format!("warning: {}", text::clean(warning)));
     }
 }
 
 /// With `--wait` the end decides the exit code, as in `pawl run`.
-fn started_one(execution: &Value, flag: &WaitFlag, json: bool) -> Done {
-    warn(execution);
+fn started_one(answer: &Value, flag: &WaitFlag, json: bool) -> Done {
+    let execution: Execution = client::read(answer)?;
+    warn(&execution);
     if flag.wait.is_none() {
-        return brief(execution, json);
+        return brief(answer, json);
     }
-    match json {
-        true => terminal::print_json(execution)?,
-        false => look::describe(execution)?,
+    if json {
+        terminal::print_json(answer)?;
+    } else {
+        look::describe(&execution)?;
     }
-    match execution["status"].as_str() {
-        Some("failed" | "failed_stuck" | "stopped") => Err(Failure::Said(1)),
+    match execution.status.as_str() {
+        "failed" | "failed_stuck" | "stopped" => Err(Failure::Said(1)),
         _ => Ok(()),
     }
 }
 
-fn brief(execution: &Value, json: bool) -> Done {
+fn brief(answer: &Value, json: bool) -> Done {
     if json {
-        return terminal::print_json(execution);
+        return terminal::print_json(answer);
     }
-    let status = field(execution, "status");
+    let execution: Execution = client::read(answer)?;
+    let status = text::line(&execution.status);
     let style = terminal::Style::stdout();
     let shown = style.paint(terminal::status_colour(&status), &status);
-    terminal::say(&format!(
-        "{} {shown} at {}",
-        field(execution, "id"),
-        field(execution, "current_node_id")
-    ))
+    let node = text::line(&execution.current_node_id);
+    terminal::say(&format!("{} {shown} at {node}", execution.id))
 }

@@ -4,12 +4,12 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use super::super::client::Client;
+use super::super::client::{self, Client};
 use super::super::failure::{Done, Failure};
-use super::super::schemas::field;
 use super::super::terminal::{self, Style};
 use super::super::text;
 use super::{One, look};
+use crate::wire::{Execution, Step};
 
 /// A server that never ends a line must not fill our memory.
 const LINE_BYTES_MAX: usize = 64 << 20;
@@ -56,39 +56,39 @@ fn show(event: &Event, json: bool) -> Done {
         let line = json!({"id": event.id, "event": event.name, "data": data});
         return terminal::say(&text::json_line(&line));
     }
-    let style = Style::stdout();
-    let status = field(&data, "status");
-    let shown = style.paint(terminal::status_colour(&status), &status);
     match event.name.as_str() {
-        "step" => {
-            let took = text::api_duration(&data["started_at"], &data["finished_at"]);
-            let names = format!(
-                "{} {}",
-                field(&data, "node_id"),
-                style.dim(&field(&data, "node_type"))
-            );
-            let result = text::cut(&look::result(&data), 120);
-            let line = format!(
-                "{:>4}  {names} {shown} {took}  {result}",
-                field(&data, "seq")
-            );
-            terminal::say(line.trim_end())
-        }
+        "step" => show_step(&client::read(&data)?),
         "end" => {
             terminal::say("")?;
-            look::describe(&data)
+            look::describe(&client::read(&data)?)
         }
-        _ => {
-            let error = match &data["last_error"] {
-                Value::Null => String::new(),
-                error => format!(": {}", text::error(error, 200)),
-            };
-            terminal::say(&format!(
-                "      … {shown} at {}{error}",
-                field(&data, "current_node_id")
-            ))
-        }
+        _ => show_status(&client::read(&data)?),
     }
+}
+
+fn show_step(step: &Step<'_>) -> Done {
+    let style = Style::stdout();
+    let shown = painted(step.status.as_str());
+    let took = text::between(step.started_at, step.finished_at);
+    let (node, kind) = (text::line(&step.node_id), text::line(&step.node_type));
+    let names = format!("{node} {}", style.dim(&kind));
+    let result = text::cut(&look::result(step), 120);
+    let line = format!("{:>4}  {names} {shown} {took}  {result}", step.seq);
+    terminal::say(line.trim_end())
+}
+
+fn show_status(execution: &Execution<'_>) -> Done {
+    let error = match &execution.last_error {
+        None => String::new(),
+        Some(error) => format!(": {}", text::error(&error.value(), 200)),
+    };
+    let shown = painted(execution.status.as_str());
+    let node = text::line(&execution.current_node_id);
+    terminal::say(&format!("      … {shown} at {node}{error}"))
+}
+
+fn painted(status: &str) -> String {
+    Style::stdout().paint(terminal::status_colour(status), &text::line(status))
 }
 
 struct Reader {

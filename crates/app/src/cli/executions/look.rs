@@ -1,14 +1,19 @@
 //! Commands that only look.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::client::Client;
+use super::super::client::{self, Client};
 use super::super::failure::{Done, Failure};
-use super::super::schemas::{field, items, pair, status_cell};
-use super::super::table::Table;
+use super::super::schemas::pair;
+use super::super::table::{self, Table};
 use super::super::terminal::{self, Colour, Style};
 use super::super::text;
 use super::{HistoryArgs, ListArgs, One};
+use crate::wire::{
+    Change, Comparison, CurrentContext, Execution, Explained, GoneSteps, LogLine, Page, ShownStep,
+    Step, StepContext, StepPage, StepPair, StepPlace, Waiting,
+};
 
 pub(super) async fn list(args: ListArgs, json: bool) -> Done {
     let client = Client::new(&args.server)?;
@@ -34,32 +39,32 @@ pub(super) async fn list(args: ListArgs, json: bool) -> Done {
     let mut table = Table::new([
         "ID", "SCHEMA", "STATUS", "NODE", "STEPS", "CREATED", "TOOK", "ERROR",
     ]);
-    for item in items(&answer) {
+    let page: Page<Execution> = client::read(&answer)?;
+    for item in &page.items {
         table.row([
-            field(item, "id").into(),
-            format!("{} v{}", field(item, "schema"), field(item, "version")).into(),
-            status_cell(item),
-            field(item, "current_node_id").into(),
-            field(item, "seq").into(),
-            text::api_time(&item["created_at"]).into(),
-            text::api_duration(&item["created_at"], &item["finished_at"]).into(),
+            item.id.to_string().into(),
+            format!("{} v{}", item.schema, item.version).into(),
+            table::status(item.status.as_str()),
+            item.current_node_id.as_ref().into(),
+            item.seq.to_string().into(),
+            text::time(item.created_at).into(),
+            text::between(item.created_at, item.finished_at).into(),
             error_code(item).into(),
         ]);
     }
     table.print()?;
-    match answer["next"].as_str() {
+    match page.next {
         Some(cursor) => terminal::say(&format!("more: --cursor {cursor}")),
         None => Ok(()),
     }
 }
 
 /// How it ended, or why the node it stands at failed before it is tried again; and where it went on, if it did.
-fn error_code(execution: &Value) -> String {
-    let code = match &execution["error"] {
-        Value::Null => field(&execution["last_error"], "code"),
-        error => field(error, "code"),
-    };
-    match execution["retried_as"].as_str() {
+fn error_code(execution: &Execution<'_>) -> String {
+    let error = execution.error.as_ref().or(execution.last_error.as_ref());
+    let code = error.map(|error| text::brief(&error.value()["code"], usize::MAX));
+    let code = code.unwrap_or_default();
+    match execution.retried_as {
         Some(retry) => format!("{code} (retried as {retry})"),
         None => code,
     }
@@ -69,83 +74,71 @@ pub(super) async fn show(one: One, json: bool) -> Done {
     let execution = Client::new(&one.server)?
         .get(&["executions", &one.id])
         .await?;
-    match json {
-        true => terminal::print_json(&execution),
-        false => describe(&execution),
+    if json {
+        return terminal::print_json(&execution);
     }
+    describe(&client::read(&execution)?)
 }
 
 /// An execution for people.
-pub(super) fn describe(execution: &Value) -> Done {
-    let status = field(execution, "status");
-    pair("id", &field(execution, "id"))?;
+pub(super) fn describe(execution: &Execution<'_>) -> Done {
+    let status = execution.status.as_str();
+    let created_at = execution.created_at;
+    pair("id", &execution.id.to_string())?;
     pair(
         "schema",
-        &format!(
-            "{} v{}",
-            field(execution, "schema"),
-            field(execution, "version")
-        ),
+        &format!("{} v{}", execution.schema, execution.version),
     )?;
     // The only coloured value; `pair` takes plain text.
-    let shown = Style::stdout().paint(terminal::status_colour(&status), &status);
+    let shown = Style::stdout().paint(terminal::status_colour(status), &text::line(status));
     terminal::say(&format!(
         "{}{shown}",
         Style::stdout().dim(&format!("{:<18}", "status"))
     ))?;
-    pair("node", &field(execution, "current_node_id"))?;
-    pair("steps", &field(execution, "seq"))?;
-    pair(
-        "created",
-        &format!(
-            "{} by {}",
-            text::api_time(&execution["created_at"]),
-            field(execution, "created_by")
-        ),
-    )?;
-    pair("finished", &text::api_time(&execution["finished_at"]))?;
-    pair(
-        "took",
-        &text::api_duration(&execution["created_at"], &execution["finished_at"]),
-    )?;
-    for name in [
-        "retry_of",
-        "retried_as",
-        "forked_from",
-        "tenant",
-        "idempotency_key",
-        "hold",
-    ] {
-        pair(name, &field(execution, name))?;
-    }
-    describe_wait(&execution["wait"])?;
-    if !execution["last_error"].is_null() {
-        let failed = execution["attempt"].as_u64().unwrap_or(1).saturating_sub(1);
-        let error = text::error(&execution["last_error"], usize::MAX);
+    pair("node", &text::line(&execution.current_node_id))?;
+    pair("steps", &execution.seq.to_string())?;
+    let (at, by) = (text::time(created_at), text::line(&execution.created_by));
+    pair("created", &format!("{at} by {by}"))?;
+    pair("finished", &text::time(execution.finished_at))?;
+    pair("took", &text::between(created_at, execution.finished_at))?;
+    pair("retry_of", &text::optional(execution.retry_of))?;
+    pair("retried_as", &text::optional(execution.retried_as))?;
+    pair("forked_from", &text::optional(execution.forked_from))?;
+    pair("tenant", &text::optional(execution.tenant.as_ref()))?;
+    let key = execution.idempotency_key.as_ref();
+    pair("idempotency_key", &text::optional(key))?;
+    pair("hold", &text::optional(execution.hold.as_ref()))?;
+    describe_wait(execution.wait.as_ref())?;
+    describe_end(execution)
+}
+
+fn describe_end(execution: &Execution<'_>) -> Done {
+    if let Some(error) = &execution.last_error {
+        let failed = execution.attempt.saturating_sub(1);
+        let error = text::error(&error.value(), usize::MAX);
         pair("last error", &format!("{error} (try {failed})"))?;
     }
-    pair("error", &text::error(&execution["error"], usize::MAX))?;
-    match &execution["output"] {
-        Value::Null => Ok(()),
-        output => terminal::say(&format!("output\n{}", text::clean(&format!("{output:#}")))),
+    let error = text::payload_error(execution.error.as_ref(), usize::MAX);
+    pair("error", &error)?;
+    match &execution.output {
+        None => Ok(()),
+        Some(output) => {
+            let output = format!("{:#}", output.value());
+            terminal::say(&format!("output\n{}", text::clean(&output)))
+        }
     }
 }
 
-fn describe_wait(wait: &Value) -> Done {
-    let kind = field(wait, "kind");
-    if kind.is_empty() {
+fn describe_wait(wait: Option<&Waiting<'_>>) -> Done {
+    let Some(wait) = wait else {
         return Ok(());
-    }
-    let until = text::api_time(&wait["wake_at"]);
-    let until = if until.is_empty() {
-        until
-    } else {
-        format!(" until {until}")
     };
-    pair(
-        "waits for",
-        format!("{kind} {}{until}", field(wait, "name")).trim(),
-    )
+    let until = match text::time(wait.wake_at) {
+        until if until.is_empty() => until,
+        until => format!(" until {until}"),
+    };
+    let name = text::optional(wait.name.as_ref());
+    pair("waits for", format!("{} {name}{until}", wait.kind).trim())
 }
 
 pub(super) async fn steps(args: HistoryArgs, json: bool) -> Done {
@@ -160,42 +153,43 @@ pub(super) async fn steps(args: HistoryArgs, json: bool) -> Done {
         return terminal::print_json(&all);
     }
     let mut table = Table::new(["SEQ", "NODE", "TYPE", "STATUS", "TOOK", "RESULT"]);
-    for step in items(&all) {
+    let page: StepPage = client::read(&all)?;
+    for step in &page.items {
         table.row([
-            field(step, "seq").into(),
-            field(step, "node_id").into(),
-            field(step, "node_type").into(),
-            status_cell(step),
-            text::api_duration(&step["started_at"], &step["finished_at"]).into(),
+            step.seq.to_string().into(),
+            step.node_id.as_ref().into(),
+            step.node_type.as_ref().into(),
+            table::status(step.status.as_str()),
+            text::between(step.started_at, step.finished_at).into(),
             result(step).into(),
         ]);
     }
     table.print()?;
-    let taken_over = items(&all).filter(|step| step["inherited"] == true);
-    let taken_over = taken_over.filter_map(|step| step["seq"].as_u64()).max();
-    if let Some(last) = taken_over {
+    let taken_over = page.items.iter().filter(|step| step.inherited);
+    if let Some(last) = taken_over.map(|step| step.seq).max() {
         terminal::say(&format!(
             "steps up to {last} were taken over; --no-inherited leaves them out"
         ))?;
     }
-    say_gone(&all["gone"])
+    say_gone(page.gone.as_ref())
 }
 
 /// What of the beginning is not kept any more.
-fn say_gone(gone: &Value) -> Done {
-    match gone["message"].as_str() {
-        Some(message) => terminal::say(&text::clean(message)),
+fn say_gone(gone: Option<&GoneSteps>) -> Done {
+    match gone {
+        Some(gone) => terminal::say(&text::clean(&gone.message)),
         None => Ok(()),
     }
 }
 
 /// The error, or the output, or what the step did to variables.
-pub(super) fn result(step: &Value) -> String {
+pub(super) fn result(step: &Step<'_>) -> String {
     const CHARS: usize = 200;
-    match (&step["error"], &step["output"]) {
-        (Value::Null, Value::Null) => text::brief(&step["changes"], CHARS),
-        (Value::Null, output) => text::output(output, CHARS),
-        (error, _) => text::error(error, CHARS),
+    match (&step.error, &step.output, &step.changes) {
+        (Some(error), _, _) => text::error(&error.value(), CHARS),
+        (None, Some(output), _) => text::output(&output.value(), CHARS),
+        (None, None, Some(changes)) => text::brief(&changes.value(), CHARS),
+        (None, None, None) => String::new(),
     }
 }
 
@@ -205,22 +199,30 @@ pub(super) async fn logs(one: One, json: bool) -> Done {
         return terminal::print_json(&all);
     }
     let style = Style::stdout();
-    for line in items(&all) {
-        let level = field(line, "level");
-        let colour = match level.as_str() {
+    let page: Page<LogLine> = client::read(&all)?;
+    for line in &page.items {
+        let colour = match line.level.as_str() {
             "error" => Colour::Red,
             "warn" => Colour::Yellow,
             _ => Colour::Cyan,
         };
-        let time = style.dim(&text::api_time(&line["at"]));
-        let level = style.paint(colour, &format!("{level:<5}"));
+        let time = style.dim(&text::time(line.at));
+        let level = style.paint(colour, &format!("{:<5}", text::line(line.level.as_str())));
         terminal::say(&format!(
             "{time} {level} {}: {}",
-            field(line, "node_id"),
-            text::clean(line["message"].as_str().unwrap_or_default())
+            text::line(&line.node_id),
+            text::clean(&line.message)
         ))?;
     }
     Ok(())
+}
+
+/// What every list of an execution's history has.
+#[derive(Deserialize)]
+struct AnyPage {
+    items: Vec<Value>,
+    next: Option<String>,
+    gone: Option<Value>,
 }
 
 /// All pages of a list as one.
@@ -238,18 +240,17 @@ async fn all_pages(
             .append_pair("limit", "500")
             .extend_pairs(query)
             .extend_pairs(cursor.iter().map(|cursor| ("cursor", cursor)));
-        let page = client.get_url(url).await?;
-        all.extend(items(&page).cloned());
-        match page["next"].as_str() {
-            Some(next) => cursor = Some(next.to_owned()),
-            None => {
-                let mut whole = json!({"items": all, "next": null});
-                if let Some(gone) = page.get("gone") {
-                    whole["gone"] = gone.clone();
-                }
-                return Ok(whole);
-            }
+        let page: AnyPage = client::read(&client.get_url(url).await?)?;
+        all.extend(page.items);
+        if page.next.is_some() {
+            cursor = page.next;
+            continue;
         }
+        let mut whole = json!({"items": all, "next": null});
+        if let Some(gone) = page.gone {
+            whole["gone"] = gone;
+        }
+        return Ok(whole);
     }
 }
 
@@ -257,7 +258,11 @@ pub(super) async fn context(one: One, seq: Option<u64>, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let Some(seq) = seq else {
         let now = client.get(&["executions", &one.id, "context"]).await?;
-        return terminal::print_json(if json { &now } else { &now["context"] });
+        if json {
+            return terminal::print_json(&now);
+        }
+        let now: CurrentContext = client::read(&now)?;
+        return terminal::print_json(&Value::Object(now.context.into_owned()));
     };
     let step = client
         .get(&["executions", &one.id, "steps", &seq.to_string(), "context"])
@@ -265,27 +270,27 @@ pub(super) async fn context(one: One, seq: Option<u64>, json: bool) -> Done {
     if json {
         return terminal::print_json(&step);
     }
+    let step: StepContext = client::read(&step)?;
+    let after = Value::Object(step.after);
     terminal::say(&format!(
         "after step {seq}:\n{}\n\nwhat the step changed:",
-        text::clean(&format!("{:#}", step["after"]))
+        text::clean(&format!("{after:#}"))
     ))?;
-    differences(&step["difference"])
+    differences(&step.difference)
 }
 
-fn differences(list: &Value) -> Done {
+fn differences(list: &[Change]) -> Done {
     let mut table = Table::new(["PATH", "WHAT", "BEFORE", "AFTER"]);
-    for change in list.as_array().into_iter().flatten() {
-        let value = |name: &str| {
-            change
-                .get(name)
-                .map(|value| text::cut(&value.to_string(), 120))
-                .unwrap_or_default()
-        };
+    let shown = |value: &Option<Value>| {
+        let text = value.as_ref().map(Value::to_string);
+        text::cut(&text.unwrap_or_default(), 120)
+    };
+    for change in list {
         table.row([
-            field(change, "path").into(),
-            field(change, "op").into(),
-            value("before").into(),
-            value("after").into(),
+            change.path.as_str().into(),
+            change.op.as_str().into(),
+            shown(&change.before).into(),
+            shown(&change.after).into(),
         ]);
     }
     table.print()
@@ -298,8 +303,9 @@ pub(super) async fn explain(one: One, json: bool) -> Done {
     if json {
         return terminal::print_json(&answer);
     }
-    terminal::say(&format!("{}\n", field(&answer, "sentence")))?;
-    for (name, value) in answer["facts"].as_object().into_iter().flatten() {
+    let found: Explained = client::read(&answer)?;
+    terminal::say(&format!("{}\n", text::line(&found.sentence)))?;
+    for (name, value) in &found.facts {
         pair(name, &text::brief(value, usize::MAX))?;
     }
     Ok(())
@@ -318,76 +324,65 @@ pub(super) async fn diff(one: One, with: Option<&str>, own: bool, json: bool) ->
     if json {
         return terminal::print_json(&answer);
     }
-    for side in ["left", "right"] {
-        let run = &answer[side];
-        pair(
-            side,
-            &format!(
-                "{} {} {} v{}",
-                field(run, "id"),
-                field(run, "status"),
-                field(run, "schema"),
-                field(run, "version")
-            ),
-        )?;
-        say_gone(&run["gone"])?;
+    let found: Comparison = client::read(&answer)?;
+    for (side, run) in [("left", &found.left), ("right", &found.right)] {
+        let what = format!("{} {} {} v{}", run.id, run.status, run.schema, run.version);
+        pair(side, &what)?;
+        say_gone(run.gone.as_ref())?;
     }
-    pair("first divergence", &divergence(&answer["first_divergence"]))?;
+    pair("first divergence", &divergence(&found))?;
     terminal::say("")?;
     let mut table = Table::new(["NODE", "LEFT", "RIGHT", "DIFFERENCE"]);
-    for step in answer["steps"].as_array().into_iter().flatten() {
-        let name = match step["visit"].as_u64() {
-            Some(visit) if visit > 1 => format!("{} #{visit}", field(step, "node_id")),
-            _ => field(step, "node_id"),
+    for step in &found.steps {
+        let name = match step.visit {
+            visit if visit > 1 => format!("{} #{visit}", step.node_id),
+            _ => step.node_id.clone(),
         };
         table.row([
             name.into(),
-            side_text(&step["left"]).into(),
-            side_text(&step["right"]).into(),
+            side_text(step.left.as_ref()).into(),
+            side_text(step.right.as_ref()).into(),
             changes(step).into(),
         ]);
     }
     table.print()
 }
 
-fn divergence(found: &Value) -> String {
-    match found {
-        Value::Null => "none: both took the same path with the same values".into(),
-        found => {
-            let node = |side: &str| field(&found[side], "node_id");
-            format!(
-                "step {}, {}: {} / {}",
-                field(found, "index"),
-                field(found, "what"),
-                node("left"),
-                node("right")
-            )
+fn divergence(found: &Comparison) -> String {
+    let Some(found) = &found.first_divergence else {
+        return "none: both took the same path with the same values".into();
+    };
+    let node = |side: Option<&StepPlace>| text::optional(side.map(|side| &side.node_id));
+    format!(
+        "step {}, {}: {} / {}",
+        found.index,
+        found.what,
+        node(found.left.as_ref()),
+        node(found.right.as_ref())
+    )
+}
+
+fn side_text(step: Option<&ShownStep>) -> String {
+    match step {
+        None => "–".into(),
+        Some(step) if step.inherited => format!("{}, taken over", step.status),
+        Some(step) => {
+            // As JSON writes it.
+            let took = json!(step.duration_ms);
+            format!("{} {took} ms", step.status)
         }
     }
 }
 
-fn side_text(step: &Value) -> String {
-    match step {
-        Value::Null => "–".into(),
-        step if step["inherited"] == true => format!("{}, taken over", field(step, "status")),
-        step => format!(
-            "{} {} ms",
-            field(step, "status"),
-            field(step, "duration_ms")
-        ),
-    }
-}
-
-fn changes(step: &Value) -> String {
-    let shown = |change: &Value| {
-        let value = |name: &str| text::brief(&change[name], 40);
-        format!(
-            "{}: {} → {}",
-            field(change, "path"),
-            value("before"),
-            value("after")
-        )
+fn changes(step: &StepPair) -> String {
+    let value = |value: &Option<Value>| {
+        let text = value.as_ref().map(|value| text::brief(value, 40));
+        text.unwrap_or_default()
     };
-    let list = step["difference"].as_array().into_iter().flatten();
-    list.map(shown).collect::<Vec<_>>().join("; ")
+    let shown = |change: &Change| {
+        let (before, after) = (value(&change.before), value(&change.after));
+        format!("{}: {before} → {after}", change.path)
+    };
+    let list = step.difference.iter().map(shown);
+    list.collect::<Vec<_>>().join("; ")
 }

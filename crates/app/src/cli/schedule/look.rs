@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::super::client::{Client, Content};
+use super::super::client::{self, Client, Content};
 use super::super::failure::{Done, Failure};
-use super::super::schemas::{field, items, pair};
+use super::super::schemas::pair;
 use super::super::table::{self, Table};
 use super::super::validate::some;
 use super::super::{source, terminal, text};
 use super::words;
 use super::{HistoryArgs, ListArgs, One, PreviewArgs};
+use crate::wire::{ActionStatus, Attempt, Page, PlannedTime, ScheduledAction};
 
 /// Firings that `show` shows.
 const FIRINGS_SHOWN: &str = "5";
@@ -41,30 +42,27 @@ pub(super) async fn list(args: ListArgs, json: bool) -> Done {
     let mut table = Table::new([
         "ID", "WHAT", "SCHEDULE", "STATE", "NEXT", "LAST", "OK", "FAILED",
     ]);
-    for item in items(&answer) {
-        let status = &item["status"];
+    let page: Page<ScheduledAction> = client::read(&answer)?;
+    for item in &page.items {
+        let status = &item.status;
+        let last = status.last.as_ref();
         table.row([
-            field(item, "id").into(),
+            item.id.as_ref().into(),
             words::what(item).into(),
-            words::schedule(&item["spec"]).into(),
+            words::schedule(&item.spec).into(),
             table::status(&words::state(item)),
             words::next_time(item).into(),
-            text::api_time(&status["last"]["started_at"]).into(),
-            field(status, "successful").into(),
-            failures(status).to_string().into(),
+            text::time(last.map(|last| last.started_at)).into(),
+            status.successful.to_string().into(),
+            (status.failed + status.interrupted).to_string().into(),
         ]);
     }
     table.print()?;
-    more(&answer)
+    more(page.next)
 }
 
-fn failures(status: &Value) -> u64 {
-    let count = |name: &str| status[name].as_u64().unwrap_or(0);
-    count("failed") + count("interrupted")
-}
-
-fn more(answer: &Value) -> Done {
-    match answer["next"].as_str() {
+fn more(next: Option<String>) -> Done {
+    match next {
         Some(cursor) => terminal::say(&format!("more: --cursor {cursor}")),
         None => Ok(()),
     }
@@ -80,75 +78,83 @@ pub(super) async fn show(one: One, json: bool) -> Done {
         action["firings"] = firings["items"].clone();
         return terminal::print_json(&action);
     }
+    let action: ScheduledAction = client::read(&action)?;
     describe(&action)?;
-    describe_status(&action["status"])?;
-    for (place, at) in items(&firings).enumerate() {
+    describe_place(&action)?;
+    describe_meta(&action)?;
+    describe_status(&action.status)?;
+    let firings: Page<PlannedTime> = client::read(&firings)?;
+    for (place, PlannedTime(at)) in firings.items.into_iter().enumerate() {
         let label = if place == 0 { "next firings" } else { "" };
-        pair(label, &text::api_time(at))?;
+        pair(label, &text::time(at))?;
     }
     Ok(())
 }
 
-fn describe(action: &Value) -> Done {
-    let (meta, spec) = (&action["meta"], &action["spec"]);
-    pair("id", &field(action, "id"))?;
+fn describe(action: &ScheduledAction<'_>) -> Done {
+    pair("id", &text::line(&action.id))?;
     pair("does", &words::what(action))?;
-    pair("schedule", &words::schedule(spec))?;
+    pair("schedule", &words::schedule(&action.spec))?;
     pair("state", &words::state(action))?;
     pair("fires", &words::next(action))?;
-    pair("deadline", &text::api_time(&spec["deadline"]))?;
-    pair("shard", &field(action, "shard"))?;
-    pair("owner", &field(action, "owner"))?;
-    pair("lock guid", &field(action, "lock_guid"))?;
-    pair("queued", &text::api_time(&action["queued_at"]))?;
+    pair("deadline", &text::time(action.spec.deadline))
+}
+
+fn describe_place(action: &ScheduledAction<'_>) -> Done {
+    let Some(place) = &action.place else {
+        return Ok(());
+    };
+    pair("shard", &text::optional(place.shard))?;
+    pair("owner", &text::optional(place.owner.as_ref()))?;
+    pair("lock guid", &text::optional(place.lock_guid))?;
+    pair("queued", &text::time(place.queued_at))?;
     for (name, at, sync) in [
-        ("moved", "moved_at", "moved_by_sync"),
-        ("rescheduled", "rescheduled_at", "rescheduled_by_sync"),
+        ("moved", place.moved_at, place.moved_by_sync),
+        (
+            "rescheduled",
+            place.rescheduled_at,
+            place.rescheduled_by_sync,
+        ),
     ] {
-        let at = text::api_time(&action[at]);
-        if !at.is_empty() {
-            pair(name, &format!("{at} by the pass {}", field(action, sync)))?;
+        if at.is_some() {
+            let (at, sync) = (text::time(at), text::optional(sync));
+            pair(name, &format!("{at} by the pass {sync}"))?;
         }
     }
-    let written = text::api_time(&meta["updated_at"]);
-    pair(
-        "written",
-        &format!("{written} by {}", field(meta, "written_by")),
-    )?;
-    let known = ["created_at", "updated_at", "written_by"];
-    let notes = meta.as_object().into_iter().flatten();
-    for (name, value) in notes.filter(|(name, _)| !known.contains(&name.as_str())) {
+    Ok(())
+}
+
+fn describe_meta(action: &ScheduledAction<'_>) -> Done {
+    let meta = &action.meta;
+    let (at, by) = (text::time(meta.updated_at), text::line(&meta.written_by));
+    pair("written", &format!("{at} by {by}"))?;
+    for (name, value) in &meta.notes {
         pair(name, &text::brief(value, usize::MAX))?;
     }
     Ok(())
 }
 
-fn describe_status(status: &Value) -> Done {
-    let in_a_row = status["consecutive_failures"].as_u64().unwrap_or(0) as usize;
+fn describe_status(status: &ActionStatus) -> Done {
+    let in_a_row = usize::try_from(status.consecutive_failures).unwrap_or(usize::MAX);
     let counters = format!(
         "{} successful, {} failed, {} interrupted; {} in a row",
-        field(status, "successful"),
-        field(status, "failed"),
-        field(status, "interrupted"),
+        status.successful,
+        status.failed,
+        status.interrupted,
         some(in_a_row, "failure"),
     );
     pair("attempts", &counters)?;
-    let current = text::api_time(&status["current"]["started_at"]);
-    if !current.is_empty() {
-        pair("now", &format!("an attempt since {current}"))?;
+    if let Some(current) = &status.current {
+        let since = text::time(current.started_at);
+        pair("now", &format!("an attempt since {since}"))?;
     }
-    let last = &status["last"];
-    if !last.is_null() {
-        let at = text::api_time(&last["started_at"]);
+    if let Some(last) = &status.last {
+        let at = text::time(last.started_at);
         pair("last attempt", &format!("{at} {}", words::outcome(last)))?;
     }
-    let skip = &status["last_skip"];
-    if !skip.is_null() {
-        let (from, until) = (
-            text::api_time(&skip["from"]),
-            text::api_time(&skip["until"]),
-        );
-        let reason = field(skip, "reason").replace('_', " ");
+    if let Some(skip) = &status.last_skip {
+        let (from, until) = (text::time(skip.from), text::time(skip.until));
+        let reason = skip.reason.as_str().replace('_', " ");
         pair("left out", &format!("{from} to {until} ({reason})"))?;
     }
     Ok(())
@@ -165,18 +171,19 @@ pub(super) async fn history(args: HistoryArgs, json: bool) -> Done {
         return terminal::print_json(&answer);
     }
     let mut table = Table::new(["PLANNED", "TRY", "STARTED", "TOOK", "OUTCOME", "ERROR"]);
-    for item in items(&answer) {
+    let page: Page<Attempt> = client::read(&answer)?;
+    for item in &page.items {
         table.row([
-            text::api_time(&item["planned_at"]).into(),
-            field(item, "number").into(),
-            text::api_time(&item["started_at"]).into(),
-            text::api_duration(&item["started_at"], &item["finished_at"]).into(),
-            table::status(item["outcome"].as_str().unwrap_or_default()),
-            text::error(&item["error"], 200).into(),
+            text::time(item.planned_at).into(),
+            item.number.to_string().into(),
+            text::time(item.started_at).into(),
+            text::between(item.started_at, item.finished_at).into(),
+            table::status(item.outcome.as_str()),
+            words::error(item, 200).into(),
         ]);
     }
     table.print()?;
-    more(&answer)
+    more(page.next)
 }
 
 pub(super) async fn preview(args: PreviewArgs, json: bool) -> Done {
@@ -199,11 +206,9 @@ pub(super) async fn preview(args: PreviewArgs, json: bool) -> Done {
         return terminal::print_json(&answer);
     }
     let mut table = Table::new(["HERE", "UTC"]);
-    for at in items(&answer) {
-        table.row([
-            text::api_time(at).into(),
-            text::brief(at, usize::MAX).into(),
-        ]);
+    let page: Page<PlannedTime> = client::read(&answer)?;
+    for PlannedTime(at) in page.items {
+        table.row([text::time(at).into(), at.0.to_string().into()]);
     }
     table.print()
 }

@@ -4,13 +4,13 @@ use http::Method;
 use pawl_kernel::time::parse_duration;
 use serde_json::{Map, Value, json};
 
-use super::super::client::{Client, Content};
+use super::super::client::{self, Client, Content};
 use super::super::failure::{Done, Failure};
-use super::super::schemas::field;
 use super::super::{source, terminal, text};
 use super::words;
 use super::{One, PutArgs, WhatArgs, WhenArgs};
 use crate::system::SystemClock;
+use crate::wire::ScheduledAction;
 use pawl_kernel::time::Clock as _;
 
 pub(super) async fn put(args: PutArgs, json: bool) -> Done {
@@ -24,11 +24,12 @@ pub(super) async fn put(args: PutArgs, json: bool) -> Done {
     if json {
         return terminal::print_json(&answer);
     }
+    let action: ScheduledAction = client::read(&answer)?;
     terminal::say(&format!(
         "{}: {}, {}",
-        field(&answer, "id"),
-        words::schedule(&answer["spec"]),
-        words::next(&answer)
+        text::line(&action.id),
+        words::schedule(&action.spec),
+        words::next(&action)
     ))
 }
 
@@ -150,7 +151,7 @@ pub(super) async fn command(one: One, verb: &str, json: bool) -> Done {
     if json {
         return terminal::print_json(&answer);
     }
-    let state = words::state(&answer);
-    let next = words::next(&answer);
-    terminal::say(&format!("{}: {state}, {next}", field(&answer, "id")))
+    let action: ScheduledAction = client::read(&answer)?;
+    let (id, state) = (text::line(&action.id), words::state(&action));
+    terminal::say(&format!("{id}: {state}, {}", words::next(&action)))
 }

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::{ActionCommand, ActionError, ActionFilter, RecordRequest};
 use crate::ports::store::{DueTimer, TimerKind};
 use crate::schedule::{
-    Ended, Exists, Failure, Meta, Outcome, PastAttempt, Put, ScheduledAction, Spec, Status, pause,
-    pause_with_schema, put, resume, run_now,
+    Ended, Exists, Failure, Meta, Outcome, Override, PastAttempt, Put, ScheduledAction, Spec,
+    Status, pause, pause_with_schema, put, resume, run_now,
 };
 use crate::time::Timestamp;
 
@@ -34,15 +34,29 @@ pub enum Written {
     Same(ScheduledAction),
 }
 
+/// Whether there was an action of this id before a put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutEffect {
+    Created,
+    Replaced,
+}
+
 pub fn decide_put(
     existing: Option<&ScheduledAction>,
     request: Put,
     now: Timestamp,
-) -> Result<Written, Exists> {
-    match existing.filter(|row| row.guid == request.guid) {
-        Some(row) => Ok(Written::Same(row.clone())),
-        None => put(existing, request, now).map(Written::New),
-    }
+) -> Result<(Written, PutEffect), Exists> {
+    let effect = match (existing, request.mode) {
+        // The same write again, if it was one that only creates. What stood there before another one is not known any
+        // more: it counts as a replacement.
+        (None, _) | (Some(_), Override::None) => PutEffect::Created,
+        (Some(_), Override::MetaAndSpecOnly | Override::All) => PutEffect::Replaced,
+    };
+    let written = match existing.filter(|row| row.guid == request.guid) {
+        Some(row) => Written::Same(row.clone()),
+        None => Written::New(put(existing, request, now)?),
+    };
+    Ok((written, effect))
 }
 
 pub fn decide_command(

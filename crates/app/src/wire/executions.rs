@@ -1,0 +1,145 @@
+//! An execution as it is now.
+
+use std::borrow::Cow;
+
+use pawl_kernel::execution::{Hold, PriorityClass, Status, Wait, WaitKind};
+use pawl_kernel::ports::store::ExecutionView;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::{Name, Payload, Time};
+
+/// One run of one version of a schema.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Execution<'a> {
+    pub(crate) id: Uuid,
+    pub(crate) schema_id: Uuid,
+    /// The schema's name.
+    pub(crate) schema: Cow<'a, str>,
+    /// Of the schema.
+    pub(crate) version: u32,
+    pub(crate) status: Name<Status>,
+    /// The node it stands at.
+    pub(crate) current_node_id: Cow<'a, str>,
+    /// The last finished step, `<id>:<seq>`.
+    pub(crate) current_step_id: Option<String>,
+    /// Number of the last finished step.
+    pub(crate) seq: u64,
+    /// What it ended with.
+    pub(crate) output: Option<Payload<'a>>,
+    /// {code, message, retryable, details} or null.
+    pub(crate) error: Option<Payload<'a>>,
+    pub(crate) created_by: Cow<'a, str>,
+    pub(crate) created_at: Time,
+    pub(crate) queued_at: Option<Time>,
+    pub(crate) started_at: Option<Time>,
+    pub(crate) finished_at: Option<Time>,
+    pub(crate) debug_mode: bool,
+    pub(crate) priority: Name<PriorityClass>,
+    pub(crate) tenant: Option<Cow<'a, str>>,
+    #[schemars(with = "Map<String, Value>")]
+    pub(crate) labels: Payload<'a>,
+    /// The quotas it counts against, like `tenant:acme`.
+    pub(crate) quotas: Vec<Cow<'a, str>>,
+    pub(crate) correlation_id: Cow<'a, str>,
+    pub(crate) idempotency_key: Option<Cow<'a, str>>,
+    pub(crate) retry_of: Option<Uuid>,
+    /// Its newest retry.
+    pub(crate) retried_as: Option<Uuid>,
+    pub(crate) forked_from: Option<Uuid>,
+    /// Steps up to here belong to the execution it was made from.
+    pub(crate) base_seq: u64,
+    pub(crate) wait: Option<Waiting<'a>>,
+    pub(crate) hold: Option<Name<Hold>>,
+    pub(crate) stop_requested: bool,
+    /// The try of the current node, from 1.
+    pub(crate) attempt: u32,
+    /// Why the try before failed, while the node is tried again: {code, message, retryable, details} or null. Long details are left out.
+    pub(crate) last_error: Option<Payload<'a>>,
+    /// Times it was picked up since its last commit.
+    pub(crate) recoveries: u32,
+    pub(crate) deadline_at: Time,
+    /// Grows with every change; the cursor of its events.
+    pub(crate) event_version: u64,
+    /// What the caller of a retry, fork or continue may not have meant; left out if there is nothing.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub(crate) warnings: Cow<'a, [String]>,
+}
+
+/// What an execution waits for.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Wait")]
+pub(crate) struct Waiting<'a> {
+    pub(crate) kind: Name<WaitKind>,
+    /// Of the event.
+    pub(crate) name: Option<Cow<'a, str>>,
+    pub(crate) wake_at: Option<Time>,
+}
+
+impl<'a> Execution<'a> {
+    /// With what the caller may not have meant.
+    pub(crate) fn warning(self, warnings: &'a [String]) -> Self {
+        Self {
+            warnings: warnings.into(),
+            ..self
+        }
+    }
+}
+
+impl<'a> From<&'a Wait> for Waiting<'a> {
+    fn from(wait: &'a Wait) -> Self {
+        Self {
+            kind: wait.kind.into(),
+            name: wait.name.as_deref().map(Cow::from),
+            wake_at: wait.wake_at.map(Time),
+        }
+    }
+}
+
+impl<'a> From<&'a ExecutionView> for Execution<'a> {
+    fn from(view: &'a ExecutionView) -> Self {
+        let (head, record) = (&view.execution.head, &view.execution.record);
+        let state = &view.state;
+        let own_step = state.seq > head.base_seq;
+        let quotas = head.quotas.iter();
+        Self {
+            id: head.id.0,
+            schema_id: head.schema_id.0,
+            schema: view.schema_name.as_str().into(),
+            version: head.schema_version,
+            status: head.status.into(),
+            current_node_id: Cow::from(&*state.position.node_id),
+            current_step_id: own_step.then(|| format!("{}:{}", head.id, state.seq)),
+            seq: state.seq,
+            output: Payload::stored(record.output.as_ref()),
+            error: Payload::stored(record.error.as_ref()),
+            created_by: record.created_by.as_str().into(),
+            created_at: Time(head.created_at),
+            queued_at: head.queued_at.map(Time),
+            started_at: head.started_at.map(Time),
+            finished_at: head.finished_at.map(Time),
+            debug_mode: head.debug_mode,
+            priority: head.priority.into(),
+            tenant: record.tenant.as_deref().map(Cow::from),
+            labels: Payload::Stored(record.labels.as_deref().unwrap_or("{}")),
+            quotas: quotas.map(|claim| claim.name.as_str().into()).collect(),
+            correlation_id: record.correlation_id.as_str().into(),
+            idempotency_key: record.idempotency_key.as_deref().map(Cow::from),
+            retry_of: record.retry_of.map(|id| id.0),
+            retried_as: record.retried_as.map(|id| id.0),
+            forked_from: record.forked_from.map(|id| id.0),
+            base_seq: head.base_seq,
+            wait: state.wait.as_ref().map(Waiting::from),
+            hold: state.hold.map(Name::from),
+            stop_requested: state.control.is_some(),
+            attempt: state.position.attempt + 1,
+            last_error: Payload::stored(state.position.last_error.as_ref()),
+            recoveries: state.recoveries,
+            deadline_at: Time(state.deadline_at),
+            event_version: state.version,
+            warnings: Cow::Borrowed(&[]),
+        }
+    }
+}
