@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pawl_kernel::ports::quotas::QuotaStore;
+use pawl_kernel::ports::quotas::{QuotaReads, QuotaStore};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::quota::{QuotaClaim, QuotaName};
 use pawl_kernel::time::{Clock, Timestamp};
@@ -62,7 +62,7 @@ impl AdmissionQueue {
         claims.iter().any(may)
     }
 
-    pub(crate) async fn read_limits(&self, store: &dyn QuotaStore) -> StoreResult<()> {
+    pub(crate) async fn read_limits(&self, store: &dyn QuotaReads) -> StoreResult<()> {
         let mut names: BTreeSet<QuotaName> = BTreeSet::new();
         loop {
             let after = names.last().cloned();
@@ -84,6 +84,7 @@ impl AdmissionQueue {
 
 pub struct Admission {
     store: Arc<dyn QuotaStore>,
+    reads: Arc<dyn QuotaReads>,
     queue: Arc<AdmissionQueue>,
     publisher: Publisher,
     hints: Arc<Hints>,
@@ -97,6 +98,7 @@ impl Admission {
     pub fn new(parts: &Parts) -> Self {
         Self {
             store: parts.store.clone(),
+            reads: parts.store.clone(),
             queue: parts.admission.clone(),
             publisher: parts.publisher.clone(),
             hints: parts.hints.clone(),
@@ -109,7 +111,7 @@ impl Admission {
     /// Admits all that may start now; returns when to look again.
     pub async fn admit(&self) -> StoreResult<NextTick> {
         if self.exclusive && !self.queue.knows_limits() {
-            self.queue.read_limits(&*self.store).await?;
+            self.queue.read_limits(&*self.reads).await?;
         }
         loop {
             let admitted = self.store.admit(self.clock.now(), BATCH).await?;
