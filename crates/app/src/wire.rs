@@ -25,7 +25,7 @@ pub(crate) use actions::{
     PutAction, ScheduledAction, TimerPlace,
 };
 pub(crate) use diagnostics::{DiagnosticLine, ErrorBody};
-pub(crate) use executions::{Execution, Waiting};
+pub(crate) use executions::{CurrentWait, Execution};
 pub(crate) use history::{CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage};
 pub(crate) use insight::{
     Change, ComparedRun, Comparison, Explained, ShownStep, StepPair, StepPlace,

@@ -33,7 +33,7 @@ pub(super) fn read_known<T: DeserializeOwned>(fields: Map<String, Value>) -> Api
 }
 
 fn read_with<T: DeserializeOwned>(value: Value, strangers: Strangers) -> ApiResult<T> {
-    T::deserialize(Reader { value, strangers }).map_err(Problem::into_error)
+    T::deserialize(BodyReader { value, strangers }).map_err(Problem::into_error)
 }
 
 /// What becomes of fields that the type does not have.
@@ -44,7 +44,7 @@ enum Strangers {
 }
 
 /// A value that is read by a type.
-struct Reader {
+struct BodyReader {
     value: Value,
     strangers: Strangers,
 }
@@ -125,7 +125,7 @@ fn sample(found: Unexpected<'_>) -> Value {
     }
 }
 
-impl Reader {
+impl BodyReader {
     fn inside(&self, value: Value) -> Self {
         let strangers = self.strangers;
         Self { value, strangers }
@@ -164,8 +164,8 @@ impl Reader {
 
 /// The fields of a struct that are there.
 struct Members {
-    rest: std::vec::IntoIter<(&'static str, Reader)>,
-    next: Option<(&'static str, Reader)>,
+    rest: std::vec::IntoIter<(&'static str, BodyReader)>,
+    next: Option<(&'static str, BodyReader)>,
 }
 
 impl<'de> MapAccess<'de> for Members {
@@ -189,7 +189,7 @@ impl<'de> MapAccess<'de> for Members {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Problem> for Reader {
+impl<'de> IntoDeserializer<'de, Problem> for BodyReader {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -197,7 +197,7 @@ impl<'de> IntoDeserializer<'de, Problem> for Reader {
     }
 }
 
-impl<'de> Deserializer<'de> for Reader {
+impl<'de> Deserializer<'de> for BodyReader {
     type Error = Problem;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {

@@ -51,7 +51,7 @@ pub(crate) struct Execution<'a> {
     pub(crate) forked_from: Option<Uuid>,
     /// Steps up to here belong to the execution it was made from.
     pub(crate) base_seq: u64,
-    pub(crate) wait: Option<Waiting<'a>>,
+    pub(crate) wait: Option<CurrentWait<'a>>,
     pub(crate) hold: Option<Name<Hold>>,
     pub(crate) stop_requested: bool,
     /// The try of the current node, from 1.
@@ -71,7 +71,7 @@ pub(crate) struct Execution<'a> {
 /// What an execution waits for.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Wait")]
-pub(crate) struct Waiting<'a> {
+pub(crate) struct CurrentWait<'a> {
     pub(crate) kind: Name<WaitKind>,
     /// Of the event.
     pub(crate) name: Option<Cow<'a, str>>,
@@ -88,7 +88,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-impl<'a> From<&'a Wait> for Waiting<'a> {
+impl<'a> From<&'a Wait> for CurrentWait<'a> {
     fn from(wait: &'a Wait) -> Self {
         Self {
             kind: wait.kind.into(),
@@ -131,7 +131,7 @@ impl<'a> From<&'a ExecutionView> for Execution<'a> {
             retried_as: record.retried_as.map(|id| id.0),
             forked_from: record.forked_from.map(|id| id.0),
             base_seq: head.base_seq,
-            wait: state.wait.as_ref().map(Waiting::from),
+            wait: state.wait.as_ref().map(CurrentWait::from),
             hold: state.hold.map(Name::from),
             stop_requested: state.control.is_some(),
             attempt: state.position.attempt + 1,

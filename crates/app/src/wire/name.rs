@@ -18,7 +18,7 @@ pub(crate) struct Name<K> {
 }
 
 /// Where a [`Name`] comes from.
-pub(crate) trait Names {
+pub(crate) trait NameList {
     fn names() -> Vec<&'static str>;
 }
 
@@ -57,7 +57,7 @@ impl<'de, K> Deserialize<'de> for Name<K> {
     }
 }
 
-impl<K: Names> JsonSchema for Name<K> {
+impl<K: NameList> JsonSchema for Name<K> {
     fn inline_schema() -> bool {
         true
     }
@@ -73,7 +73,7 @@ impl<K: Names> JsonSchema for Name<K> {
 
 macro_rules! names_of {
     ($($kind:ty),+) => {$(
-        impl Names for $kind {
+        impl NameList for $kind {
             fn names() -> Vec<&'static str> {
                 Self::ALL.iter().map(|one| one.name()).collect()
             }
@@ -99,7 +99,7 @@ names_of!(
 
 macro_rules! choices_of {
     ($($kind:ty),+) => {$(
-        impl Names for $kind {
+        impl NameList for $kind {
             fn names() -> Vec<&'static str> {
                 Self::CHOICES.iter().map(|(name, _)| *name).collect()
             }
@@ -112,7 +112,7 @@ choices_of!(Overlap, CatchUp, Override);
 /// Lists of the kernel that say no more than their names.
 macro_rules! listed_names {
     ($($kind:ty: $($one:ident)|+),+ $(,)?) => {$(
-        impl Names for $kind {
+        impl NameList for $kind {
             fn names() -> Vec<&'static str> {
                 vec![$(Self::$one.name()),+]
             }
@@ -130,7 +130,7 @@ macro_rules! own_names {
     ($($kind:ident: $($name:literal)|+),+ $(,)?) => {$(
         pub(crate) enum $kind {}
 
-        impl Names for $kind {
+        impl NameList for $kind {
             fn names() -> Vec<&'static str> {
                 vec![$($name),+]
             }

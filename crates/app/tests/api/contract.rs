@@ -121,11 +121,13 @@ fn check_route(route: &Value, answer: &Answer, place: &str) {
     }
 }
 
-/// What no route takes is refused in the one shape of all refusals.
+/// What no route takes is refused in the one shape of all refusals; the small server of workers says nothing.
 fn check_refusal(answer: &Answer, place: &str) {
     assert!(answer.status >= 400, "no route, and yet: {place}");
-    let schema = json!({"$ref": "#/components/schemas/Error"});
-    check_value(&schema, &answer.json(), place);
+    if !answer.body.is_empty() {
+        let schema = json!({"$ref": "#/components/schemas/Error"});
+        check_value(&schema, &answer.json(), place);
+    }
 }
 
 fn check_value(schema: &Value, value: &Value, place: &str) {

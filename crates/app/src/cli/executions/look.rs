@@ -11,8 +11,8 @@ use super::super::terminal::{self, Colour, Style};
 use super::super::text;
 use super::{HistoryArgs, ListArgs, One};
 use crate::wire::{
-    Change, Comparison, CurrentContext, Execution, Explained, GoneSteps, LogLine, Page, ShownStep,
-    Step, StepContext, StepPage, StepPair, StepPlace, Waiting,
+    Change, Comparison, CurrentContext, CurrentWait, Execution, Explained, GoneSteps, LogLine,
+    Page, ShownStep, Step, StepContext, StepPage, StepPair, StepPlace,
 };
 
 pub(super) async fn list(args: ListArgs, json: bool) -> Done {
@@ -129,7 +129,7 @@ fn describe_end(execution: &Execution<'_>) -> Done {
     }
 }
 
-fn describe_wait(wait: Option<&Waiting<'_>>) -> Done {
+fn describe_wait(wait: Option<&CurrentWait<'_>>) -> Done {
     let Some(wait) = wait else {
         return Ok(());
     };
