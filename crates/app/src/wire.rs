@@ -13,6 +13,7 @@ mod insight;
 mod keys;
 mod letters;
 mod name;
+mod notes;
 mod operations;
 mod payload;
 mod quotas;
@@ -33,6 +34,7 @@ pub(crate) use insight::{
 pub(crate) use keys::{CreatedKey, Key, NewKey};
 pub(crate) use letters::{DeadLetter, Requeue, WholeDeadLetter};
 pub(crate) use name::Name;
+pub(crate) use notes::{NewNote, Note};
 pub(crate) use operations::{
     DoctorFinding, DoctorReport, DoctorRequest, GcReport, GcRequest, GcSchema, HealthReport,
     NodeType, Worker,

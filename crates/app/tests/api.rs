@@ -39,6 +39,8 @@ mod letters;
 mod lineage;
 #[path = "api/metrics.rs"]
 mod metrics;
+#[path = "api/notes.rs"]
+mod notes;
 #[path = "api/operations.rs"]
 mod operations;
 #[path = "api/quotas.rs"]

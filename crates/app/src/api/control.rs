@@ -207,3 +207,16 @@ fn fork_input(asked: Option<Value>) -> ApiResult<Option<Value>> {
     }
     Ok(asked)
 }
+
+pub(super) async fn note(
+    State(state): State<ApiState>,
+    path: PathParts,
+    identity: Identity,
+    JsonBody(body): JsonBody,
+) -> ApiResult {
+    let id = path.execution()?;
+    let asked: wire::NewNote = fields::read(body)?;
+    let created_by = identity.created_by;
+    let note = state.control.add_note(id, asked.text, created_by).await?;
+    Ok(reply::json(StatusCode::CREATED, &wire::Note::from(&note)))
+}

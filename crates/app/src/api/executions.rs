@@ -228,7 +228,9 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
 pub(super) async fn get(State(state): State<ApiState>, path: PathParts, query: Query) -> ApiResult {
     let id = path.execution()?;
     let wait = query.wait(&state)?;
-    show(&state, id, wait).await
+    let view = waiting::for_end(&state, id, wait).await?;
+    let notes = state.control.notes(id).await?;
+    Ok(reply::ok(&Execution::from(&view).with_notes(&notes)))
 }
 
 pub(super) async fn show(

@@ -58,6 +58,13 @@ pub(super) enum ExecutionCommand {
     Fork(ForkArgs),
     /// Send an event to it.
     Signal(SignalArgs),
+    /// Write a note on it, which `show` and `steps` show.
+    Note {
+        #[command(flatten)]
+        one: One,
+        /// The note.
+        text: String,
+    },
 }
 
 #[derive(clap::Args)]
@@ -258,5 +265,6 @@ pub(super) async fn execution(command: ExecutionCommand, common: &Common) -> Don
         C::Retry(args) => act::retry(args, json).await,
         C::Fork(args) => act::fork(args, json).await,
         C::Signal(args) => act::signal(args, json).await,
+        C::Note { one, text } => act::note(one, text, json).await,
     }
 }

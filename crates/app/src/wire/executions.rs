@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use pawl_kernel::execution::{Hold, PriorityClass, Status, Wait, WaitKind};
+use pawl_kernel::operations;
 use pawl_kernel::ports::store::ExecutionView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{Name, Payload, Time};
+use super::{Name, Note, Payload, Time};
 
 /// One run of one version of a schema.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -63,6 +64,9 @@ pub(crate) struct Execution<'a> {
     pub(crate) deadline_at: Time,
     /// Grows with every change; the cursor of its events.
     pub(crate) event_version: u64,
+    /// What people wrote on it, oldest first; left out if there is nothing, and in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<Note<'a>>,
     /// What the caller of a retry, fork or continue may not have meant; left out if there is nothing.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub(crate) warnings: Cow<'a, [String]>,
@@ -79,6 +83,14 @@ pub(crate) struct CurrentWait<'a> {
 }
 
 impl<'a> Execution<'a> {
+    /// With what people wrote on it.
+    pub(crate) fn with_notes(self, notes: &'a [operations::Note]) -> Self {
+        Self {
+            notes: notes.iter().map(Note::from).collect(),
+            ..self
+        }
+    }
+
     /// With what the caller may not have meant.
     pub(crate) fn warning(self, warnings: &'a [String]) -> Self {
         Self {
@@ -139,6 +151,7 @@ impl<'a> From<&'a ExecutionView> for Execution<'a> {
             recoveries: state.recoveries,
             deadline_at: Time(state.deadline_at),
             event_version: state.version,
+            notes: Vec::new(),
             warnings: Cow::Borrowed(&[]),
         }
     }

@@ -41,6 +41,12 @@ async fn a_secret_comes_in_by_no_door() {
         (&json!("***"), &json!("***"))
     );
     let path = format!("/api/executions/{}", id(&started));
+    let note = json!({"text": format!("it is {CANARY}")});
+    let note = server
+        .post(&format!("{path}/notes"), note)
+        .await
+        .expect(201);
+    assert_eq!(note["text"], "it is ***");
     let context = server.get(&format!("{path}/context")).await.expect(200);
     assert_eq!(
         context["context"]["input"],

@@ -99,3 +99,18 @@ fn between_tries_the_reason_is_shown() {
         (&"end".into(), &"stopped".into())
     );
 }
+
+#[test]
+fn a_note_is_written_and_shown() {
+    let folder = folder();
+    let dev = Dev::start(folder.path());
+    let ask = |arguments: &[&str]| dev.ask(folder.path(), arguments).expect(0);
+    let run = ask(&["executions", "start", "order-check", "--json"]).json();
+    let id = run["id"].as_str().unwrap();
+    let written = ask(&["executions", "note", id, "the bank was down"]).stdout;
+    assert!(written.contains("by dev: the bank was down"), "{written}");
+    for verb in ["show", "steps"] {
+        let shown = ask(&["executions", verb, id]).stdout;
+        assert!(shown.contains("the bank was down"), "{shown}");
+    }
+}

@@ -231,6 +231,17 @@ fn control_routes() -> Vec<Route> {
         .optional::<wire::ContinueRequest>()
         .answer::<wire::Execution>(200)
         .refusal(409),
+        post(
+            "/api/executions/{id}/notes",
+            OPERATOR,
+            tag,
+            "Write a note on it",
+            control::note,
+        )
+        .json::<wire::NewNote>()
+        .answer::<wire::Note>(201)
+        .refusal(404)
+        .refusal(409),
     ]
 }
 

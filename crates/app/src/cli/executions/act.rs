@@ -11,7 +11,7 @@ use super::super::{source, terminal, text};
 use super::look;
 use super::{ContinueArgs, ForkArgs, One, RetryArgs, SignalArgs, StartArgs, WaitFlag};
 use crate::wire::{
-    ContinueMode, ContinueRequest, Execution, ForkRequest, Reference, RetryRequest, Span,
+    ContinueMode, ContinueRequest, Execution, ForkRequest, NewNote, Reference, RetryRequest, Span,
     StartRequest, Text,
 };
 
@@ -192,4 +192,15 @@ fn brief(answer: &Value, json: bool) -> Done {
     let shown = style.paint(terminal::status_colour(&status), &status);
     let node = text::line(&execution.current_node_id);
     terminal::say(&format!("{} {shown} at {node}", execution.id))
+}
+
+pub(super) async fn note(one: One, text: String, json: bool) -> Done {
+    let client = Client::new(&one.server)?;
+    let body = only_given(&NewNote { text })?;
+    let path = ["executions", &one.id, "notes"];
+    let answer = client.post(&path, Content::Json(body)).await?;
+    if json {
+        return terminal::print_json(&answer);
+    }
+    terminal::say(&look::note_line(&client::read(&answer)?))
 }

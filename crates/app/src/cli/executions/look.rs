@@ -12,7 +12,7 @@ use super::super::text;
 use super::{HistoryArgs, ListArgs, One};
 use crate::wire::{
     Change, Comparison, CurrentContext, CurrentWait, Execution, Explained, GoneSteps, LogLine,
-    Page, ShownStep, Step, StepContext, StepPage, StepPair, StepPlace,
+    Note, Page, ShownStep, Step, StepContext, StepPage, StepPair, StepPlace,
 };
 
 pub(super) async fn list(args: ListArgs, json: bool) -> Done {
@@ -109,7 +109,20 @@ pub(super) fn describe(execution: &Execution<'_>) -> Done {
     pair("idempotency_key", &text::optional(key))?;
     pair("hold", &text::optional(execution.hold.as_ref()))?;
     describe_wait(execution.wait.as_ref())?;
-    describe_end(execution)
+    describe_end(execution)?;
+    say_notes(&execution.notes)
+}
+
+fn say_notes(notes: &[Note<'_>]) -> Done {
+    notes
+        .iter()
+        .try_for_each(|note| terminal::say(&note_line(note)))
+}
+
+/// A note for people, on lines of its own.
+pub(super) fn note_line(note: &Note<'_>) -> String {
+    let (at, by) = (text::time(note.created_at), text::line(&note.created_by));
+    format!("note of {at} by {by}: {}", text::clean(&note.text))
 }
 
 fn describe_end(execution: &Execution<'_>) -> Done {
@@ -153,6 +166,8 @@ pub(super) async fn steps(args: HistoryArgs, json: bool) -> Done {
         return terminal::print_json(&all);
     }
     let mut table = Table::new(["SEQ", "NODE", "TYPE", "STATUS", "TOOK", "RESULT"]);
+    let shown = client.get(&["executions", &one.id]).await?;
+    let execution: Execution<'_> = client::read(&shown)?;
     let page: StepPage = client::read(&all)?;
     for step in &page.items {
         table.row([
@@ -171,7 +186,8 @@ pub(super) async fn steps(args: HistoryArgs, json: bool) -> Done {
             "steps up to {last} were taken over; --no-inherited leaves them out"
         ))?;
     }
-    say_gone(page.gone.as_ref())
+    say_gone(page.gone.as_ref())?;
+    say_notes(&execution.notes)
 }
 
 /// What of the beginning is not kept any more.
