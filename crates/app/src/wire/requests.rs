@@ -97,7 +97,7 @@ pub(crate) struct ForkRequest {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BulkRequest {
-    #[schemars(required, with = "Filter")]
+    #[schemars(with = "Filter")]
     pub(crate) filter: Option<Value>,
     #[schemars(required, with = "Name<BulkAction>")]
     pub(crate) action: Option<Text>,
