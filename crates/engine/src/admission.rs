@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pawl_kernel::ports::quotas::{QuotaReads, QuotaStore};
 use pawl_kernel::ports::store::StoreResult;
-use pawl_kernel::quota::{QuotaClaim, QuotaName};
+use pawl_kernel::quota::{QuotaName, QuotaUse};
 use pawl_kernel::time::{Clock, Timestamp};
 
 use crate::hints::{Hints, News};
@@ -53,9 +53,9 @@ impl AdmissionQueue {
     }
 
     /// Could one of these quotas keep an execution from starting at once? Only alone on a store is "no" certain.
-    pub(crate) fn may_limit(&self, claims: &[QuotaClaim]) -> bool {
+    pub(crate) fn may_limit(&self, claims: &[QuotaUse]) -> bool {
         let limited = lock(&self.limited).clone();
-        let may = |claim: &QuotaClaim| {
+        let may = |claim: &QuotaUse| {
             let set = limited.as_ref();
             claim.settings.is_some() || set.is_none_or(|set| set.contains(&claim.name))
         };

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::effect;
 use crate::id::ExecutionId;
 use crate::id::SchemaId;
-use crate::quota::QuotaClaim;
+use crate::quota::QuotaUse;
 use crate::schema::definition::Priority;
 use crate::time::Timestamp;
 
@@ -139,7 +139,7 @@ pub struct Head {
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
     /// The quotas it counts against; nearly always none.
-    pub quotas: Vec<QuotaClaim>,
+    pub quotas: Vec<QuotaUse>,
 }
 
 impl Head {

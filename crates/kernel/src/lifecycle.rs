@@ -20,7 +20,7 @@ mod commit;
 mod reap;
 mod wake;
 
-pub use admit::{admit, stand_in_line};
+pub use admit::{admit, enqueue_for_admission};
 pub use claim::{ClaimDecision, ClaimRequest, Skip, claim};
 pub use command::{Command, ContinueMode, Refusal, command};
 pub use commit::{CommitRefusal, commit};

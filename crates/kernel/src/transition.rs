@@ -10,7 +10,7 @@ use crate::execution::{
 };
 use crate::id::ExecutionId;
 use crate::ports::store::Dispatch;
-use crate::quota::{self, Movement};
+use crate::quota::{self, QuotaChange};
 use crate::time::Timestamp;
 
 /// The result of a worker's pass, or of a part of it. Committed whole or not at all.
@@ -173,8 +173,8 @@ impl Decision {
     }
 
     /// What the change does to the quotas of the execution.
-    pub fn movement(&self) -> Movement {
-        quota::movement(&self.before.head, &self.before.state, &self.change)
+    pub fn quota_change(&self) -> QuotaChange {
+        quota::quota_change(&self.before.head, &self.before.state, &self.change)
     }
 
     /// The rows once the change is written.

@@ -6,7 +6,7 @@ use futures_util::future::try_join_all;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::follow_decisions;
 use pawl_kernel::ports::store::DueTimer;
-use pawl_kernel::quota::Movement;
+use pawl_kernel::quota::QuotaChange;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{self, Change, Decision};
 
@@ -25,7 +25,7 @@ pub(crate) fn is_plain(decision: &Decision) -> bool {
         && change.signal.is_none()
         && change.dead_letter.is_none()
         && change.queued_at.is_none()
-        && decision.movement() == Movement::None
+        && decision.quota_change() == QuotaChange::None
 }
 
 /// The statements of [`write_all`], to be prepared before anything is sent.

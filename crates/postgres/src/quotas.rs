@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::LanePlace;
-use pawl_kernel::ports::quotas::{BEFORE_MAX, Holder, Miscounts, PlaceInLine, QuotaReads};
+use pawl_kernel::ports::quotas::{AdmissionPosition, BEFORE_MAX, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::store::{StoreError, StoreResult};
 use pawl_kernel::quota::{Quota, QuotaName};
 
@@ -84,10 +84,10 @@ impl QuotaReads for PostgresStore {
         done.await.map_err(|fault| fault.of_read())
     }
 
-    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>> {
+    async fn admission_position(&self, id: ExecutionId) -> StoreResult<Option<AdmissionPosition>> {
         let done = self
             .readers
-            .run(move |session| async move { place_in_line(&session, id).await });
+            .run(move |session| async move { admission_position(&session, id).await });
         done.await.map_err(|fault| fault.of_read())
     }
 
@@ -146,7 +146,10 @@ impl PostgresStore {
 }
 
 /// In one transaction, also behind a pooler.
-async fn place_in_line(session: &Session, id: ExecutionId) -> Outcome<Option<PlaceInLine>> {
+async fn admission_position(
+    session: &Session,
+    id: ExecutionId,
+) -> Outcome<Option<AdmissionPosition>> {
     session
         .ready(&[
             &sql::EXECUTION_LOAD_HEAD,
@@ -160,7 +163,7 @@ async fn place_in_line(session: &Session, id: ExecutionId) -> Outcome<Option<Pla
     Ok(place)
 }
 
-async fn find_place(session: &Session, id: ExecutionId) -> Outcome<Option<PlaceInLine>> {
+async fn find_place(session: &Session, id: ExecutionId) -> Outcome<Option<AdmissionPosition>> {
     let found = session.rows(&sql::EXECUTION_LOAD_HEAD, &[&id.0]).await?;
     let Some(Subject { head, .. }) = found.first().map(subject).transpose()? else {
         return Ok(None);
@@ -183,7 +186,7 @@ async fn find_place(session: &Session, id: ExecutionId) -> Outcome<Option<PlaceI
         .await?;
     let names = head.quotas.iter().map(|claim| claim.name.clone());
     let quotas = rows::load(session, &names.collect()).await?;
-    Ok(Some(PlaceInLine {
+    Ok(Some(AdmissionPosition {
         priority: head.priority,
         quotas: quotas.into_values().collect(),
         before: before

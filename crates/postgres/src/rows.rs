@@ -6,7 +6,7 @@ use pawl_kernel::execution::{
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::store::Claimed;
-use pawl_kernel::quota::QuotaClaim;
+use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -70,9 +70,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The quotas that an execution counts against.
-    fn claims(&mut self) -> Outcome<Vec<QuotaClaim>> {
+    fn claims(&mut self) -> Outcome<Vec<QuotaUse>> {
         let text = self.optional_text()?;
-        QuotaClaim::from_column(text.as_deref()).map_err(damaged)
+        QuotaUse::from_column(text.as_deref()).map_err(damaged)
     }
 
     fn optional_code<T>(&mut self, decode: fn(i64) -> Option<T>) -> Outcome<Option<T>> {

@@ -16,7 +16,7 @@ use pawl_kernel::ports::store::{
     CatalogStore, Claim, CommandError, CommitError, ControlStore, Created, ExecutionStore,
     QueryStore, RecoveryStore,
 };
-use pawl_kernel::quota::QuotaClaim;
+use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 use pawl_postgres::{Options, PostgresStore};
@@ -283,8 +283,8 @@ async fn a_quota_that_vanishes_is_not_waited_for_in_a_circle() {
     let limited = |count: i64| {
         let mut new = new_at(now().plus(Duration::from_millis(count as u64)));
         new.execution.head.quotas = vec![
-            QuotaClaim::with_limit("key:flow-1/a".parse().unwrap(), 9, 1),
-            QuotaClaim::with_limit("schema:flow-1".parse().unwrap(), 9, 1),
+            QuotaUse::with_limit("key:flow-1/a".parse().unwrap(), 9, 1),
+            QuotaUse::with_limit("schema:flow-1".parse().unwrap(), 9, 1),
         ];
         new
     };

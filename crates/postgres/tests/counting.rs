@@ -12,7 +12,7 @@ use pawl_kernel::ports::quotas::{QuotaReads, QuotaStore, Recount, SetQuota};
 use pawl_kernel::ports::store::{
     CatalogStore, Created, ExecutionStore, NewExecution, QueryStore, StoreError,
 };
-use pawl_kernel::quota::{QuotaClaim, QuotaName, Source};
+use pawl_kernel::quota::{QuotaName, QuotaUse, Source};
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::fixture;
 use support::{Database, Held, client, database, id_at, new_at, now, open, until};
@@ -36,7 +36,7 @@ fn of_tenant(tenant: &str) -> NewExecution {
 /// One that says itself which quotas it counts against.
 fn counted(quotas: &[&str]) -> NewExecution {
     let mut new = new_at(now());
-    let claims = quotas.iter().map(|quota| QuotaClaim::if_set(name(quota)));
+    let claims = quotas.iter().map(|quota| QuotaUse::if_set(name(quota)));
     new.execution.head.quotas = claims.collect();
     new
 }
@@ -250,7 +250,7 @@ async fn a_quota_whose_row_is_gone_is_found_and_comes_back_with_its_limit() {
     let place = Place::new("row_gone", LONG).await;
     let keyed = || {
         let mut new = new_at(now());
-        new.execution.head.quotas = vec![QuotaClaim::with_limit(name("key:flow-1/x"), 1, 3)];
+        new.execution.head.quotas = vec![QuotaUse::with_limit(name("key:flow-1/x"), 1, 3)];
         new
     };
     for expected in [Created::Admitted, Created::InLine] {

@@ -4,7 +4,7 @@ use pawl_kernel::execution::{Execution, LogRecord, State, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::store::{DueTimer, NewExecution};
-use pawl_kernel::quota::QuotaClaim;
+use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{self, Change, Decision, Snapshot, WaitTimer};
 use rusqlite::{Connection, params};
@@ -21,7 +21,7 @@ use crate::sql;
 pub(crate) fn create(
     connection: &Connection,
     new: &NewExecution,
-    claims: &[QuotaClaim],
+    claims: &[QuotaUse],
     shards: u32,
 ) -> JobResult<bool> {
     if !insert_rows(connection, &new.execution, claims, &new.state)? {
@@ -50,7 +50,7 @@ pub(crate) fn create(
 pub(crate) fn insert_rows(
     connection: &Connection,
     execution: &Execution,
-    claims: &[QuotaClaim],
+    claims: &[QuotaUse],
     state: &State,
 ) -> JobResult<bool> {
     let mut statement = connection.prepare_cached(sql::EXECUTION_INSERT)?;

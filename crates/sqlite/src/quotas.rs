@@ -14,9 +14,9 @@ use async_trait::async_trait;
 use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::{Entrance, LanePlace, finish_now, follow_decisions};
-use pawl_kernel::ports::quotas::{BEFORE_MAX, Holder, Miscounts, PlaceInLine, QuotaReads};
+use pawl_kernel::ports::quotas::{AdmissionPosition, BEFORE_MAX, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::store::{Created, NewExecution, StoreResult};
-use pawl_kernel::quota::{Movement, Quota, QuotaClaim, QuotaName};
+use pawl_kernel::quota::{Quota, QuotaChange, QuotaName, QuotaUse};
 use pawl_kernel::transition::Decision;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -64,9 +64,9 @@ impl QuotaReads for SqliteStore {
             .await
     }
 
-    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>> {
+    async fn admission_position(&self, id: ExecutionId) -> StoreResult<Option<AdmissionPosition>> {
         self.readers
-            .run_at_once(move |connection| place_in_line(connection, id))
+            .run_at_once(move |connection| admission_position(connection, id))
             .await
     }
 
@@ -110,7 +110,10 @@ fn holders(connection: &Connection, name: &QuotaName, limit: u32) -> JobResult<V
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-fn place_in_line(connection: &Connection, id: ExecutionId) -> JobResult<Option<PlaceInLine>> {
+fn admission_position(
+    connection: &Connection,
+    id: ExecutionId,
+) -> JobResult<Option<AdmissionPosition>> {
     let Some(Subject { head, .. }) = execution_rows::load_subject(connection, id)? else {
         return Ok(None);
     };
@@ -132,9 +135,9 @@ fn place_in_line(connection: &Connection, id: ExecutionId) -> JobResult<Option<P
             ],
             |row| execution_rows::count(row, 0),
         )?;
-    let load = |claim: &QuotaClaim| rows::load(connection, &claim.name).transpose();
+    let load = |claim: &QuotaUse| rows::load(connection, &claim.name).transpose();
     let quotas = head.quotas.iter().filter_map(load);
-    Ok(Some(PlaceInLine {
+    Ok(Some(AdmissionPosition {
         priority: head.priority,
         quotas: quotas.collect::<Result<_, _>>()?,
         before,
@@ -147,7 +150,7 @@ pub(crate) fn follow(
     decision: &Decision,
     shards: u32,
 ) -> JobResult<()> {
-    if decision.movement() == Movement::None {
+    if decision.quota_change() == QuotaChange::None {
         return Ok(());
     }
     let mut rows = ConnectionTransaction::new(connection, shards);
@@ -171,7 +174,7 @@ pub(crate) fn enter(
         return Ok(None);
     }
     let set = rows::set_names(connection)?;
-    let concerns = |claim: &QuotaClaim| claim.settings.is_some() || set.contains(&claim.name);
+    let concerns = |claim: &QuotaUse| claim.settings.is_some() || set.contains(&claim.name);
     if !new.execution.head.quotas.iter().any(concerns) {
         return Ok(None);
     }

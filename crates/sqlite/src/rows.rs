@@ -6,7 +6,7 @@ use pawl_kernel::execution::{
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::store::Claimed;
-use pawl_kernel::quota::QuotaClaim;
+use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::{ToSql, Type};
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement};
@@ -137,7 +137,7 @@ fn execution(row: &Row<'_>) -> Result<Execution> {
 pub(crate) fn bind_execution(
     statement: &mut Statement<'_>,
     execution: &Execution,
-    claims: &[QuotaClaim],
+    claims: &[QuotaUse],
 ) -> Result<()> {
     let Execution { head, record } = execution;
     let mut binder = Binder::new(statement);
@@ -165,12 +165,12 @@ pub(crate) fn bind_execution(
     binder.put(&record.initial)?;
     binder.put(&record.output)?;
     binder.put(&record.error)?;
-    binder.put(QuotaClaim::to_column(claims))
+    binder.put(QuotaUse::to_column(claims))
 }
 
-fn claims(row: &Row<'_>, at: usize) -> Result<Vec<QuotaClaim>> {
+fn claims(row: &Row<'_>, at: usize) -> Result<Vec<QuotaUse>> {
     let text = row.get_ref(at)?.as_str_or_null()?;
-    QuotaClaim::from_column(text).map_err(|problem| {
+    QuotaUse::from_column(text).map_err(|problem| {
         rusqlite::Error::FromSqlConversionFailure(at, Type::Text, problem.into())
     })
 }

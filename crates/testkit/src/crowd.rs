@@ -12,7 +12,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::Command;
 use pawl_kernel::ports::quotas::SetQuota;
 use pawl_kernel::ports::store::{Claim, CommandError, CommitError, Created, NewExecution, Store};
-use pawl_kernel::quota::{QuotaClaim, Source};
+use pawl_kernel::quota::{QuotaUse, Source};
 use pawl_kernel::time::Timestamp;
 use uuid::Uuid;
 
@@ -95,10 +95,10 @@ fn execution(number: u64, n: u64) -> (NewExecution, Vec<(String, u32)>) {
     ];
     let claims = &mut new.execution.head.quotas;
     for (quota, limit) in &limits {
-        claims.push(QuotaClaim::with_limit(name(quota.clone()), *limit, 1));
+        claims.push(QuotaUse::with_limit(name(quota.clone()), *limit, 1));
     }
     if tenant {
-        claims.push(QuotaClaim::if_set(name("tenant:acme".into())));
+        claims.push(QuotaUse::if_set(name("tenant:acme".into())));
         limits.push(("tenant:acme".into(), OF_TENANT));
     }
     new.execution.head.priority = PriorityClass::ALL[(n % 3) as usize];
@@ -212,7 +212,7 @@ async fn tell_who_waits(store: &Arc<dyn Store>, all: &[Counted]) {
     for (id, _) in all {
         let view = store.execution(*id).await.unwrap().unwrap();
         if !view.execution.head.status.is_terminal() {
-            let place = store.place_in_line(*id).await.unwrap();
+            let place = store.admission_position(*id).await.unwrap();
             left += &format!("{:?}\n{:?}\n{place:?}\n", view.execution, view.state);
         }
     }

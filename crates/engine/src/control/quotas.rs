@@ -4,7 +4,7 @@ use pawl_kernel::context::{Context, CorruptContext, Facts};
 use pawl_kernel::expr::Scope;
 use pawl_kernel::ports::quotas::SetQuota;
 use pawl_kernel::ports::store::NewExecution;
-use pawl_kernel::quota::{Quota, QuotaClaim, QuotaKind, QuotaName, Source};
+use pawl_kernel::quota::{Quota, QuotaKind, QuotaName, QuotaUse, Source};
 use pawl_kernel::schema::graph::{Graph, RenderError};
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ impl Control {
     }
 
     /// The tenant and the concurrency key are read once, from the start record.
-    pub(super) fn make_claims(
+    pub(super) fn resolve_quotas(
         &self,
         new: &mut NewExecution,
         graph: &Graph,
@@ -113,16 +113,16 @@ impl Control {
         match (limit, rendered.key) {
             (Some(limit), Some(key)) => {
                 let key = QuotaName::of_key(&definition.name, &key).map_err(bad_name)?;
-                claims.push(QuotaClaim::with_limit(key, limit, version));
-                claims.push(QuotaClaim::if_set(schema));
+                claims.push(QuotaUse::with_limit(key, limit, version));
+                claims.push(QuotaUse::if_set(schema));
             }
-            (Some(limit), None) => claims.push(QuotaClaim::with_limit(schema, limit, version)),
-            (None, _) => claims.push(QuotaClaim::if_set(schema)),
+            (Some(limit), None) => claims.push(QuotaUse::with_limit(schema, limit, version)),
+            (None, _) => claims.push(QuotaUse::if_set(schema)),
         }
         // A label that cannot be a quota's name is a label that nobody can set a quota for.
         let tenant = execution.record.tenant.as_deref();
         let tenant = tenant.and_then(|tenant| QuotaName::new(QuotaKind::Tenant, tenant).ok());
-        claims.extend(tenant.map(QuotaClaim::if_set));
+        claims.extend(tenant.map(QuotaUse::if_set));
         if self.parts.options.exclusive && !self.parts.admission.may_limit(claims) {
             claims.clear();
         }

@@ -248,7 +248,7 @@ impl Control {
         let watcher = draft.request.watch.then(|| self.parts.hints.watch(id));
         let record = draft.record.take();
         let mut new = assemble(draft, graph, node, entry, id, now);
-        self.make_claims(&mut new, graph)?;
+        self.resolve_quotas(&mut new, graph)?;
         let slot = match delayed {
             None => self.slot(),
             Some(_) => None,

@@ -1,7 +1,7 @@
 //! Why an execution stands in line: which quota is full, and who fills it.
 
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::quotas::{BEFORE_MAX, Holder, PlaceInLine};
+use pawl_kernel::ports::quotas::{AdmissionPosition, BEFORE_MAX, Holder};
 use pawl_kernel::ports::store::{Store, StoreResult};
 use pawl_kernel::quota::Quota;
 use pawl_kernel::time::Timestamp;
@@ -12,7 +12,7 @@ const HOLDERS_SHOWN: u32 = 10;
 
 #[derive(Clone, Debug)]
 pub struct InLine {
-    pub place: PlaceInLine,
+    pub place: AdmissionPosition,
     /// The first of its quotas that has no room.
     pub full: Option<Quota>,
     /// Who holds that one, longest first.
@@ -25,7 +25,7 @@ pub async fn line_of(
     id: ExecutionId,
     now: Timestamp,
 ) -> StoreResult<Option<InLine>> {
-    let Some(place) = store.place_in_line(id).await? else {
+    let Some(place) = store.admission_position(id).await? else {
         return Ok(None);
     };
     let full = place.quotas.iter().find(|quota| !quota.has_room(now));

@@ -11,7 +11,7 @@ use pawl_kernel::lifecycle::{ClaimRequest, Command};
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
 use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
-use pawl_kernel::ports::quotas::{Holder, Miscounts, PlaceInLine, QuotaReads};
+use pawl_kernel::ports::quotas::{AdmissionPosition, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::retention::{
     Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
 };
@@ -379,7 +379,7 @@ forward!(QuotaReads {
     quotas(set_only: bool, after: Option<QuotaName>, limit: u32) -> StoreResult<Vec<Quota>>;
     quota(name: QuotaName) -> StoreResult<Option<Quota>>;
     holders(name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>>;
-    place_in_line(id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
+    admission_position(id: ExecutionId) -> StoreResult<Option<AdmissionPosition>>;
     has_line() -> StoreResult<bool>;
     uncounted(name: QuotaName) -> StoreResult<Option<i64>>;
     settings_known() -> StoreResult<()>;

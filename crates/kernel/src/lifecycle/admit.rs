@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{derive_status, touched};
 use crate::execution::{Head, State, Status, Wait, WaitKind};
 use crate::ports::store::NewExecution;
-use crate::quota::{Standing, standing};
+use crate::quota::{AdmissionState, admission_state};
 use crate::time::Timestamp;
 use crate::transition::Change;
 
@@ -20,7 +20,7 @@ pub(super) fn in_line(id: Uuid) -> Wait {
 }
 
 /// An execution to be created finds its quotas full: whatever it was meant to be born as, it is born waiting.
-pub fn stand_in_line(new: &mut NewExecution) {
+pub fn enqueue_for_admission(new: &mut NewExecution) {
     // Only timers compare the id of a wait, and this one has none.
     new.state.wait = Some(in_line(new.execution.head.id.0));
     new.state.lease = None;
@@ -32,7 +32,7 @@ pub fn stand_in_line(new: &mut NewExecution) {
 
 /// `None`: it does not stand in line (any more).
 pub fn admit(head: &Head, state: &State, now: Timestamp) -> Option<Change> {
-    if standing(head, state) != Standing::InLine {
+    if admission_state(head, state) != AdmissionState::InLine {
         return None;
     }
     let mut change = Change::of(touched(state, now));

@@ -3,7 +3,7 @@
 use super::{derive_status, end, stopped, touched};
 use crate::execution::{Control, DebugMode, Head, Hold, State};
 use crate::planted::{self, Bug};
-use crate::quota::{self, Movement};
+use crate::quota::{self, QuotaChange};
 use crate::time::Timestamp;
 use crate::transition::{Change, Next, Transition, WaitTimer};
 
@@ -33,7 +33,7 @@ pub fn commit(head: &Head, state: &State, transition: Transition) -> Result<Chan
     change.snapshot = transition.snapshot;
     move_on(&mut change, transition.next, stepped, now);
     store_status(head, &mut change, now);
-    change.frees_places = quota::movement(head, state, &change) == Movement::Release;
+    change.frees_places = quota::quota_change(head, state, &change) == QuotaChange::Release;
     Ok(change)
 }
 

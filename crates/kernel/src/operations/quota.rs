@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use crate::execution::Head;
 use crate::id::ExecutionId;
 use crate::ports::store::StoreResult;
-use crate::quota::{Book, Group, Lane, LaneId, Quota, QuotaClaim, QuotaKind, QuotaName};
+use crate::quota::{Group, Lane, LaneId, Quota, QuotaKind, QuotaLedger, QuotaName, QuotaUse};
 use crate::time::Timestamp;
 
 pub use admit::{AdmissionLook, AdmitExecutions};
@@ -134,7 +134,7 @@ pub trait QuotaRows: Send {
     async fn put_lane_counts(&mut self, lanes: &[LaneCount]) -> StoreResult<()>;
 
     /// What the youngest of those that hold a place in this quota or wait for one count against.
-    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaClaim>>>;
+    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaUse>>>;
 }
 
 /// The place that an execution holds in a quota.
@@ -182,13 +182,16 @@ fn holders_of<'a>(heads: impl IntoIterator<Item = &'a Head>) -> Vec<HolderKey> {
     heads.into_iter().flat_map(of_one).collect()
 }
 
-async fn lock_book(
+async fn lock_ledger(
     rows: &mut dyn QuotaRows,
     names: &BTreeSet<QuotaName>,
     needed: &BTreeSet<QuotaName>,
     now: Timestamp,
-) -> StoreResult<Book> {
-    Ok(Book::open(rows.lock_quotas(names, needed, now).await?, now))
+) -> StoreResult<QuotaLedger> {
+    Ok(QuotaLedger::open(
+        rows.lock_quotas(names, needed, now).await?,
+        now,
+    ))
 }
 
 /// Writes rows and deletes those that are not needed any more. The lanes of a key are open as long as it has room.
@@ -216,11 +219,11 @@ async fn write_quotas(
     Ok(())
 }
 
-/// Executions that count against the quotas of the book as waiting take their places.
+/// Executions that count against the quotas of the ledger as waiting take their places.
 async fn enter_lanes(
     rows: &mut dyn QuotaRows,
     heads: &[&Head],
-    book: &Book,
+    ledger: &QuotaLedger,
     now: Timestamp,
 ) -> StoreResult<()> {
     if heads.is_empty() {
@@ -228,7 +231,7 @@ async fn enter_lanes(
     }
     let entry = |head: &&Head| {
         let place = LanePlace::of(head);
-        let quota = place.lane.key.as_ref().and_then(|key| book.row(key));
+        let quota = place.lane.key.as_ref().and_then(|key| ledger.row(key));
         let open_at = match quota {
             Some(quota) => quota.opens_at(now),
             None => Some(Timestamp::default()),

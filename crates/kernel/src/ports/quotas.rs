@@ -47,7 +47,7 @@ pub struct Admitted {
 
 /// Where an execution stands in line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlaceInLine {
+pub struct AdmissionPosition {
     pub priority: PriorityClass,
     /// All its quotas, in the order of their names.
     pub quotas: Vec<Quota>,
@@ -140,7 +140,7 @@ pub trait QuotaReads: Send + Sync {
     async fn holders(&self, name: QuotaName, limit: u32) -> StoreResult<Vec<Holder>>;
 
     /// `None`: it does not stand in line.
-    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>>;
+    async fn admission_position(&self, id: ExecutionId) -> StoreResult<Option<AdmissionPosition>>;
 
     /// Does any execution stand in line?
     async fn has_line(&self) -> StoreResult<bool>;

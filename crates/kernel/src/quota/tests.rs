@@ -36,13 +36,13 @@ fn turnover(mut quotas: Vec<Quota>, lanes: Vec<Lane>, picks: usize) -> Vec<Lane>
         quota.used = u64::from(quota.limit().unwrap()) - 1;
     }
     let quotas = quotas.into_iter().map(|row| (row.name.clone(), row));
-    let mut board = Board::new(quotas.collect(), lanes, 0, at(0));
+    let mut round = AdmissionRound::new(quotas.collect(), lanes, 0, at(0));
     let mut served = Vec::new();
     for _ in 0..picks {
-        let next = board.next().unwrap();
-        served.push(board.lane(next).clone());
-        board.admit(next);
-        board.give_back(next);
+        let next = round.next().unwrap();
+        served.push(round.lane(next).clone());
+        round.admit(next);
+        round.give_back(next);
     }
     served
 }
@@ -83,14 +83,14 @@ fn names_are_read_as_they_are_written() {
 #[test]
 fn claims_survive_their_column() {
     let claims = vec![
-        QuotaClaim::with_limit(name("key:order-check/\"ACME\""), 3, 7),
-        QuotaClaim::if_set(name("tenant:acme")),
+        QuotaUse::with_limit(name("key:order-check/\"ACME\""), 3, 7),
+        QuotaUse::if_set(name("tenant:acme")),
     ];
-    let column = QuotaClaim::to_column(&claims);
-    assert_eq!(QuotaClaim::from_column(column.as_deref()).unwrap(), claims);
-    assert_eq!(QuotaClaim::to_column(&[]), None);
-    assert!(QuotaClaim::from_column(None).unwrap().is_empty());
-    assert!(QuotaClaim::from_column(Some("[{\"quota\": \"x\"}]")).is_err());
+    let column = QuotaUse::to_column(&claims);
+    assert_eq!(QuotaUse::from_column(column.as_deref()).unwrap(), claims);
+    assert_eq!(QuotaUse::to_column(&[]), None);
+    assert!(QuotaUse::from_column(None).unwrap().is_empty());
+    assert!(QuotaUse::from_column(Some("[{\"quota\": \"x\"}]")).is_err());
 }
 
 #[test]
@@ -262,16 +262,16 @@ fn a_regular_round_starves_no_class_of_any_key() {
     for _ in 0..100 {
         for key in &keys {
             let lanes = [High, Normal].map(|class| lane(class, &["schema:a"], Some(key), 1_000));
-            let mut board = Board::new(quotas.clone(), lanes.to_vec(), 0, at(0));
-            let next = board.next().unwrap();
+            let mut round = AdmissionRound::new(quotas.clone(), lanes.to_vec(), 0, at(0));
+            let next = round.next().unwrap();
             *served
-                .entry((key, board.lane(next).group.priority))
+                .entry((key, round.lane(next).group.priority))
                 .or_default() += 1;
-            board.admit(next);
-            assert_eq!(board.next(), None, "the key is full");
-            board.give_back(next);
+            round.admit(next);
+            assert_eq!(round.next(), None, "the key is full");
+            round.give_back(next);
             quotas.extend(
-                board
+                round
                     .close()
                     .quotas
                     .into_iter()
@@ -312,7 +312,7 @@ fn a_rate_tells_when_to_look_again() {
     let rows: BTreeMap<_, _> = [slow, full].map(|row| (row.name.clone(), row)).into();
     let waits = lane(Normal, &["tenant:t"], None, 1).group;
     let blocked = lane(Normal, &["schema:a", "tenant:t"], None, 1).group;
-    let again = |groups: &[Group]| board::next_by_rate(groups, &rows, at(300));
+    let again = |groups: &[Group]| round::next_by_rate(groups, &rows, at(300));
     assert_eq!(again(&[waits, blocked.clone()]), Some(at(1_000)));
     assert_eq!(again(&[blocked]), None);
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::Entrance;
 use pawl_kernel::ports::store::{Created, NewExecution};
-use pawl_kernel::quota::QuotaClaim;
+use pawl_kernel::quota::QuotaUse;
 
 use crate::creates;
 use crate::error::{Fault, Outcome};
@@ -96,7 +96,7 @@ async fn put_beside(session: &Session, written: &[&NewExecution], shards: u32) -
     let mut claims = Columns::new(sql::EXECUTIONS_SET_QUOTAS.kinds());
     for new in written {
         claims.uuid(new.execution.head.id.0);
-        claims.owned_text(QuotaClaim::to_column(&new.execution.head.quotas));
+        claims.owned_text(QuotaUse::to_column(&new.execution.head.quotas));
     }
     if let Some(claims) = claims.non_empty() {
         let params = claims.params();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pawl_kernel::operations::{LaneCount, QuotaCounts};
 use pawl_kernel::ports::quotas::Miscounts;
-use pawl_kernel::quota::{Group, LaneId, QuotaClaim, QuotaKind, QuotaName};
+use pawl_kernel::quota::{Group, LaneId, QuotaKind, QuotaName, QuotaUse};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 
@@ -110,7 +110,7 @@ pub(super) async fn remove_strays(session: &Session, name: &QuotaName) -> Outcom
 pub(super) async fn quotas_of_users(
     session: &Session,
     name: &QuotaName,
-) -> Outcome<Vec<Vec<QuotaClaim>>> {
+) -> Outcome<Vec<Vec<QuotaUse>>> {
     let groups = groups(session).await?;
     let (group_ids, key) = where_it_is_waited_for(&groups, name);
     let name = Text::new(name.as_str());
@@ -119,7 +119,7 @@ pub(super) async fn quotas_of_users(
         .await?;
     let claims = |row: &Row| {
         let text = Reader::new(row).optional_text()?;
-        QuotaClaim::from_column(text.as_deref()).map_err(Fault::Corrupt)
+        QuotaUse::from_column(text.as_deref()).map_err(Fault::Corrupt)
     };
     rows.iter().map(claims).collect()
 }

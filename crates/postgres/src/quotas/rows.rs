@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join3;
 use pawl_kernel::ports::store::NewExecution;
-use pawl_kernel::quota::{Quota, QuotaClaim, QuotaName, Shares, Source};
+use pawl_kernel::quota::{Quota, QuotaName, QuotaUse, Shares, Source};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 
@@ -174,7 +174,7 @@ impl Names {
     /// Does a quota concern this execution?
     pub(crate) fn concern(&self, new: &NewExecution) -> bool {
         let concerns =
-            |claim: &QuotaClaim| claim.settings.is_some() || self.names.contains(&claim.name);
+            |claim: &QuotaUse| claim.settings.is_some() || self.names.contains(&claim.name);
         new.execution.head.quotas.iter().any(concerns)
     }
 }

@@ -7,7 +7,7 @@ use pawl_kernel::execution::Head;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::{HolderKey, LaneCount, LaneEntry, LaneHeads, LanePlace, QuotaRows};
 use pawl_kernel::ports::store::StoreResult;
-use pawl_kernel::quota::{Group, Lane, LaneId, Quota, QuotaClaim, QuotaName};
+use pawl_kernel::quota::{Group, Lane, LaneId, Quota, QuotaName, QuotaUse};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -213,7 +213,7 @@ impl QuotaRows for SessionTransaction<'_> {
         self.ask(recount::put_lanes(session, &ids, lanes)).await
     }
 
-    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaClaim>>> {
+    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaUse>>> {
         let session = self.session;
         self.ask(recount::quotas_of_users(session, name)).await
     }
@@ -294,7 +294,7 @@ async fn set_quotas_of(session: &Session, heads: &[Head]) -> Outcome<()> {
     let mut ids: Vec<Uuid> = Vec::new();
     for head in heads {
         columns.uuid(head.id.0);
-        columns.owned_text(QuotaClaim::to_column(&head.quotas));
+        columns.owned_text(QuotaUse::to_column(&head.quotas));
         ids.push(head.id.0);
     }
     let params = columns.params();

@@ -11,7 +11,7 @@ use pawl_kernel::ports::store::{
     Claim, ControlStore, Created, DueTimer, ExecutionStore, LockRequest, RecoveryStore,
     SweepRequest, TimerStore,
 };
-use pawl_kernel::quota::QuotaClaim;
+use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::fixture::{self, pass};
@@ -55,7 +55,7 @@ async fn a_locked_quota_spoils_no_answer_of_others() {
 /// One execution that counts against a quota of its own, claimed.
 async fn counted(store: &PostgresStore, quota: &str) -> Held {
     let mut new = new_at(now());
-    let claim = QuotaClaim::with_limit(quota.parse().unwrap(), 5, 1);
+    let claim = QuotaUse::with_limit(quota.parse().unwrap(), 5, 1);
     new.execution.head.quotas = vec![claim];
     let id = new.execution.head.id;
     assert_eq!(store.create(new).await.unwrap(), Created::Admitted);
@@ -69,11 +69,8 @@ async fn counted_creations_with_the_same_key_in_one_batch() {
     let store = database.store().await;
     let make = |key: Option<&str>| {
         let mut new = new_at(now());
-        new.execution.head.quotas = vec![QuotaClaim::with_limit(
-            "key:flow-1/a".parse().unwrap(),
-            9,
-            1,
-        )];
+        new.execution.head.quotas =
+            vec![QuotaUse::with_limit("key:flow-1/a".parse().unwrap(), 9, 1)];
         new.execution.record.idempotency_key = key.map(Into::into);
         new
     };
@@ -99,11 +96,8 @@ async fn whoever_lines_up_again_overwrites_nobodys_count() {
     let store = open(options.clone()).await;
     let limited = || {
         let mut new = new_at(now());
-        new.execution.head.quotas = vec![QuotaClaim::with_limit(
-            "key:flow-1/a".parse().unwrap(),
-            1,
-            1,
-        )];
+        new.execution.head.quotas =
+            vec![QuotaUse::with_limit("key:flow-1/a".parse().unwrap(), 1, 1)];
         new
     };
     let (holder, waiter) = (limited(), limited());

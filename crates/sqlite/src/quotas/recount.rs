@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pawl_kernel::operations::{LaneCount, QuotaCounts};
 use pawl_kernel::ports::quotas::Miscounts;
-use pawl_kernel::quota::{LaneId, QuotaClaim, QuotaName};
+use pawl_kernel::quota::{LaneId, QuotaName, QuotaUse};
 use rusqlite::{Connection, Row, params};
 
 use super::{line, rows};
@@ -85,11 +85,11 @@ pub(super) fn remove_strays(connection: &Connection, name: &QuotaName) -> JobRes
 pub(super) fn quotas_of_users(
     connection: &Connection,
     name: &QuotaName,
-) -> JobResult<Vec<Vec<QuotaClaim>>> {
+) -> JobResult<Vec<Vec<QuotaUse>>> {
     let mut statement = connection.prepare_cached(sql::QUOTA_CLAIMS)?;
     let claims = statement.query_map([name.as_str()], |row| {
         let text = row.get_ref(0)?.as_str_or_null()?;
-        QuotaClaim::from_column(text).map_err(|error| rows::damaged(0, error))
+        QuotaUse::from_column(text).map_err(|error| rows::damaged(0, error))
     })?;
     Ok(claims.collect::<Result<_, _>>()?)
 }

@@ -7,7 +7,7 @@ use pawl_kernel::operations::{
     AdmissionLook, AdmitExecutions, CheckCounts, Operation, RecountQuota, StoreQuota,
 };
 use pawl_kernel::ports::quotas::{Miscount, Recount, SetQuota};
-use pawl_kernel::quota::{self, Source, Standing};
+use pawl_kernel::quota::{self, AdmissionState, Source};
 use pawl_kernel::time::Timestamp;
 use pawl_testkit::fixture::{at, execution_id, new_execution};
 
@@ -40,7 +40,7 @@ fn set(connection: &mut Connection, quota: &str, limit: u32) {
     run(connection, StoreQuota { set, now: at(0) });
 }
 
-fn create(connection: &mut Connection, n: u64, claims: Vec<QuotaClaim>) {
+fn create(connection: &mut Connection, n: u64, claims: Vec<QuotaUse>) {
     let mut new = new_execution(n);
     new.execution.head.quotas = claims;
     let entry = enter(connection, &new, 1).unwrap().unwrap();
@@ -112,7 +112,7 @@ fn one_line_may_be_long() {
     let cost = |count: u64| {
         let mut connection = database();
         set(&mut connection, "schema:flow-1", 0);
-        let claim = QuotaClaim::if_set(name("schema:flow-1"));
+        let claim = QuotaUse::if_set(name("schema:flow-1"));
         create(&mut connection, 1, vec![claim]);
         let line = "INSERT INTO admission_line SELECT group_id, key, numbers.id FROM admission_line, numbers;
             UPDATE admission_lanes SET waiting = (SELECT count(*) FROM admission_line);
@@ -128,8 +128,8 @@ fn one_line_may_be_long() {
 fn cost_with_keys(count: u64, closed: bool) -> u64 {
     let mut connection = database();
     set(&mut connection, "schema:flow-1", 0);
-    let key = QuotaClaim::with_limit(name("key:flow-1/x"), 1, 1);
-    let schema = QuotaClaim::if_set(name("schema:flow-1"));
+    let key = QuotaUse::with_limit(name("key:flow-1/x"), 1, 1);
+    let schema = QuotaUse::if_set(name("schema:flow-1"));
     create(&mut connection, 1, vec![key, schema]);
     let open_at = if closed { "NULL" } else { "0" };
     let used = i32::from(closed);
@@ -167,7 +167,7 @@ fn three() -> Connection {
     let mut connection = database();
     set(&mut connection, "tenant:acme", 1);
     for n in 1..=3 {
-        let claim = QuotaClaim::if_set(name("tenant:acme"));
+        let claim = QuotaUse::if_set(name("tenant:acme"));
         create(&mut connection, n, vec![claim]);
     }
     connection
@@ -288,7 +288,10 @@ fn a_stray_row_in_line_does_no_harm() {
     let Subject { head, state } = execution_rows::load_subject(&connection, execution_id(2))
         .unwrap()
         .unwrap();
-    assert_eq!(quota::standing(&head, &state), Standing::Holding);
+    assert_eq!(
+        quota::admission_state(&head, &state),
+        AdmissionState::Holding
+    );
 }
 
 /// Whoever has ended holds nothing, whatever the rows say.
@@ -311,7 +314,7 @@ fn a_stray_holder_is_let_go() {
 fn two_of_a_key() -> Connection {
     let mut connection = database();
     for n in 1..=2 {
-        let claim = QuotaClaim::with_limit(name("key:flow-1/x"), 1, 3);
+        let claim = QuotaUse::with_limit(name("key:flow-1/x"), 1, 3);
         create(&mut connection, n, vec![claim]);
     }
     connection

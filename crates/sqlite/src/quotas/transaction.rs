@@ -7,7 +7,7 @@ use pawl_kernel::execution::Head;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::{HolderKey, LaneCount, LaneEntry, LaneHeads, LanePlace, QuotaRows};
 use pawl_kernel::ports::store::StoreResult;
-use pawl_kernel::quota::{Group, Lane, LaneId, Quota, QuotaClaim, QuotaName};
+use pawl_kernel::quota::{Group, Lane, LaneId, Quota, QuotaName, QuotaUse};
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, params};
 
@@ -184,7 +184,7 @@ impl QuotaRows for ConnectionTransaction<'_> {
         self.keep(done)
     }
 
-    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaClaim>>> {
+    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaUse>>> {
         let quotas = recount::quotas_of_users(self.connection, name);
         self.keep(quotas)
     }
@@ -252,6 +252,6 @@ fn set_quotas_of(connection: &Connection, head: &Head) -> JobResult<()> {
     connection.prepare_cached(sql::STATE_TOUCH)?.execute([id])?;
     connection
         .prepare_cached(sql::EXECUTION_SET_QUOTAS)?
-        .execute(params![id, QuotaClaim::to_column(&head.quotas)])?;
+        .execute(params![id, QuotaUse::to_column(&head.quotas)])?;
     Ok(())
 }

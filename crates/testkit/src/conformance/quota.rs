@@ -7,7 +7,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{Command, Release, Skip};
 use pawl_kernel::ports::quotas::{Admitted, SetQuota};
 use pawl_kernel::ports::store::{Created, NewExecution};
-use pawl_kernel::quota::{Quota, QuotaClaim, QuotaName, Source};
+use pawl_kernel::quota::{Quota, QuotaName, QuotaUse, Source};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 
@@ -62,7 +62,7 @@ fn name(text: &str) -> QuotaName {
 /// An execution that counts against these, if they are set.
 fn counted(n: u64, quotas: &[&str]) -> NewExecution {
     let mut new = new_execution(n);
-    let claims = quotas.iter().map(|text| QuotaClaim::if_set(name(text)));
+    let claims = quotas.iter().map(|text| QuotaUse::if_set(name(text)));
     new.execution.head.quotas = claims.collect();
     new
 }
@@ -70,7 +70,7 @@ fn counted(n: u64, quotas: &[&str]) -> NewExecution {
 /// An execution whose schema says so many of this key.
 fn keyed(n: u64, key: &str, limit: u32, version: u32) -> NewExecution {
     let mut new = new_execution(n);
-    new.execution.head.quotas = vec![QuotaClaim::with_limit(name(key), limit, version)];
+    new.execution.head.quotas = vec![QuotaUse::with_limit(name(key), limit, version)];
     new
 }
 
@@ -159,7 +159,7 @@ async fn there_is_room_or_there_is_a_line(scene: Scene) {
             .await;
         assert_eq!(answer, expected);
         let execution = scene.execution(execution_id(n)).await;
-        let claims = vec![QuotaClaim::if_set(name("schema:flow-1"))];
+        let claims = vec![QuotaUse::if_set(name("schema:flow-1"))];
         assert_eq!(execution.head.quotas, claims, "only what is set");
     }
     assert_eq!(scene.use_of("schema:flow-1").await, (2, 1));
@@ -339,7 +339,7 @@ async fn keys_take_turns(scene: Scene) {
         new.execution
             .head
             .quotas
-            .push(QuotaClaim::if_set(name("schema:flow-1")));
+            .push(QuotaUse::if_set(name("schema:flow-1")));
         scene.enter(new).await;
     }
     scene.end(1, at(99)).await;
@@ -714,7 +714,13 @@ async fn tells_the_place_in_line(scene: Scene) {
             .enter(counted(n, &["tenant:acme", "schema:flow-1"]))
             .await;
     }
-    let place = async |n| scene.store.place_in_line(execution_id(n)).await.unwrap();
+    let place = async |n| {
+        scene
+            .store
+            .admission_position(execution_id(n))
+            .await
+            .unwrap()
+    };
     assert_eq!(place(1).await, None);
     assert_eq!(place(404).await, None);
     let fourth = place(4).await.unwrap();
@@ -815,8 +821,8 @@ async fn counts_in_nobody_else(scene: Scene) {
     assert_eq!(scene.count_in("schema:flow-1").await, 3);
     assert_eq!(scene.count_in("schema:none").await, 0);
     assert_eq!(scene.count_in("key:flow-1/x").await, 0);
-    let claims = |quotas: &[&str]| -> Vec<QuotaClaim> {
-        let claims = quotas.iter().map(|quota| QuotaClaim::if_set(name(quota)));
+    let claims = |quotas: &[&str]| -> Vec<QuotaUse> {
+        let claims = quotas.iter().map(|quota| QuotaUse::if_set(name(quota)));
         claims.collect()
     };
     let first = scene.execution(execution_id(1)).await.head.quotas;

@@ -6,7 +6,7 @@ use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::quotas::SetQuota;
 use pawl_kernel::ports::store::{NewExecution, Store};
-use pawl_kernel::quota::{QuotaClaim, QuotaName, Source};
+use pawl_kernel::quota::{QuotaName, QuotaUse, Source};
 
 use super::{Story, told};
 use crate::fixture;
@@ -40,17 +40,17 @@ impl Story {
         new.execution.head.priority = *self.rng.pick(PriorityClass::ALL);
         let claims = &mut new.execution.head.quotas;
         if self.rng.chance(700) {
-            claims.push(QuotaClaim::if_set(name("schema:flow-1")));
+            claims.push(QuotaUse::if_set(name("schema:flow-1")));
         }
         if self.rng.chance(500) {
             let tenant = *self.rng.pick(&["tenant:a", "tenant:b"]);
-            claims.push(QuotaClaim::if_set(name(tenant)));
+            claims.push(QuotaUse::if_set(name(tenant)));
         }
         if self.rng.chance(500) {
             let key = *self.rng.pick(&["key:flow-1/x", "key:flow-1/y"]);
             let limit = 1 + self.rng.below(2) as u32;
             let version = 1 + self.rng.below(3) as u32;
-            claims.push(QuotaClaim::with_limit(name(key), limit, version));
+            claims.push(QuotaUse::with_limit(name(key), limit, version));
         }
     }
 
@@ -132,5 +132,5 @@ impl Story {
 }
 
 async fn place(store: Arc<dyn Store>, id: ExecutionId) -> String {
-    format!("{:?}", store.place_in_line(id).await.unwrap())
+    format!("{:?}", store.admission_position(id).await.unwrap())
 }

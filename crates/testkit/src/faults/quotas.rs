@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::quotas::{Holder, Miscounts, PlaceInLine, QuotaReads};
+use pawl_kernel::ports::quotas::{AdmissionPosition, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::quota::{Quota, QuotaName};
 
@@ -29,8 +29,8 @@ impl QuotaReads for FaultyStore {
         self.pass(READ, self.inner.holders(name, limit)).await
     }
 
-    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>> {
-        self.pass(READ, self.inner.place_in_line(id)).await
+    async fn admission_position(&self, id: ExecutionId) -> StoreResult<Option<AdmissionPosition>> {
+        self.pass(READ, self.inner.admission_position(id)).await
     }
 
     async fn has_line(&self) -> StoreResult<bool> {

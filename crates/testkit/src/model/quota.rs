@@ -11,9 +11,9 @@ use pawl_kernel::operations::{
     Entrance, HolderKey, LaneCount, LaneEntry, LaneHeads, LanePlace, QuotaCounts, QuotaRows,
     finish_now,
 };
-use pawl_kernel::ports::quotas::{BEFORE_MAX, Holder, Miscounts, PlaceInLine, QuotaReads};
+use pawl_kernel::ports::quotas::{AdmissionPosition, BEFORE_MAX, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::store::{Created, NewExecution, StoreResult};
-use pawl_kernel::quota::{Group, Lane, LaneId, Quota, QuotaClaim, QuotaName};
+use pawl_kernel::quota::{Group, Lane, LaneId, Quota, QuotaName, QuotaUse};
 use pawl_kernel::time::Timestamp;
 
 use super::ModelStore;
@@ -280,7 +280,7 @@ impl QuotaRows for Tables {
         Ok(())
     }
 
-    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaClaim>>> {
+    async fn quotas_of_users(&mut self, name: &QuotaName) -> StoreResult<Vec<Vec<QuotaUse>>> {
         let open = self
             .open
             .iter()
@@ -340,7 +340,7 @@ impl QuotaReads for ModelStore {
         Ok(found)
     }
 
-    async fn place_in_line(&self, id: ExecutionId) -> StoreResult<Option<PlaceInLine>> {
+    async fn admission_position(&self, id: ExecutionId) -> StoreResult<Option<AdmissionPosition>> {
         let tables = self.lock();
         let Some(row) = tables.row(id) else {
             return Ok(None);
@@ -349,7 +349,7 @@ impl QuotaReads for ModelStore {
         let lane = LaneId::of(execution.head.priority, &execution.head.quotas);
         let line = quotas.lanes.get(&lane);
         let line = line.filter(|line| line.ids.contains(&id));
-        Ok(line.map(|line| PlaceInLine {
+        Ok(line.map(|line| AdmissionPosition {
             priority: execution.head.priority,
             quotas: execution
                 .head

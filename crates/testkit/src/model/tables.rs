@@ -6,7 +6,7 @@ use pawl_kernel::execution::{Execution, LogRecord, Signal, State, Step, Subject,
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::operations::{Note, finish_now, follow_decisions};
 use pawl_kernel::ports::letters::NewLetter;
-use pawl_kernel::quota::{self, Movement};
+use pawl_kernel::quota::{self, QuotaChange};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Applied, Change, Decision, Snapshot, WaitTimer};
 
@@ -147,7 +147,7 @@ impl Tables {
         }
         let row = self.rows.get_mut(&id).unwrap();
         let (head, state) = (&row.execution.head, &row.state);
-        let moves = quota::movement(head, state, &change) != Movement::None;
+        let moves = quota::quota_change(head, state, &change) != QuotaChange::None;
         let decision = moves.then(|| Decision {
             before: Subject {
                 head: head.clone(),

@@ -15,8 +15,8 @@ use crate::lifecycle;
 use crate::operations::{Access, FreeSubjects, Operation, Transaction};
 use crate::ports::quotas::Admitted;
 use crate::ports::store::StoreResult;
-use crate::quota::board::next_by_rate;
-use crate::quota::{Board, Group, Lane, LaneId, Quota, QuotaName};
+use crate::quota::round::next_by_rate;
+use crate::quota::{AdmissionRound, Group, Lane, LaneId, Quota, QuotaName};
 use crate::time::Timestamp;
 use crate::transition::Decision;
 
@@ -101,12 +101,13 @@ impl AdmissionLine {
     }
 
     fn plan(&self, now: Timestamp, max: u32) -> AdmissionPlan {
-        let mut board = Board::new(self.quotas.clone(), self.lanes.clone(), self.turn, now);
+        let mut round =
+            AdmissionRound::new(self.quotas.clone(), self.lanes.clone(), self.turn, now);
         let mut plan = AdmissionPlan::new();
         for _ in 0..max {
-            let Some(lane) = board.next() else { break };
-            *plan.entry(board.lane(lane).id()).or_default() += 1;
-            board.admit(lane);
+            let Some(lane) = round.next() else { break };
+            *plan.entry(round.lane(lane).id()).or_default() += 1;
+            round.admit(lane);
         }
         plan
     }
@@ -119,7 +120,7 @@ fn wide_names(groups: &BTreeSet<Group>) -> BTreeSet<QuotaName> {
 
 /// Who comes in, and what is to be written about it.
 struct AdmissionChoice {
-    board: Board,
+    round: AdmissionRound,
     decisions: Vec<Decision>,
     /// Those that leave their places, admitted or not.
     gone: Vec<LanePlace>,
@@ -155,17 +156,17 @@ impl AdmitExecutions {
         // All of them are there while an execution waits; were one missing, it would count as one without a limit.
         let locked = rows.lock_quotas(&names, &names, self.now).await?;
         let locked = locked.into_iter().map(|row| (row.name.clone(), row));
-        let board = Board::new(locked.collect(), planned, line.turn, self.now);
+        let round = AdmissionRound::new(locked.collect(), planned, line.turn, self.now);
         let in_line = rows.known_in_lanes(&places(&lines)).await?;
         let candidates = Candidates {
             lines,
             rows: subjects,
             in_line,
         };
-        Ok(self.decide(board, candidates))
+        Ok(self.decide(round, candidates))
     }
 
-    fn decide(&self, mut board: Board, candidates: Candidates) -> AdmissionChoice {
+    fn decide(&self, mut round: AdmissionRound, candidates: Candidates) -> AdmissionChoice {
         let Candidates {
             mut lines,
             rows: mut subjects,
@@ -173,12 +174,12 @@ impl AdmitExecutions {
         } = candidates;
         let (mut decisions, mut gone) = (Vec::new(), Vec::new());
         while decisions.len() < self.max as usize
-            && let Some(next) = board.next()
+            && let Some(next) = round.next()
         {
-            let lane = board.lane(next).id();
+            let lane = round.lane(next).id();
             // Executions that came to a lane of the plan since then wait for the next look.
             let Some(id) = lines.get_mut(&lane).and_then(|line| line.pop_front()) else {
-                board.close_lane(next);
+                round.close_lane(next);
                 continue;
             };
             if !in_line.contains(&id) {
@@ -186,7 +187,7 @@ impl AdmitExecutions {
             }
             if subjects.busy.contains(&id) {
                 // It is being stopped or paused, perhaps. Its turn comes with the next look.
-                board.close_lane(next);
+                round.close_lane(next);
                 continue;
             }
             gone.push(LanePlace {
@@ -196,14 +197,14 @@ impl AdmitExecutions {
             let before = subjects.rows.remove(&id);
             match before.and_then(|before| self.admit(before)) {
                 Some(decision) => {
-                    board.admit(next);
+                    round.admit(next);
                     decisions.push(decision);
                 }
-                None => board.forget(next),
+                None => round.forget(next),
             }
         }
         AdmissionChoice {
-            board,
+            round,
             decisions,
             gone,
         }
@@ -220,7 +221,7 @@ impl AdmitExecutions {
         }
         let admitted = choice.decisions.iter().map(|one| &one.before.head);
         let holders: Vec<HolderKey> = holders_of(admitted);
-        let outcome = choice.board.close();
+        let outcome = choice.round.close();
         let lanes = outcome.lanes.iter();
         let turns = lanes.map(|lane| (lane.id(), lane.turn)).collect();
         rows.write(choice.decisions).await?;

@@ -5,15 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use async_trait::async_trait;
 
 use super::{
-    HolderKey, LanePlace, QuotaRows, add_holders, enter_lanes, holders_of, leave_lanes, lock_book,
-    names_of, write_quotas,
+    HolderKey, LanePlace, QuotaRows, add_holders, enter_lanes, holders_of, leave_lanes,
+    lock_ledger, names_of, write_quotas,
 };
 use crate::execution::{Head, Subject};
 use crate::id::ExecutionId;
 use crate::operations::{Operation, Subjects, Transaction};
 use crate::ports::quotas::Miscount;
 use crate::ports::store::StoreResult;
-use crate::quota::{self, QuotaClaim, QuotaName, Standing};
+use crate::quota::{self, AdmissionState, QuotaName, QuotaUse};
 use crate::time::Timestamp;
 
 /// Makes these executions count against a quota.
@@ -30,11 +30,11 @@ impl CountExecutions {
     }
 
     /// The execution as it will be, and where it stands then.
-    fn count(&self, row: &Subject) -> (Head, Standing) {
+    fn count(&self, row: &Subject) -> (Head, AdmissionState) {
         let mut head = row.head.clone();
-        head.quotas.push(QuotaClaim::if_set(self.name.clone()));
+        head.quotas.push(QuotaUse::if_set(self.name.clone()));
         head.quotas.sort_by(|one, other| one.name.cmp(&other.name));
-        let state = quota::standing(&head, &row.state);
+        let state = quota::admission_state(&head, &row.state);
         (head, state)
     }
 }
@@ -48,34 +48,38 @@ impl Operation for CountExecutions {
         let found = rows.subjects(&self.ids).await?;
         let concerned = found.values().filter(|row| self.is_concerned(&row.head));
         let before: Vec<&Head> = concerned.clone().map(|row| &row.head).collect();
-        let (after, states): (Vec<Head>, Vec<Standing>) =
+        let (after, states): (Vec<Head>, Vec<AdmissionState>) =
             concerned.map(|row| self.count(row)).unzip();
         if after.is_empty() {
             return Ok(0);
         }
         let needed = BTreeSet::from([self.name.clone()]);
-        let mut book = lock_book(rows, &names_of(&after), &needed, self.now).await?;
+        let mut ledger = lock_ledger(rows, &names_of(&after), &needed, self.now).await?;
         rows.set_quotas_of(&after).await?;
-        let in_state = |wanted: Standing| {
+        let in_state = |wanted: AdmissionState| {
             let all = (0..after.len()).zip(&states);
             all.filter(move |(_, state)| **state == wanted)
                 .map(|(index, _)| index)
         };
         let mut holding: Vec<HolderKey> = Vec::new();
-        for index in in_state(Standing::Holding) {
-            book.count(&self.name);
+        for index in in_state(AdmissionState::Holding) {
+            ledger.count(&self.name);
             holding.push((self.name.clone(), after[index].id));
         }
         add_holders(rows, &holding, self.now).await?;
-        let leaving: Vec<&Head> = in_state(Standing::InLine).map(|at| before[at]).collect();
-        let coming: Vec<&Head> = in_state(Standing::InLine).map(|at| &after[at]).collect();
+        let leaving: Vec<&Head> = in_state(AdmissionState::InLine)
+            .map(|at| before[at])
+            .collect();
+        let coming: Vec<&Head> = in_state(AdmissionState::InLine)
+            .map(|at| &after[at])
+            .collect();
         leave_lanes(rows, &leaving).await?;
         for (before, after) in leaving.iter().zip(&coming) {
-            book.leave(&before.quotas);
-            book.line_up(&after.quotas);
+            ledger.leave(&before.quotas);
+            ledger.line_up(&after.quotas);
         }
-        enter_lanes(rows, &coming, &book, self.now).await?;
-        write_quotas(rows, book.close(), self.now).await?;
+        enter_lanes(rows, &coming, &ledger, self.now).await?;
+        write_quotas(rows, ledger.close(), self.now).await?;
         Ok(after.len() as u64)
     }
 }
@@ -111,8 +115,8 @@ impl Operation for CheckCounts {
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {
         let found = rows.subjects(&self.ids).await?;
-        let lost = lost_places(rows, &heads_in(&found, Standing::InLine)).await?;
-        let unknown = unknown_holders(rows, &heads_in(&found, Standing::Holding)).await?;
+        let lost = lost_places(rows, &heads_in(&found, AdmissionState::InLine)).await?;
+        let unknown = unknown_holders(rows, &heads_in(&found, AdmissionState::Holding)).await?;
         if self.fix && !(lost.is_empty() && unknown.is_empty()) {
             mend(rows, &lost, &unknown, self.now).await?;
         }
@@ -124,9 +128,9 @@ impl Operation for CheckCounts {
     }
 }
 
-fn heads_in(found: &Subjects, wanted: Standing) -> Vec<&Head> {
+fn heads_in(found: &Subjects, wanted: AdmissionState) -> Vec<&Head> {
     let rows = found.values();
-    let rows = rows.filter(|row| quota::standing(&row.head, &row.state) == wanted);
+    let rows = rows.filter(|row| quota::admission_state(&row.head, &row.state) == wanted);
     rows.map(|row| &row.head).collect()
 }
 
@@ -166,14 +170,14 @@ async fn mend(
 ) -> StoreResult<()> {
     let mut names = names_of(lost.iter().copied());
     names.extend(unknown.iter().map(|(name, _)| name.clone()));
-    let mut book = lock_book(rows, &names, &names, now).await?;
+    let mut ledger = lock_ledger(rows, &names, &names, now).await?;
     for (name, _) in unknown {
-        book.count(name);
+        ledger.count(name);
     }
     add_holders(rows, unknown, now).await?;
     for head in lost {
-        book.line_up(&head.quotas);
+        ledger.line_up(&head.quotas);
     }
-    enter_lanes(rows, lost, &book, now).await?;
-    write_quotas(rows, book.close(), now).await
+    enter_lanes(rows, lost, &ledger, now).await?;
+    write_quotas(rows, ledger.close(), now).await
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{QuotaRows, add_holders, enter_lanes, holders_of, lock_book, names_of, write_quotas};
+use super::{QuotaRows, add_holders, enter_lanes, holders_of, lock_ledger, names_of, write_quotas};
 use crate::execution::Head;
 use crate::id::ExecutionId;
 use crate::ports::store::{Created, NewExecution, StoreResult};
-use crate::quota::{Book, Place, QuotaName};
+use crate::quota::{Place, QuotaLedger, QuotaName};
 use crate::time::Timestamp;
 
 /// What was decided about executions that are about to be created. The store writes their own rows in between.
 pub struct Entrance {
-    book: Book,
+    ledger: QuotaLedger,
     places: HashMap<ExecutionId, Place>,
     now: Timestamp,
 }
@@ -24,18 +24,22 @@ impl Entrance {
         now: Timestamp,
     ) -> StoreResult<Self> {
         let names = names_of(news.iter().map(|new| &new.execution.head));
-        let mut book = lock_book(rows, &names, &needed(news), now).await?;
-        let enter = |new: &mut NewExecution| (new.execution.head.id, book.enter(new));
+        let mut ledger = lock_ledger(rows, &names, &needed(news), now).await?;
+        let enter = |new: &mut NewExecution| (new.execution.head.id, ledger.enter(new));
         let places = news.iter_mut().map(enter).collect();
-        Ok(Self { book, places, now })
+        Ok(Self {
+            ledger,
+            places,
+            now,
+        })
     }
 
     /// Those that were not created after all count no more.
     pub fn take_back(&mut self, new: &NewExecution) {
         let Head { id, quotas, .. } = &new.execution.head;
         match self.places.remove(id) {
-            Some(Place::Holds) => quotas.iter().for_each(|one| self.book.release(&one.name)),
-            Some(Place::InLine) => self.book.leave(quotas),
+            Some(Place::Holds) => quotas.iter().for_each(|one| self.ledger.release(&one.name)),
+            Some(Place::InLine) => self.ledger.leave(quotas),
             Some(Place::Free | Place::Later) | None => {}
         }
     }
@@ -59,8 +63,8 @@ impl Entrance {
         };
         let (holding, waiting) = (of(Place::Holds), of(Place::InLine));
         add_holders(rows, &holders_of(holding), self.now).await?;
-        enter_lanes(rows, &waiting, &self.book, self.now).await?;
-        write_quotas(rows, self.book.close(), self.now).await
+        enter_lanes(rows, &waiting, &self.ledger, self.now).await?;
+        write_quotas(rows, self.ledger.close(), self.now).await
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claim::QuotaClaim;
 use super::name::QuotaName;
 use super::row::Quota;
+use super::usage::QuotaUse;
 use crate::execution::PriorityClass;
 use crate::lifecycle;
 use crate::ports::store::NewExecution;
@@ -24,13 +24,13 @@ pub enum Place {
 
 /// Rows loaded (and, where stores need it, locked) in the order of their names.
 #[derive(Debug, Default)]
-pub struct Book {
+pub struct QuotaLedger {
     rows: BTreeMap<QuotaName, Quota>,
     changed: BTreeSet<QuotaName>,
     now: Timestamp,
 }
 
-impl Book {
+impl QuotaLedger {
     /// `rows`: what is stored of the quotas in question; a missing one is one that nobody has set.
     pub fn open(rows: Vec<Quota>, now: Timestamp) -> Self {
         let rows = rows.into_iter().map(|row| (row.name.clone(), row));
@@ -51,12 +51,12 @@ impl Book {
         let place = self.place(new, &claims);
         new.execution.head.quotas = claims;
         if place == Place::InLine {
-            lifecycle::stand_in_line(new);
+            lifecycle::enqueue_for_admission(new);
         }
         place
     }
 
-    fn place(&mut self, new: &NewExecution, claims: &[QuotaClaim]) -> Place {
+    fn place(&mut self, new: &NewExecution, claims: &[QuotaUse]) -> Place {
         if claims.is_empty() {
             return Place::Free;
         }
@@ -81,7 +81,7 @@ impl Book {
     }
 
     /// It stands in line: its quotas have one more waiting.
-    pub fn line_up(&mut self, claims: &[QuotaClaim]) {
+    pub fn line_up(&mut self, claims: &[QuotaUse]) {
         for claim in claims {
             self.learn(claim);
             self.change(&claim.name, |row| row.waiting += 1);
@@ -89,7 +89,7 @@ impl Book {
     }
 
     /// It left the line without having been admitted.
-    pub fn leave(&mut self, claims: &[QuotaClaim]) {
+    pub fn leave(&mut self, claims: &[QuotaUse]) {
         for claim in claims {
             self.change(&claim.name, |row| {
                 row.waiting = row.waiting.saturating_sub(1)
@@ -98,7 +98,7 @@ impl Book {
     }
 
     /// It holds a place in each of its quotas from now on.
-    pub fn admit(&mut self, claims: &[QuotaClaim], class: PriorityClass) {
+    pub fn admit(&mut self, claims: &[QuotaUse], class: PriorityClass) {
         let now = self.now;
         for claim in claims {
             self.learn(claim);
@@ -133,7 +133,7 @@ impl Book {
         self.row(name).is_some_and(|row| row.source.is_some())
     }
 
-    fn learn(&mut self, claim: &QuotaClaim) {
+    fn learn(&mut self, claim: &QuotaUse) {
         let (limit, version) = match claim.settings {
             Some((limit, version)) => (Some(limit), version),
             None => (None, 0),

@@ -9,13 +9,13 @@ use crate::transition::Change;
 
 /// One quota that an execution counts against.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuotaClaim {
+pub struct QuotaUse {
     pub name: QuotaName,
     /// The limit in the settings of its schema, with the version they are from; an operator's limit wins over it.
     pub settings: Option<(u32, u32)>,
 }
 
-impl QuotaClaim {
+impl QuotaUse {
     /// Counts only if an operator has set this quota.
     pub fn if_set(name: QuotaName) -> Self {
         Self {
@@ -60,8 +60,8 @@ struct Stored {
     version: Option<u32>,
 }
 
-impl From<&QuotaClaim> for Stored {
-    fn from(claim: &QuotaClaim) -> Self {
+impl From<&QuotaUse> for Stored {
+    fn from(claim: &QuotaUse) -> Self {
         Self {
             quota: claim.name.to_string(),
             limit: claim.settings.map(|(limit, _)| limit),
@@ -70,7 +70,7 @@ impl From<&QuotaClaim> for Stored {
     }
 }
 
-impl TryFrom<Stored> for QuotaClaim {
+impl TryFrom<Stored> for QuotaUse {
     type Error = String;
 
     fn try_from(stored: Stored) -> Result<Self, String> {
@@ -83,7 +83,7 @@ impl TryFrom<Stored> for QuotaClaim {
 
 /// Where an execution that counts against quotas stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum AdmissionState {
     /// It counts against none, or has ended.
     Free,
     /// It has not come to the line yet (a delayed start), or was taken out of it (a pause).
@@ -93,26 +93,26 @@ pub enum Standing {
     Holding,
 }
 
-pub fn standing(head: &Head, state: &State) -> Standing {
+pub fn admission_state(head: &Head, state: &State) -> AdmissionState {
     if head.quotas.is_empty() || head.status.is_terminal() {
-        return Standing::Free;
+        return AdmissionState::Free;
     }
     by_state(state)
 }
 
-fn by_state(state: &State) -> Standing {
+fn by_state(state: &State) -> AdmissionState {
     match (state.wait.as_ref().map(|wait| wait.kind), state.hold) {
         (Some(WaitKind::Start), _) | (Some(WaitKind::Admission), Some(Hold::Pause)) => {
-            Standing::Aside
+            AdmissionState::Aside
         }
-        (Some(WaitKind::Admission), _) => Standing::InLine,
-        _ => Standing::Holding,
+        (Some(WaitKind::Admission), _) => AdmissionState::InLine,
+        _ => AdmissionState::Holding,
     }
 }
 
 /// What a change does to the quotas of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Movement {
+pub enum QuotaChange {
     None,
     /// It takes its place in line.
     LineUp,
@@ -124,23 +124,25 @@ pub enum Movement {
 
 /// Follows from where the execution stood and where the change puts it. Admission is no movement of its own: whoever
 /// admits has decided about the quotas already.
-pub fn movement(head: &Head, before: &State, change: &Change) -> Movement {
-    let was = standing(head, before);
-    if was == Standing::Free {
-        return Movement::None;
+pub fn quota_change(head: &Head, before: &State, change: &Change) -> QuotaChange {
+    let was = admission_state(head, before);
+    if was == AdmissionState::Free {
+        return QuotaChange::None;
     }
     let is = match change.ending {
-        Some(_) => Standing::Free,
+        Some(_) => AdmissionState::Free,
         None => by_state(&change.state),
     };
     let stopped = change.ending.is_some() && change.steps.is_empty();
     if stopped && planted::has(Bug::QuotaKeptByTheStopped) {
-        return Movement::None;
+        return QuotaChange::None;
     }
     match (was, is) {
-        (Standing::Aside, Standing::InLine) => Movement::LineUp,
-        (Standing::InLine, Standing::Aside | Standing::Free) => Movement::Leave,
-        (Standing::Holding, Standing::Free) => Movement::Release,
-        _ => Movement::None,
+        (AdmissionState::Aside, AdmissionState::InLine) => QuotaChange::LineUp,
+        (AdmissionState::InLine, AdmissionState::Aside | AdmissionState::Free) => {
+            QuotaChange::Leave
+        }
+        (AdmissionState::Holding, AdmissionState::Free) => QuotaChange::Release,
+        _ => QuotaChange::None,
     }
 }

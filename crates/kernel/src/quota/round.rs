@@ -1,4 +1,4 @@
-//! Who goes next. A board holds everybody who could be admitted now, as one transaction loaded it.
+//! Who goes next. A round holds everybody who could be admitted now, as one transaction loaded it.
 //!
 //! Lanes with the same priority and the same schema and tenant quotas form a [`Group`]; there are few of those,
 //! however many keys and executions wait. So a store reads all groups, but of each only as many lanes as there is
@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::claim::QuotaClaim;
 use super::name::{QuotaKind, QuotaName};
 use super::row::Quota;
+use super::usage::QuotaUse;
 use crate::execution::PriorityClass;
 use crate::time::Timestamp;
 
@@ -65,7 +65,7 @@ pub struct LaneId {
 
 impl LaneId {
     /// Where an execution with these claims stands. A second key, should there ever be one, counts as a wide quota.
-    pub fn of(priority: PriorityClass, claims: &[QuotaClaim]) -> Self {
+    pub fn of(priority: PriorityClass, claims: &[QuotaUse]) -> Self {
         let names = || claims.iter().map(|claim| &claim.name);
         let key = names().find(|name| name.kind() == QuotaKind::Key).cloned();
         let mut wide: Vec<QuotaName> = names()
@@ -113,7 +113,7 @@ impl Lane {
 }
 
 #[derive(Debug)]
-pub struct Board {
+pub struct AdmissionRound {
     quotas: BTreeMap<QuotaName, Quota>,
     lanes: Vec<Lane>,
     turn: u64,
@@ -131,7 +131,7 @@ pub struct Outcome {
     pub turn: u64,
 }
 
-impl Board {
+impl AdmissionRound {
     /// `quotas`: all that the lanes count against. `turn`: of the last admission.
     pub fn new(
         quotas: BTreeMap<QuotaName, Quota>,
@@ -282,7 +282,7 @@ pub fn next_by_rate(
 }
 
 #[cfg(test)]
-impl Board {
+impl AdmissionRound {
     /// Somebody of this lane ends.
     pub(super) fn give_back(&mut self, lane: usize) {
         let Lane { group, key, .. } = self.lanes[lane].clone();
