@@ -62,10 +62,10 @@ use access::{Access, KeyRing};
 
 /// What every handler works with. Every layer before a handler takes one along with every request, so it is one pointer.
 #[derive(Clone)]
-pub struct ApiState(Arc<Shared>);
+pub struct ApiState(Arc<SharedState>);
 
 #[derive(Clone)]
-pub struct Shared {
+pub struct SharedState {
     control: Control,
     limits: Limits,
     access: Access,
@@ -126,7 +126,7 @@ impl Default for Limits {
     }
 }
 
-pub(crate) use messages::{MessageStart, Refused, read_start};
+pub(crate) use messages::{MessageStart, StartRefusal, read_start};
 
 /// JSON by the rules that hold at every edge; the sentence of the error says what is wrong and where.
 pub(crate) fn read_json(bytes: &[u8]) -> Result<serde_json::Value, String> {
@@ -146,9 +146,9 @@ impl From<&Config> for Limits {
 }
 
 impl Deref for ApiState {
-    type Target = Shared;
+    type Target = SharedState;
 
-    fn deref(&self) -> &Shared {
+    fn deref(&self) -> &SharedState {
         &self.0
     }
 }
@@ -156,7 +156,7 @@ impl Deref for ApiState {
 impl ApiState {
     /// The state of a server on loopback, where everybody is the developer.
     pub fn new(control: Control, limits: Limits) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(SharedState {
             health: Arc::new(health::Health::new(control.parts().clone())),
             webhooks: Arc::new(webhooks::Desk::new(&limits)),
             knocks: Arc::default(),
@@ -169,7 +169,7 @@ impl ApiState {
         }))
     }
 
-    fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
+    fn with(self, change: impl FnOnce(&mut SharedState)) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.0);
         change(&mut shared);
         Self(Arc::new(shared))

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pawl_kernel::ports::quotas::SetQuota;
-use pawl_kernel::quota::{QuotaKind, QuotaName, Source};
+use pawl_kernel::quota::{QuotaKind, QuotaName, QuotaSource};
 use pawl_kernel::time::parse_duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -122,7 +122,7 @@ impl TimersSection {
             catch_up_rate: self.catch_up_rate.unwrap_or(options.catch_up_rate),
             action_slots: self.action_slots.unwrap_or(options.action_slots),
             allow_mock: self.allow_mock,
-            schedule: pawl_kernel::schedule::Limits {
+            schedule: pawl_kernel::schedule::ScheduleLimits {
                 patience: lock.unwrap_or(usual.patience),
                 grace: self.grace.map_or(usual.grace, |text| text.0),
                 catch_up_max: self.catch_up_max.unwrap_or(usual.catch_up_max),
@@ -305,7 +305,7 @@ impl QuotaSetting {
             name: QuotaName::new(kind, name).map_err(|error| error.to_string())?,
             limit,
             rate: rate.map(str::parse).transpose()?,
-            source: Source::Config,
+            source: QuotaSource::Config,
         })
     }
 }

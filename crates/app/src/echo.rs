@@ -214,7 +214,7 @@ async fn create_job(State(memory): State<Memory>, body: Bytes) -> Response {
     tables.job_number += 1;
     let id = format!("job-{}", tables.job_number);
     let input = body_value(&body);
-    tables.jobs.entry(&id, || Job { looks: 0, input });
+    tables.jobs.entry(&id, || EchoJob { looks: 0, input });
     (
         StatusCode::ACCEPTED,
         Json(json!({"id": id, "state": "pending"})),
@@ -337,19 +337,19 @@ fn problem(status: StatusCode, message: &str) -> Response {
 }
 
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Tables>>);
+struct Memory(Arc<Mutex<EchoTables>>);
 
 #[derive(Default)]
-struct Tables {
+struct EchoTables {
     calls: Recent<u32>,
-    jobs: Recent<Job>,
+    jobs: Recent<EchoJob>,
     job_number: u64,
     payments: Recent<Payment>,
     payment_number: u64,
     payment_requests: u64,
 }
 
-struct Job {
+struct EchoJob {
     looks: u32,
     input: Value,
 }
@@ -369,7 +369,7 @@ impl Payment {
 }
 
 impl Memory {
-    fn tables(&self) -> MutexGuard<'_, Tables> {
+    fn tables(&self) -> MutexGuard<'_, EchoTables> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,13 +18,13 @@ pub(crate) struct Services(Vec<(&'static str, JoinHandle<()>)>);
 
 /// A service that is no longer there.
 #[derive(Debug)]
-pub struct Broken {
+pub struct ServiceFailure {
     name: &'static str,
     /// `None`: it returned.
     cause: Option<JoinError>,
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ServiceFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
             Some(cause) => write!(f, "{} failed: {cause}", self.name),
@@ -43,14 +43,14 @@ impl Services {
     }
 
     /// Waits for the first that ends. Cancelling loses nothing.
-    pub(crate) async fn broken(&mut self) -> Broken {
+    pub(crate) async fn broken(&mut self) -> ServiceFailure {
         if self.0.is_empty() {
             return std::future::pending().await;
         }
         let tasks = self.0.iter_mut().map(|(_, task)| task);
         let (end, place, _) = select_all(tasks).await;
         let (name, _) = self.0.swap_remove(place);
-        Broken {
+        ServiceFailure {
             name,
             cause: end.err(),
         }

@@ -29,7 +29,7 @@ pub(crate) use diagnostics::{DiagnosticLine, ErrorBody};
 pub(crate) use executions::{CurrentWait, Execution};
 pub(crate) use history::{CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage};
 pub(crate) use insight::{
-    Change, ComparedRun, Comparison, Explained, ShownStep, StepPair, StepPlace,
+    Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
 };
 pub(crate) use keys::{CreatedKey, Key, NewKey};
 pub(crate) use letters::{DeadLetter, Requeue, WholeDeadLetter};

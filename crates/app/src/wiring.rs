@@ -29,7 +29,7 @@ pub use programs::SCRIPT_CHILD;
 pub(crate) use programs::databases;
 
 use crate::config::Config;
-pub use crate::services::Broken;
+pub use crate::services::ServiceFailure;
 use crate::services::Services;
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -48,7 +48,7 @@ pub enum WiringError {
 }
 
 /// Engine, store and queue in one process on one data folder.
-pub struct Embedded {
+pub struct EmbeddedEngine {
     pub control: Control,
     stop: CancellationToken,
     worker: Services,
@@ -56,7 +56,7 @@ pub struct Embedded {
     store: Arc<SqliteStore>,
 }
 
-impl Embedded {
+impl EmbeddedEngine {
     /// Opens the folder, clears what a dead process left, and starts the worker.
     pub async fn start(data: &Path, config: &Config) -> Result<Self, WiringError> {
         check_secrets(config)?;
@@ -122,7 +122,7 @@ impl Embedded {
     }
 
     /// Returns when the worker has ended before the shutdown. Cancelling loses nothing.
-    pub async fn broken(&mut self) -> Broken {
+    pub async fn broken(&mut self) -> ServiceFailure {
         self.worker.broken().await
     }
 

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use pawl::api::{self, ApiState, Limits};
 use pawl::config::Config;
-use pawl::wiring::{self, Embedded};
+use pawl::wiring::{self, EmbeddedEngine};
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::node::{FieldKind, FieldMode, FieldSpec, NodeSpec, Registry};
 use pawl_kernel::schema;
@@ -787,7 +787,7 @@ static OPENAPI: LazyLock<Value> = LazyLock::new(|| {
 
 async fn fetch_openapi() -> Value {
     let folder = tempfile::tempdir().unwrap();
-    let embedded = Box::pin(Embedded::start(folder.path(), &Config::default()))
+    let embedded = Box::pin(EmbeddedEngine::start(folder.path(), &Config::default()))
         .await
         .unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -17,8 +17,8 @@ use futures_util::future::join_all;
 use pawl::config::Config;
 use pawl::echo::Echo;
 use pawl::system::{SystemClock, SystemEntropy};
-use pawl::wiring::{self, Cluster, Embedded, Membership};
-use pawl_engine::control::{Control, StartRequest, Started};
+use pawl::wiring::{self, Cluster, EmbeddedEngine, Membership};
+use pawl_engine::control::{Control, StartRequest, StartOutcome};
 use pawl_engine::worker::{Roles, Worker};
 use pawl_engine::{Options, Parts};
 use pawl_kernel::execution::Step;
@@ -212,8 +212,8 @@ impl Scene {
         }
     }
 
-    async fn sqlite(&self, folder: &Path) -> Embedded {
-        Embedded::start_with(folder, self.registry.clone(), self.options.clone())
+    async fn sqlite(&self, folder: &Path) -> EmbeddedEngine {
+        EmbeddedEngine::start_with(folder, self.registry.clone(), self.options.clone())
             .await
             .unwrap()
     }
@@ -304,7 +304,7 @@ impl Scene {
     }
 }
 
-async fn until_ended(control: &Control, started: Started) -> ExecutionView {
+async fn until_ended(control: &Control, started: StartOutcome) -> ExecutionView {
     let mut watcher = started.watcher.unwrap();
     loop {
         let view = control.view(started.id).await.unwrap();

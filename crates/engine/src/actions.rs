@@ -16,7 +16,7 @@ use pawl_kernel::id;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::schedule::RecordRequest;
 use pawl_kernel::ports::store::DueTimer;
-use pawl_kernel::schedule::{Attempt, Outcome, Run, Ticket};
+use pawl_kernel::schedule::{ActionAttempt, AttemptOutcome, Run, Ticket};
 use pawl_kernel::time::Timestamp;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -51,7 +51,7 @@ impl fmt::Debug for MockHook {
 
 /// An attempt that is written down.
 #[derive(Clone)]
-struct Begun {
+struct StartedAttempt {
     timer: DueTimer,
     /// The lock of its shard.
     lock: Uuid,
@@ -62,19 +62,19 @@ struct Begun {
 
 /// An attempt that is over.
 #[derive(Clone, Debug)]
-pub(crate) struct Done {
+pub(crate) struct EndedAttempt {
     pub(crate) timer: DueTimer,
     lock: Uuid,
     ticket: Ticket,
-    attempt: Attempt,
-    pub(crate) outcome: Outcome,
+    attempt: ActionAttempt,
+    pub(crate) outcome: AttemptOutcome,
     /// Where its row stands in the queue until the end is recorded.
     row_at: Timestamp,
     took: Duration,
 }
 
-impl Done {
-    fn of(begun: Begun, outcome: Outcome, took: Duration) -> Self {
+impl EndedAttempt {
+    fn of(begun: StartedAttempt, outcome: AttemptOutcome, took: Duration) -> Self {
         let row_at = begun.run.row.due_at().unwrap_or(begun.timer.at);
         Self {
             timer: begun.timer,
@@ -99,13 +99,13 @@ impl Done {
 pub(crate) struct Runner {
     control: Control,
     /// Begun, and there was no slot yet.
-    waiting: VecDeque<Begun>,
-    tasks: JoinSet<Done>,
+    waiting: VecDeque<StartedAttempt>,
+    tasks: JoinSet<EndedAttempt>,
     /// Attempts of ours that are not recorded, and their shards.
     open: HashMap<(String, Uuid), u32>,
-    over: VecDeque<Done>,
+    over: VecDeque<EndedAttempt>,
     /// Over, and not to be recorded before then: somebody has the action locked.
-    postponed: VecDeque<(Timestamp, Done)>,
+    postponed: VecDeque<(Timestamp, EndedAttempt)>,
     /// How long attempts take, roughly.
     typical: Duration,
 }
@@ -172,7 +172,7 @@ impl Runner {
             self.open.insert(key(&timer), timer.shard_id);
             // Begun under a lock of these, so it is there; under none nothing would be recorded.
             let lock = locks.get(&timer.shard_id).copied().unwrap_or_default();
-            self.waiting.push_back(Begun {
+            self.waiting.push_back(StartedAttempt {
                 timer,
                 lock,
                 run,
@@ -196,13 +196,19 @@ impl Runner {
                 && now < begun.run.attempt.planned_at
                 && !planted::has(Bug::ActionEarly);
             if too_late || early || held_until <= now {
-                self.over
-                    .push_back(Done::of(begun, Outcome::NotMade, Duration::ZERO));
+                self.over.push_back(EndedAttempt::of(
+                    begun,
+                    AttemptOutcome::NotMade,
+                    Duration::ZERO,
+                ));
                 continue;
             }
             if planted::has(Bug::ActionRecordedFirst) {
-                self.over
-                    .push_back(Done::of(begun.clone(), Outcome::Success, Duration::ZERO));
+                self.over.push_back(EndedAttempt::of(
+                    begun.clone(),
+                    AttemptOutcome::Success,
+                    Duration::ZERO,
+                ));
             }
             let action = &begun.run.row.spec.action;
             let latest = begun.at.plus(limits.patience_for(action) / 5 * 4);
@@ -219,8 +225,9 @@ impl Runner {
     /// Whatever has not started is not made.
     pub(crate) fn give_back(&mut self) {
         let back = self.waiting.drain(..);
-        self.over
-            .extend(back.map(|begun| Done::of(begun, Outcome::NotMade, Duration::ZERO)));
+        self.over.extend(
+            back.map(|begun| EndedAttempt::of(begun, AttemptOutcome::NotMade, Duration::ZERO)),
+        );
     }
 
     /// Waits until an attempt is over; for ever if there is none.
@@ -232,7 +239,7 @@ impl Runner {
     }
 
     /// Attempts that are over and not recorded, at most so many. Those that cannot be recorded come [back](Self::keep).
-    pub(crate) fn take_over(&mut self, most: usize) -> Vec<Done> {
+    pub(crate) fn take_over(&mut self, most: usize) -> Vec<EndedAttempt> {
         while let Some(done) = self.tasks.try_join_next() {
             self.joined(done);
         }
@@ -241,13 +248,13 @@ impl Runner {
     }
 
     /// They are to be recorded later.
-    pub(crate) fn keep(&mut self, done: Vec<Done>) {
+    pub(crate) fn keep(&mut self, done: Vec<EndedAttempt>) {
         for done in done.into_iter().rev() {
             self.over.push_front(done);
         }
     }
 
-    pub(crate) fn postpone(&mut self, done: Done, until: Timestamp) {
+    pub(crate) fn postpone(&mut self, done: EndedAttempt, until: Timestamp) {
         self.postponed.push_back((until, done));
     }
 
@@ -264,16 +271,16 @@ impl Runner {
     }
 
     /// Recorded, or nobody's business any more.
-    pub(crate) fn forget(&mut self, done: &Done) {
+    pub(crate) fn forget(&mut self, done: &EndedAttempt) {
         self.open.remove(&key(&done.timer));
     }
 
-    fn note(&mut self, done: Done) {
+    fn note(&mut self, done: EndedAttempt) {
         self.typical = (self.typical * 7 + done.took) / 8;
         self.over.push_back(done);
     }
 
-    fn joined(&mut self, done: Result<Done, tokio::task::JoinError>) {
+    fn joined(&mut self, done: Result<EndedAttempt, tokio::task::JoinError>) {
         match done {
             Ok(done) => self.note(done),
             // Panics are caught where they happen, and nobody aborts a task but the end of the runner.
@@ -281,8 +288,8 @@ impl Runner {
         }
     }
 
-    pub(crate) fn requests(&self, done: &[Done]) -> Vec<RecordRequest> {
-        let request = |done: &Done| RecordRequest {
+    pub(crate) fn requests(&self, done: &[EndedAttempt]) -> Vec<RecordRequest> {
+        let request = |done: &EndedAttempt| RecordRequest {
             lock: done.lock,
             timer: done.timer.clone(),
             ticket: done.ticket.clone(),
@@ -298,7 +305,7 @@ fn key(timer: &DueTimer) -> (String, Uuid) {
     (timer.action_id.clone(), timer.guid)
 }
 
-async fn make(control: Control, begun: Begun, deadline: Timestamp) -> Done {
+async fn make(control: Control, begun: StartedAttempt, deadline: Timestamp) -> EndedAttempt {
     let started = control.parts().now();
     if planted::has(Bug::ActionRecordedFirst) {
         let later = started.plus(Duration::from_secs(1));
@@ -306,5 +313,5 @@ async fn make(control: Control, begun: Begun, deadline: Timestamp) -> Done {
     }
     let outcome = attempt::make(&control, &begun.run, deadline).await;
     let took = control.parts().now().since(started);
-    Done::of(begun, outcome, took)
+    EndedAttempt::of(begun, outcome, took)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::time::{Clock, Timestamp};
-use pawl_kernel::transition::Applied;
+use pawl_kernel::transition::CommitReport;
 use pawl_kernel::webhook::answer::Answer;
 
 use crate::admission::AdmissionQueue;
@@ -59,7 +59,7 @@ impl Announcer {
     }
 
     /// What a service or command, not its worker, did to an execution. It may have held places in quotas.
-    pub(crate) fn announce(&self, id: ExecutionId, applied: &Applied) {
+    pub(crate) fn announce(&self, id: ExecutionId, applied: &CommitReport) {
         if applied.ended.is_some() {
             self.capacity_freed();
         }
@@ -70,7 +70,7 @@ impl Announcer {
     pub(crate) fn announce_commit(
         &self,
         id: ExecutionId,
-        applied: &Applied,
+        applied: &CommitReport,
         answer: Option<Answer>,
     ) {
         if applied.frees_places {

@@ -23,10 +23,10 @@ const TELL_EVERY: Duration = Duration::from_secs(5);
 pub(crate) type Ages = [Duration; 3];
 
 #[derive(Default)]
-pub(crate) struct Backlog(Mutex<Known>);
+pub(crate) struct Backlog(Mutex<ClassDelay>);
 
 #[derive(Default)]
-struct Known {
+struct ClassDelay {
     here: [Age; 3],
     elsewhere: [Age; 3],
     told_at: Timestamp,

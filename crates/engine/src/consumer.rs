@@ -12,13 +12,13 @@ use futures_util::{FutureExt, StreamExt};
 use pawl_kernel::id;
 use pawl_kernel::lifecycle::{ClaimRequest, Release, Skip};
 use pawl_kernel::ports::queue::{Delivery, QueueError};
-use pawl_kernel::ports::store::{Claim, Claimed, StoreError, StoreResult, lease};
+use pawl_kernel::ports::store::{Claim, ClaimedExecution, StoreError, StoreResult, lease};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::parts::Parts;
-use crate::running::Running;
+use crate::running::RunningPasses;
 use crate::slot_pool::{ClaimedWork, SlotPool, Work, acknowledge, pass_of};
 
 /// Most messages claimed in one statement.
@@ -26,7 +26,7 @@ const BATCH: usize = 128;
 
 pub struct Consumer {
     parts: Parts,
-    running: Arc<Running>,
+    running: Arc<RunningPasses>,
     slots: Arc<Semaphore>,
     suspects: Arc<Semaphore>,
     work_sender: mpsc::UnboundedSender<Work>,
@@ -34,7 +34,7 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    pub(crate) fn new(parts: Parts, running: Arc<Running>) -> Self {
+    pub(crate) fn new(parts: Parts, running: Arc<RunningPasses>) -> Self {
         let (work_sender, work) = mpsc::unbounded_channel();
         let slots = Arc::new(Semaphore::new(parts.options.slots));
         Self {
@@ -334,7 +334,7 @@ impl Intake {
 
     fn hand_on(
         &self,
-        claimed: Box<Claimed>,
+        claimed: Box<ClaimedExecution>,
         delivery: Delivery,
         slot: OwnedSemaphorePermit,
         suspect: Option<OwnedSemaphorePermit>,

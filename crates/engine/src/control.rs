@@ -24,11 +24,11 @@ use crate::parts::Parts;
 use crate::worker::Handle;
 
 pub use branch::{ForkRequest, RetryRequest, WantedVersion};
-pub use lineage::{Gone, Lineage, Stretch};
-pub use requeue::Requeued;
+pub use lineage::{Lineage, RemovedSteps, Stretch};
+pub use requeue::RequeueOutcome;
 pub(crate) use schedule::OWN_PREFIX;
 pub use schedule::ScheduleError;
-pub use start::{SchemaKey, StartRequest, Started};
+pub use start::{SchemaKey, StartOutcome, StartRequest};
 pub use triggers::{
     TriggerKeeper, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
 };

@@ -11,21 +11,21 @@ use uuid::Uuid;
 
 use crate::metrics::WorkerMetrics;
 use crate::parts::Parts;
-use crate::running::Running;
+use crate::running::RunningPasses;
 use crate::service::{NextTick, Service};
 
 /// Renews leases, and tells the passes what the store says of them.
 #[derive(Clone)]
 struct Renewal {
     store: Arc<dyn ExecutionStore>,
-    running: Arc<Running>,
+    running: Arc<RunningPasses>,
     metrics: Arc<WorkerMetrics>,
     clock: Arc<dyn Clock>,
     lease: Duration,
 }
 
 impl Renewal {
-    fn new(parts: &Parts, running: Arc<Running>) -> Self {
+    fn new(parts: &Parts, running: Arc<RunningPasses>) -> Self {
         Self {
             store: parts.store.clone(),
             running,
@@ -60,7 +60,7 @@ pub(crate) struct Heartbeat {
 }
 
 impl Heartbeat {
-    pub(crate) fn new(parts: &Parts, running: Arc<Running>) -> Self {
+    pub(crate) fn new(parts: &Parts, running: Arc<RunningPasses>) -> Self {
         Self {
             renewal: Renewal::new(parts, running),
             margin: parts.options.lease_margin,
@@ -154,7 +154,7 @@ pub(crate) struct StopCheck {
 }
 
 impl StopCheck {
-    pub(crate) fn new(parts: &Parts, running: Arc<Running>) -> Self {
+    pub(crate) fn new(parts: &Parts, running: Arc<RunningPasses>) -> Self {
         Self {
             renewal: Renewal::new(parts, running),
             leases: Vec::new(),

@@ -37,7 +37,7 @@ pub struct News {
 
 /// Who watches an execution, and what it answered: an answer given here need not be read again.
 #[derive(Default)]
-struct Watched {
+struct WatchEntry {
     watchers: usize,
     news: News,
     /// How often there were news.
@@ -49,7 +49,7 @@ struct Watched {
 /// Wakes those who watch an execution, the timers and the scheduler.
 #[derive(Default)]
 pub struct Hints {
-    watched: Mutex<HashMap<ExecutionId, Watched>>,
+    watched: Mutex<HashMap<ExecutionId, WatchEntry>>,
     next_timer: Mutex<Option<Timestamp>>,
     timer_added: Notify,
     admission: Notify,

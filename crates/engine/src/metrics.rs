@@ -29,7 +29,7 @@ pub use groups::{
 };
 pub use nodes::NodeMetrics;
 pub use registry::SeriesRegistry;
-pub use series::{Counter, Counts, Gauge, Histogram, Raised};
+pub use series::{Counter, Counts, Gauge, GaugeGuard, Histogram};
 pub use text::CONTENT_TYPE;
 
 /// A scrape does not wait longer than this for those who must ask elsewhere.

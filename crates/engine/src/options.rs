@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pawl_kernel::node::PayloadLimits;
-use pawl_kernel::schedule::Limits;
+use pawl_kernel::schedule::ScheduleLimits;
 use pawl_kernel::secrets::SecretScopes;
 use serde_json::{Map, Value};
 
@@ -40,7 +40,7 @@ pub struct Options {
     /// Attempts of scheduled actions made at once.
     pub action_slots: usize,
     /// What decides about scheduled actions. Their attempts get four fifths of its `patience`.
-    pub schedule: Limits,
+    pub schedule: ScheduleLimits,
     /// May users write actions that only pretend?
     pub allow_mock: bool,
     /// Who is told of each attempt of an action that only pretends.
@@ -65,7 +65,7 @@ impl Options {
             lease_margin: self.lease_margin.min(lease / 6),
             reaper_interval: self.reaper_interval.min(lease / 6),
             shard_lock: self.shard_lock.min(lease),
-            schedule: Limits {
+            schedule: ScheduleLimits {
                 patience: self.schedule.patience.min(lease),
                 ..self.schedule
             },
@@ -74,8 +74,8 @@ impl Options {
     }
 
     /// A worker that vanished is not known to have before its lock is free: no attempt counts as interrupted sooner.
-    pub fn schedule_limits(&self) -> Limits {
-        Limits {
+    pub fn schedule_limits(&self) -> ScheduleLimits {
+        ScheduleLimits {
             patience: self.schedule.patience.max(self.shard_lock),
             ..self.schedule.clone()
         }
@@ -101,7 +101,7 @@ impl Default for Options {
             shard_lock: Duration::from_secs(10),
             catch_up_rate: 1_000,
             action_slots: 64,
-            schedule: Limits::default(),
+            schedule: ScheduleLimits::default(),
             allow_mock: false,
             on_mock: None,
             retention: None,

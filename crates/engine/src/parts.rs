@@ -10,7 +10,7 @@ use pawl_kernel::ports::store::{Dispatch, Store};
 use pawl_kernel::redact::Redactor;
 use pawl_kernel::secrets::{self, CarriedSecrets, Reader, SecretReads};
 use pawl_kernel::time::{Clock, Timestamp};
-use pawl_kernel::transition::Applied;
+use pawl_kernel::transition::CommitReport;
 use pawl_kernel::webhook::answer::Answer;
 use serde_json::{Map, Value};
 
@@ -139,7 +139,7 @@ impl Parts {
     }
 
     /// What a service or command, not its worker, did to an execution.
-    pub(crate) fn announce(&self, id: ExecutionId, applied: &Applied) {
+    pub(crate) fn announce(&self, id: ExecutionId, applied: &CommitReport) {
         self.announcer.announce(id, applied);
     }
 
@@ -147,7 +147,7 @@ impl Parts {
     pub(crate) fn announce_commit(
         &self,
         id: ExecutionId,
-        applied: &Applied,
+        applied: &CommitReport,
         answer: Option<Answer>,
     ) {
         self.announcer.announce_commit(id, applied, answer);

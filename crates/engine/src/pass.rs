@@ -20,7 +20,7 @@ use pawl_kernel::execution::{Ending, Execution, Position, State};
 use pawl_kernel::lifecycle::Release;
 use pawl_kernel::node::NodeError;
 use pawl_kernel::planted::{self, Bug};
-use pawl_kernel::ports::store::{Claimed, Dispatch};
+use pawl_kernel::ports::store::{ClaimedExecution, Dispatch};
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Next;
@@ -120,7 +120,7 @@ impl From<NotStarted> for Turn {
 /// Loads what the execution needs and runs it. Any error on the way gives the lease back.
 pub(crate) async fn run(
     parts: Parts,
-    claimed: Box<Claimed>,
+    claimed: Box<ClaimedExecution>,
     ticket: Ticket,
     pending: Option<PendingCreate>,
 ) -> PassEnd {

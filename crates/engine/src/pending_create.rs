@@ -12,10 +12,11 @@ use pawl_kernel::context::Context;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::CommitRefusal;
 use pawl_kernel::ports::store::{
-    Claimed, CommitError, Created, Dispatch, NewExecution, Probe, StoreError, StoreResult,
+    ClaimedExecution, CommitError, CreateOutcome, Dispatch, NewExecution, Probe, StoreError,
+    StoreResult,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Transition};
+use pawl_kernel::transition::{CommitReport, Transition};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -26,11 +27,11 @@ pub(crate) struct PendingCreate {
     new: Box<NewExecution>,
     /// What expressions see at its start, if that is known without reading it.
     context: Option<Context>,
-    reply: oneshot::Sender<StoreResult<Created>>,
+    reply: oneshot::Sender<StoreResult<CreateOutcome>>,
 }
 
 /// Where the caller hears what became of it.
-pub(crate) struct CreateReply(oneshot::Receiver<StoreResult<Created>>);
+pub(crate) struct CreateReply(oneshot::Receiver<StoreResult<CreateOutcome>>);
 
 /// There is nothing to run: the execution was not created, or it is not its creator that runs it. The caller was told.
 pub(crate) struct NotStarted;
@@ -47,8 +48,8 @@ impl PendingCreate {
     }
 
     /// Both rows, for the pass of a worker whose lease they have.
-    pub(crate) fn claimed(&self) -> Box<Claimed> {
-        Box::new(Claimed {
+    pub(crate) fn claimed(&self) -> Box<ClaimedExecution> {
+        Box::new(ClaimedExecution {
             execution: self.new.execution.clone(),
             state: self.new.state.clone(),
         })
@@ -91,7 +92,7 @@ impl PendingCreate {
         self,
         parts: &Parts,
         first: Transition,
-    ) -> Result<Result<Applied, CommitError>, NotStarted> {
+    ) -> Result<Result<CommitReport, CommitError>, NotStarted> {
         let (new, caller) = self.into_caller(Some(first.commit_id));
         // `join` begins with its first future: the store promises to keep that order.
         let store = &parts.store;
@@ -99,7 +100,7 @@ impl PendingCreate {
         let unknown = matches!(created, Err(StoreError::Unknown(_)));
         let created = match &committed {
             // What it was applied to is there.
-            Ok(_) => created.or(Ok(Created::New)),
+            Ok(_) => created.or(Ok(CreateOutcome::New)),
             Err(_) => created,
         };
         caller.settle(parts, created).await?;
@@ -133,26 +134,30 @@ struct Caller {
     lease_token: Option<Uuid>,
     /// Of the transition that was sent behind the create.
     commit_id: Option<Uuid>,
-    reply: oneshot::Sender<StoreResult<Created>>,
+    reply: oneshot::Sender<StoreResult<CreateOutcome>>,
 }
 
 impl Caller {
-    async fn settle(self, parts: &Parts, created: StoreResult<Created>) -> Result<(), NotStarted> {
+    async fn settle(
+        self,
+        parts: &Parts,
+        created: StoreResult<CreateOutcome>,
+    ) -> Result<(), NotStarted> {
         let created = match created {
             Err(error @ StoreError::Unknown(_)) => Box::pin(self.look_up(parts, error)).await,
             known => known,
         };
         self.count(parts, &created);
-        let is_to_run = matches!(created, Ok(Created::New | Created::Admitted));
+        let is_to_run = matches!(created, Ok(CreateOutcome::New | CreateOutcome::Admitted));
         // The caller may have gone away.
         let _ = self.reply.send(created);
         if is_to_run { Ok(()) } else { Err(NotStarted) }
     }
 
-    fn count(&self, parts: &Parts, created: &StoreResult<Created>) {
+    fn count(&self, parts: &Parts, created: &StoreResult<CreateOutcome>) {
         match created {
-            Ok(Created::Existing(_) | Created::AlreadyRetried(_)) => return,
-            Ok(Created::New | Created::Admitted | Created::InLine) => {
+            Ok(CreateOutcome::Existing(_) | CreateOutcome::AlreadyRetried(_)) => return,
+            Ok(CreateOutcome::New | CreateOutcome::Admitted | CreateOutcome::InLine) => {
                 parts.metrics.executions.started.increment();
                 tracing::debug!(execution_id = %self.id, "created");
             }
@@ -160,20 +165,20 @@ impl Caller {
                 tracing::warn!(execution_id = %self.id, %error, "not known to be created");
             }
         }
-        if let Ok(Created::InLine) = created {
+        if let Ok(CreateOutcome::InLine) = created {
             parts.metrics.scheduler.lined_up.increment();
             parts.admission_changed();
         }
     }
 
     /// What is there tells. What is not there may be there again after a restart: then the outcome stays unknown.
-    async fn look_up(&self, parts: &Parts, error: StoreError) -> StoreResult<Created> {
+    async fn look_up(&self, parts: &Parts, error: StoreError) -> StoreResult<CreateOutcome> {
         // Until the lease may be over.
         let give_up_at = parts.now().plus(parts.options.lease / 2);
         match probe(parts, self.id, give_up_at).await {
-            Some(found) if self.is_ours(&found) => Ok(Created::New),
+            Some(found) if self.is_ours(&found) => Ok(CreateOutcome::New),
             // Without our lease it is for others to run, as one that stands in line is.
-            Some(_) => Ok(Created::InLine),
+            Some(_) => Ok(CreateOutcome::InLine),
             None => Err(error),
         }
     }
@@ -186,7 +191,7 @@ impl Caller {
 
 impl CreateReply {
     /// A worker that goes away with the execution in its hands has written it or not.
-    pub(crate) async fn received(self) -> StoreResult<Created> {
+    pub(crate) async fn received(self) -> StoreResult<CreateOutcome> {
         let gone = || StoreError::Unknown("the worker went away while this was under way".into());
         self.0.await.unwrap_or_else(|_| Err(gone()))
     }

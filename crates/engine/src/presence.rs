@@ -9,7 +9,7 @@ use pawl_kernel::time::Timestamp;
 
 use crate::options::Options;
 use crate::parts::Parts;
-use crate::running::Running;
+use crate::running::RunningPasses;
 use crate::service::{NextTick, Service};
 use crate::worker::Roles;
 
@@ -24,14 +24,14 @@ const MISSED_MAX: u32 = 3;
 
 pub(crate) struct Presence {
     store: Arc<dyn WorkerStore>,
-    running: Arc<Running>,
+    running: Arc<RunningPasses>,
     interval: Duration,
     /// What stays the same from report to report.
     about: WorkerRecord,
 }
 
 impl Presence {
-    pub(crate) fn new(parts: &Parts, roles: Roles, running: Arc<Running>) -> Self {
+    pub(crate) fn new(parts: &Parts, roles: Roles, running: Arc<RunningPasses>) -> Self {
         let (options, now) = (&parts.options, parts.now());
         let about = WorkerRecord {
             id: options.worker_id.clone(),

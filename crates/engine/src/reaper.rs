@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::planted::{self, Bug};
-use pawl_kernel::ports::store::{Expired, RecoveryStore, StoreResult, SweepRequest};
+use pawl_kernel::ports::store::{ExpiredLease, RecoveryStore, StoreResult, SweepRequest};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::{Clock, Timestamp};
 
@@ -15,7 +15,7 @@ use crate::hints::Hints;
 use crate::metrics::WorkerMetrics;
 use crate::parts::Parts;
 use crate::publisher::Publisher;
-use crate::running::Running;
+use crate::running::RunningPasses;
 use crate::service::{NextTick, Service};
 
 const PAGE: u32 = 500;
@@ -29,7 +29,7 @@ pub struct Reaper {
     announcer: Announcer,
     /// Knows how long messages wait.
     hints: Arc<Hints>,
-    running: Arc<Running>,
+    running: Arc<RunningPasses>,
     metrics: Arc<WorkerMetrics>,
     clock: Arc<dyn Clock>,
     interval: Duration,
@@ -54,7 +54,7 @@ impl Reaper {
     }
 
     /// The reaper of a worker that holds these executions.
-    pub(crate) fn of_worker(parts: &Parts, running: Arc<Running>) -> Self {
+    pub(crate) fn of_worker(parts: &Parts, running: Arc<RunningPasses>) -> Self {
         Self {
             store: parts.store.clone(),
             graphs: parts.graphs.clone(),
@@ -122,7 +122,7 @@ impl Reaper {
     }
 
     /// What the schema wants; one that cannot be read is tried again rather than failed.
-    async fn on_stuck(&self, expired: &Expired) -> OnStuck {
+    async fn on_stuck(&self, expired: &ExpiredLease) -> OnStuck {
         let (schema_id, version) = (expired.schema_id, expired.schema_version);
         match self.graphs.get(schema_id, version).await {
             Ok(graph) => graph.definition().settings.on_stuck,

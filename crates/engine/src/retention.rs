@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::retention::{
-    Cutoff, KEY_KEPT, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+    Cutoff, KEY_KEPT, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest, RetentionStore,
 };
 use pawl_kernel::ports::store::{CatalogStore, StoreError, StoreResult};
 use pawl_kernel::schema::definition::FOREVER;
@@ -46,12 +46,12 @@ pub struct Retention {
     /// What the latest versions of schemas say. A version never changes.
     wishes: HashMap<(SchemaId, u32), Wish>,
     /// Where the last tick had to stop.
-    place: Option<Place>,
+    place: Option<ScanPlace>,
 }
 
 /// Where a tick goes on: at this schema, after this execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ScanPlace {
     pub schema_id: SchemaId,
     pub after: Option<ExecutionId>,
 }
@@ -66,20 +66,20 @@ enum Wish {
 
 /// What a tick did, or would do.
 #[derive(Clone, Debug, Default)]
-pub struct Collected {
-    pub removed: Removed,
-    pub reclaimed: Reclaimed,
+pub struct RetentionReport {
+    pub removed: RemovalReport,
+    pub reclaimed: ReclaimReport,
     /// Schemas of which something went, with how long their executions are kept.
     pub schemas: Vec<Collection>,
     /// Executions that may go and could not be removed. The log says which, and why.
     pub failed: u64,
     /// It had to stop before the end; another tick goes on from here.
-    pub next: Option<Place>,
+    pub next: Option<ScanPlace>,
     /// More actions may go than one tick removes.
     pub more_actions: bool,
 }
 
-impl Collected {
+impl RetentionReport {
     /// Another tick would do more.
     pub fn has_more(&self) -> bool {
         self.next.is_some() || self.reclaimed.more || self.more_actions
@@ -104,7 +104,7 @@ struct Round {
     all_gone_before: Option<Timestamp>,
     dry: bool,
     pages: u64,
-    collected: Collected,
+    collected: RetentionReport,
 }
 
 impl Retention {
@@ -113,7 +113,7 @@ impl Retention {
     }
 
     /// Goes on where another one had to stop.
-    pub fn from(parts: &Parts, place: Option<Place>) -> Self {
+    pub fn from(parts: &Parts, place: Option<ScanPlace>) -> Self {
         Self {
             store: parts.store.clone(),
             catalog: parts.store.clone(),
@@ -125,16 +125,16 @@ impl Retention {
     }
 
     /// Removes some of what may go, and gives some space back.
-    pub async fn remove_some(&mut self) -> StoreResult<Collected> {
+    pub async fn remove_some(&mut self) -> StoreResult<RetentionReport> {
         self.round(false).await
     }
 
     /// What would go, and nothing does.
-    pub async fn preview(&mut self) -> StoreResult<Collected> {
+    pub async fn preview(&mut self) -> StoreResult<RetentionReport> {
         self.round(true).await
     }
 
-    async fn round(&mut self, dry: bool) -> StoreResult<Collected> {
+    async fn round(&mut self, dry: bool) -> StoreResult<RetentionReport> {
         let now = self.clock.now();
         let policies = self.policies().await?;
         let mut round = Round {
@@ -143,7 +143,7 @@ impl Retention {
             all_gone_before: all_gone_before(&policies, now),
             dry,
             pages: 0,
-            collected: Collected::default(),
+            collected: RetentionReport::default(),
         };
         let place = self.place.take();
         let is_ahead = |schema_id: &SchemaId| place.is_none_or(|at| *schema_id >= at.schema_id);
@@ -191,10 +191,10 @@ impl Retention {
     async fn go_round(
         &mut self,
         round: &mut Round,
-        place: Option<Place>,
+        place: Option<ScanPlace>,
         schemas: &[(SchemaId, Duration)],
     ) -> StoreResult<()> {
-        let start = |schema_id| Place {
+        let start = |schema_id| ScanPlace {
             schema_id,
             after: None,
         };
@@ -228,9 +228,9 @@ impl Retention {
     async fn collect(
         &self,
         round: &mut Round,
-        mut place: Place,
+        mut place: ScanPlace,
         keep: Duration,
-    ) -> StoreResult<Option<Place>> {
+    ) -> StoreResult<Option<ScanPlace>> {
         let cutoff = Cutoff::new(round.now, keep);
         let before = round.collected.removed.executions;
         let stopped = loop {
@@ -397,7 +397,7 @@ impl Service for Retention {
 impl Round {
     /// Not before it has got on a little.
     fn is_over(&self, now: Timestamp) -> bool {
-        let Collected {
+        let RetentionReport {
             removed, failed, ..
         } = &self.collected;
         let enough = !self.dry && (removed.executions >= PER_TICK || *failed >= FAILED_MAX);
@@ -445,8 +445,8 @@ fn all_gone_before(policies: &[Policy], now: Timestamp) -> Option<Timestamp> {
     Some(now.minus(longest))
 }
 
-fn report(collected: &Collected) {
-    let Collected {
+fn report(collected: &RetentionReport) {
+    let RetentionReport {
         removed,
         reclaimed,
         failed,

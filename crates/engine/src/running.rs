@@ -26,8 +26,8 @@ pub(crate) enum Interruption {
 }
 
 #[derive(Default)]
-pub(crate) struct Running {
-    entries: Mutex<BTreeMap<ExecutionId, Entry>>,
+pub(crate) struct RunningPasses {
+    entries: Mutex<BTreeMap<ExecutionId, RunningEntry>>,
     shutting_down: AtomicBool,
     /// Something was entered: the heartbeat has work again.
     pub(crate) entered: Notify,
@@ -37,7 +37,7 @@ pub(crate) struct Running {
     left: Notify,
 }
 
-struct Entry {
+struct RunningEntry {
     token: Uuid,
     lease_until: Timestamp,
     /// The lease is renewed only while the node is within its time: a hung node must be found. `None`: the lease is not in
@@ -75,20 +75,20 @@ impl Alarm {
     }
 }
 
-impl Entry {
+impl RunningEntry {
     fn is_stored(&self) -> bool {
         self.renew_until.is_some()
     }
 }
 
-impl Drop for Entry {
+impl Drop for RunningEntry {
     /// Another claim of the same execution by this worker may have taken its place.
     fn drop(&mut self) {
         self.alarm.raise(Interruption::LeaseLost);
     }
 }
 
-impl Running {
+impl RunningPasses {
     /// `suspicion`: the worker's one place for executions that may kill it, until the first commit.
     pub(crate) fn enter(
         self: &Arc<Self>,
@@ -112,7 +112,7 @@ impl Running {
         suspicion: Option<OwnedSemaphorePermit>,
     ) -> Ticket {
         let alarm = Arc::<Alarm>::default();
-        let entry = Entry {
+        let entry = RunningEntry {
             token: lease.token,
             lease_until: lease.until,
             renew_until,
@@ -234,7 +234,7 @@ pub(crate) struct Ticket {
 }
 
 struct Place {
-    running: Arc<Running>,
+    running: Arc<RunningPasses>,
     id: ExecutionId,
     token: Uuid,
     suspicion: Mutex<Option<OwnedSemaphorePermit>>,
@@ -299,7 +299,7 @@ impl Ticket {
         }
     }
 
-    fn with_entry<T>(&self, act: impl FnOnce(&mut Entry) -> T) -> Option<T> {
+    fn with_entry<T>(&self, act: impl FnOnce(&mut RunningEntry) -> T) -> Option<T> {
         let mut entries = lock(&self.place.running.entries);
         entries
             .get_mut(&self.place.id)

@@ -10,18 +10,18 @@ use futures_util::FutureExt;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::queue::Delivery;
-use pawl_kernel::ports::store::{Claimed, Created, StoreResult};
+use pawl_kernel::ports::store::{ClaimedExecution, CreateOutcome, StoreResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::parts::Parts;
 use crate::pass::{self, PassEnd};
 use crate::pending_create::{CreateReply, PendingCreate};
-use crate::running::Running;
+use crate::running::RunningPasses;
 use crate::sync::lock;
 
 /// An execution this worker holds the lease of, with the slot it runs in.
 pub(crate) struct ClaimedWork {
-    pub(crate) claimed: Box<Claimed>,
+    pub(crate) claimed: Box<ClaimedExecution>,
     pub(crate) delivery: Option<Delivery>,
     pub(crate) slot: OwnedSemaphorePermit,
     /// Held while the execution is one that may kill workers.
@@ -42,7 +42,7 @@ pub(crate) type RunningPass = Pin<Box<dyn Future<Output = ()> + Send>>;
 #[derive(Clone)]
 pub struct SlotPool {
     pub(crate) parts: Parts,
-    pub(crate) running: Arc<Running>,
+    pub(crate) running: Arc<RunningPasses>,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) work: mpsc::UnboundedSender<Work>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct InlinePass {
 
 impl InlinePass {
     /// Runs it until the caller can be answered.
-    pub(crate) async fn until_created(mut self, reply: CreateReply) -> StoreResult<Created> {
+    pub(crate) async fn until_created(mut self, reply: CreateReply) -> StoreResult<CreateOutcome> {
         let mut created = pin!(reply.received());
         // In this order: a first commit that is also the last ends both.
         tokio::select! {
@@ -129,7 +129,7 @@ impl Drop for InlinePass {
 /// All of a pass, from the slot it takes to the acknowledgement of its message. `None`: there is no lease.
 pub(crate) fn pass_of(
     parts: &Parts,
-    running: &Arc<Running>,
+    running: &Arc<RunningPasses>,
     work: ClaimedWork,
     pending: Option<PendingCreate>,
 ) -> Option<impl Future<Output = ()> + Send + use<>> {

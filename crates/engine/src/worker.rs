@@ -20,7 +20,7 @@ use crate::parts::Parts;
 use crate::presence::Presence;
 use crate::reaper::Reaper;
 use crate::retention::Retention;
-use crate::running::Running;
+use crate::running::RunningPasses;
 use crate::service::{Service, ServiceRunner};
 use crate::slot_pool::SlotPool;
 use crate::timers::{Takings, Timers};
@@ -92,14 +92,14 @@ impl Roles {
 pub struct Worker {
     parts: Parts,
     roles: Roles,
-    running: Arc<Running>,
+    running: Arc<RunningPasses>,
     consumer: Consumer,
 }
 
 /// What others in the process may ask of a worker.
 #[derive(Clone)]
 pub struct Handle {
-    running: Arc<Running>,
+    running: Arc<RunningPasses>,
     parts: Parts,
     /// `None`: this worker runs no executions.
     pub slot_pool: Option<SlotPool>,
@@ -132,7 +132,7 @@ impl Worker {
     }
 
     pub fn with_roles(parts: Parts, roles: Roles) -> Self {
-        let running = Arc::new(Running::default());
+        let running = Arc::new(RunningPasses::default());
         let consumer = Consumer::new(parts.clone(), running.clone());
         Self {
             parts,
@@ -193,7 +193,7 @@ impl Worker {
 fn services(
     parts: &Parts,
     roles: Roles,
-    running: &Arc<Running>,
+    running: &Arc<RunningPasses>,
     timers: Timers,
     runner: &ServiceRunner,
 ) -> FuturesUnordered<BoxFuture<'static, ()>> {

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use day::{Outcome, Tally, day};
 use pawl_kernel::planted::{self, Bug};
-use pawl_kernel::schedule::Ending;
+use pawl_kernel::schedule::ActionEnding;
 use pawl_kernel::time::Clock;
 use pawl_testkit::faults::{Fault, FaultPlan};
 use serde_json::json;
@@ -217,7 +217,11 @@ fn death_at(plan: FaultPlan) -> u64 {
         tokio::time::sleep(Duration::from_secs(60)).await;
         let action = world.actions().await.remove(0);
         let status = &action.status;
-        assert_eq!(status.finished, Some(Ending::Done), "{plan:?}: {action:#?}");
+        assert_eq!(
+            status.finished,
+            Some(ActionEnding::Done),
+            "{plan:?}: {action:#?}"
+        );
         let made = world.told.lock().unwrap().len() as u64;
         let counts = (status.successful, status.failed);
         assert_eq!(counts, (1, 0), "{plan:?}: {action:#?}");

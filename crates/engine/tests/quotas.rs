@@ -18,7 +18,7 @@ use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry};
 use pawl_kernel::ports::quotas::SetQuota;
 use pawl_kernel::ports::store::{SaveMode, SaveSchema, Store};
-use pawl_kernel::quota::Source;
+use pawl_kernel::quota::QuotaSource;
 use pawl_kernel::schema;
 use pawl_kernel::time::{Clock, Timestamp};
 use pawl_sqlite::{EmbeddedQueue, SqliteStore};
@@ -242,7 +242,7 @@ async fn three_schedulers_never_exceed_a_limit() {
         name: "tenant:acme".parse().unwrap(),
         limit: 2,
         rate: None,
-        source: Source::Api,
+        source: QuotaSource::Api,
     };
     controls[0].set_quota(set).await.unwrap();
     let done = Arc::new(AtomicBool::new(false));
@@ -342,7 +342,7 @@ async fn judge(store: &Arc<dyn Store>, started: &[(ExecutionId, Limits)]) {
 }
 
 /// Three executions of `acme`, and a quota whose process died before it had counted any of them.
-async fn half_set(store: &Arc<dyn Store>, source: Source) -> (Parts, Control, SetQuota) {
+async fn half_set(store: &Arc<dyn Store>, source: QuotaSource) -> (Parts, Control, SetQuota) {
     let parts = parts(store, &Arc::new(EmbeddedQueue::default()), 1);
     let control = Control::new(parts.clone(), None);
     let schema = save(store, 1, json!({})).await;
@@ -380,7 +380,7 @@ async fn used(store: &Arc<dyn Store>) -> u64 {
 #[tokio::test]
 async fn a_quota_set_again_counts_whom_the_first_try_left_out() {
     on_both(async |store| {
-        let (_, control, set) = half_set(&store, Source::Api).await;
+        let (_, control, set) = half_set(&store, QuotaSource::Api).await;
         assert_eq!(control.set_quota(set).await.unwrap().used, 3);
     })
     .await;
@@ -389,7 +389,7 @@ async fn a_quota_set_again_counts_whom_the_first_try_left_out() {
 #[tokio::test]
 async fn a_start_with_the_same_configuration_counts_whom_the_last_one_left_out() {
     on_both(async |store| {
-        let (_, control, set) = half_set(&store, Source::Config).await;
+        let (_, control, set) = half_set(&store, QuotaSource::Config).await;
         control.configure_quotas(vec![set]).await.unwrap();
         assert_eq!(used(&store).await, 3);
     })
@@ -399,7 +399,7 @@ async fn a_start_with_the_same_configuration_counts_whom_the_last_one_left_out()
 #[tokio::test]
 async fn the_doctor_sees_who_was_there_before_a_quota_and_does_not_count() {
     on_both(async |store| {
-        let (parts, ..) = half_set(&store, Source::Api).await;
+        let (parts, ..) = half_set(&store, QuotaSource::Api).await;
         for (fix, expected) in [(false, 0), (true, 3)] {
             let report = doctor::examine(&parts, fix).await.unwrap();
             let found: Vec<_> = report

@@ -14,7 +14,7 @@ use pawl_kernel::ports::schedule::{ActionFilter, RecordRequest, ScheduleStore};
 use pawl_kernel::ports::store::{
     CatalogStore, Claim, DueTimer, ExecutionFilter, ExecutionStore, QueryStore, TimerStore,
 };
-use pawl_kernel::schedule::{Limits, Outcome, Run};
+use pawl_kernel::schedule::{AttemptOutcome, Run, ScheduleLimits};
 use pawl_sqlite::EmbeddedQueue;
 use pawl_testkit::clock::{SeededEntropy, SimClock};
 use pawl_testkit::fixture::{self, at, execution_id, pass, schema_id};
@@ -157,18 +157,18 @@ async fn finished_actions_go_too() {
     let due = store
         .collect(pass(lock), &shards.unwrap(), at(10), 1_000)
         .await;
-    let begun = store.begin_actions(pass(lock), due.unwrap(), Limits::default(), at(10));
+    let begun = store.begin_actions(pass(lock), due.unwrap(), ScheduleLimits::default(), at(10));
     let record = |(timer, run): (DueTimer, Run)| RecordRequest {
         lock,
         timer,
         ticket: run.ticket,
         attempt: run.attempt,
-        outcome: Outcome::Success,
+        outcome: AttemptOutcome::Success,
         fresh: lock,
     };
     let requests: Vec<_> = begun.await.unwrap().into_iter().map(record).collect();
     assert_eq!(requests.len(), 250);
-    let recorded = store.record_actions(lock, requests, Limits::default(), at(11));
+    let recorded = store.record_actions(lock, requests, ScheduleLimits::default(), at(11));
     recorded.await.unwrap();
     let mut retention = retention(&store);
     let seen = retention.preview().await.unwrap();

@@ -20,11 +20,11 @@ pub mod round;
 pub mod row;
 pub mod usage;
 
-pub use ledger::{Place, QuotaLedger};
+pub use ledger::{AdmissionPlace, QuotaLedger};
 pub use name::{BadName, QuotaKind, QuotaName};
 pub use rate::Rate;
 pub use round::{AdmissionRound, Group, Lane, LaneId};
-pub use row::{Quota, Shares, Source};
+pub use row::{Quota, QuotaSource, Shares};
 pub use usage::{AdmissionState, QuotaChange, QuotaUse, admission_state, quota_change};
 
 #[cfg(test)]

@@ -30,15 +30,21 @@ pub mod retry;
 pub mod spec;
 pub mod status;
 
-pub use control::{Refusal, pause, pause_with_schema, resume, run_now};
+pub use control::{ActionRefusal, pause, pause_with_schema, resume, run_now};
 pub use cron::Cron;
-pub use firing::{Begin, Late, Moved, Outcome, Record, Recorded, Run, Ticket, begin, record};
+pub use firing::{
+    AttemptOutcome, Begin, LateRecord, MovedAction, RecordResult, RecordedAction, Run, Ticket,
+    begin, record,
+};
 pub use plan::Previous;
 pub use put::{Exists, Override, Put, put};
 pub use read::{Author, Request, check_id, read_request, read_spec};
 pub use retry::Retry;
 pub use spec::{Action, CatchUp, Overlap, Policy, Repeat, Spec};
-pub use status::{Attempt, Ended, Ending, Failure, PastAttempt, Skip, SkipReason, Status};
+pub use status::{
+    ActionAttempt, ActionEnding, AttemptEnd, Failure, PastAttempt, SkipReason, SkippedFiring,
+    Status,
+};
 
 use std::time::Duration;
 
@@ -130,7 +136,7 @@ pub struct Meta {
 
 /// The settings that decisions depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ScheduleLimits {
     /// Nobody looks at an action for so long after an attempt has begun, however soon the retry would be: the time after
     /// which a worker that vanished is known to have.
     pub patience: Duration,
@@ -142,7 +148,7 @@ pub struct Limits {
     pub look_again: Duration,
 }
 
-impl Limits {
+impl ScheduleLimits {
     /// An attempt has four fifths of the patience; the rest is for writing down its end.
     pub fn time_for(&self, action: &Action) -> Duration {
         action.timeout().unwrap_or(self.patience / 5 * 4)
@@ -153,7 +159,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
+impl Default for ScheduleLimits {
     fn default() -> Self {
         Self {
             patience: Duration::from_secs(10),

@@ -35,7 +35,7 @@ pub use self::validate::{ROOTS, check};
 
 /// What came of a text.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSchema {
     /// Only if there is no error; warnings do not count.
     pub definition: Option<Definition>,
     /// Errors first, then warnings and notes, each in the order of the text, with file, line and column.
@@ -43,7 +43,7 @@ pub struct Loaded {
 }
 
 /// Reads and checks a schema.
-pub fn load(file: Option<&str>, text: &str, registry: &Registry) -> Loaded {
+pub fn load(file: Option<&str>, text: &str, registry: &Registry) -> LoadedSchema {
     load_named(None, file, text, registry)
 }
 
@@ -53,10 +53,10 @@ pub fn load_named(
     file: Option<&str>,
     text: &str,
     registry: &Registry,
-) -> Loaded {
+) -> LoadedSchema {
     let (source, mut diagnostics) = Source::parse_on(file, text);
     let Some(source) = source else {
-        return Loaded {
+        return LoadedSchema {
             definition: None,
             diagnostics,
         };
@@ -77,7 +77,7 @@ pub fn load_named(
     let further = further.filter(|found| !stand_ins.contains(&found.pointer));
     diagnostics.extend(further);
     diagnostics.sort_by_key(source::order);
-    Loaded {
+    LoadedSchema {
         definition: definition.filter(|_| !diagnostics.iter().any(Diagnostic::is_error)),
         diagnostics,
     }

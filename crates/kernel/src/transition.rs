@@ -138,8 +138,8 @@ impl Change {
         Execution { head, record }
     }
 
-    pub fn outcome(&self) -> Applied {
-        Applied {
+    pub fn outcome(&self) -> CommitReport {
+        CommitReport {
             seq: self.state.seq,
             version: self.state.version,
             inbox: self.state.inbox,
@@ -195,7 +195,7 @@ pub struct WaitTimer {
 
 /// What a store tells after a [`Change`] was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
+pub struct CommitReport {
     pub seq: u64,
     pub version: u64,
     pub inbox: u64,
@@ -234,7 +234,7 @@ pub fn check_steps(state: &State, steps: &[Step]) -> Result<(), String> {
     })
 }
 
-impl Applied {
+impl CommitReport {
     /// The answer that a commit which left the rows like this must have given: for whoever never got it.
     pub fn standing(head: &Head, state: &State) -> Self {
         let ended = Some(head.status).filter(|status| status.is_terminal());

@@ -16,7 +16,7 @@ pub const EVENT_TIMEOUT: &str = "EVENT_TIMEOUT";
 
 /// What a finished visit leaves behind: the contents of its step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finished {
+pub struct VisitResult {
     pub status: StepStatus,
     pub output: Value,
     pub error: Value,
@@ -24,7 +24,7 @@ pub struct Finished {
     pub logs: Vec<LogLine>,
 }
 
-impl Finished {
+impl VisitResult {
     pub fn success(output: Value) -> Self {
         Self {
             status: StepStatus::Success,
@@ -47,9 +47,9 @@ impl Finished {
 
 pub enum Move<'g> {
     /// The visit is over and the execution goes on at a node.
-    Leave(Finished, &'g Node),
+    Leave(VisitResult, &'g Node),
     /// The visit is over and so is the execution.
-    End(Finished, Ending),
+    End(VisitResult, Ending),
     /// The try failed; another one is allowed after the delay. What it logged is with the error.
     Retry(NodeError, Duration),
     Sleep(Timestamp),
@@ -74,7 +74,7 @@ pub fn settle<'g>(
             changes,
             logs,
         }) => {
-            let finished = Finished {
+            let finished = VisitResult {
                 status: StepStatus::Success,
                 output,
                 error: Value::Null,
@@ -84,7 +84,7 @@ pub fn settle<'g>(
             leave(graph, node, &handle, finished)
         }
         Ok(Outcome::Respond { answer }) => {
-            leave(graph, node, HANDLE_SUCCESS, Finished::success(answer))
+            leave(graph, node, HANDLE_SUCCESS, VisitResult::success(answer))
         }
         Ok(Outcome::End {
             success: true,
@@ -110,7 +110,12 @@ pub fn settle<'g>(
 
 /// Leaves by `handle`. No exit falls back to another one's edge: without an edge of its own it ends the execution as
 /// completed.
-pub fn leave<'g>(graph: &'g Graph, node: &'g Node, handle: &str, finished: Finished) -> Move<'g> {
+pub fn leave<'g>(
+    graph: &'g Graph,
+    node: &'g Node,
+    handle: &str,
+    finished: VisitResult,
+) -> Move<'g> {
     match graph.target(node, handle) {
         Some(next) => Move::Leave(finished, next),
         None => {
@@ -122,7 +127,7 @@ pub fn leave<'g>(graph: &'g Graph, node: &'g Node, handle: &str, finished: Finis
 
 /// A failure that is final: by the edge `error`, or on by `success`, or the end.
 pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<'g> {
-    let finished = Finished::failed(error);
+    let finished = VisitResult::failed(error);
     if let Some(next) = graph.target(node, HANDLE_ERROR) {
         return Move::Leave(finished, next);
     }
@@ -138,10 +143,10 @@ pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<
 pub fn time_out<'g>(graph: &'g Graph, node: &'g Node, event: &str) -> Move<'g> {
     if let Some(next) = graph.target(node, HANDLE_TIMEOUT) {
         let output = json!({"name": event, "timed_out": true});
-        return Move::Leave(Finished::success(output), next);
+        return Move::Leave(VisitResult::success(output), next);
     }
     let error = event_timeout(node, event);
-    let finished = Finished::failed(&error);
+    let finished = VisitResult::failed(&error);
     match graph.target(node, HANDLE_ERROR) {
         Some(next) => Move::Leave(finished, next),
         None => Move::End(finished, failed(&error, &node.id)),
@@ -181,7 +186,7 @@ struct End;
 impl End {
     fn with<'g>(status: StepStatus, output: Value, error: Value, ending: Ending) -> Move<'g> {
         Move::End(
-            Finished {
+            VisitResult {
                 status,
                 output,
                 error,
@@ -344,7 +349,7 @@ mod tests {
         definition.edges[1].source_handle = HANDLE_SUCCESS.into();
         let graph = Graph::compile(definition, &Registry::default()).unwrap();
         let node = graph.node("b").unwrap();
-        let left = leave(&graph, node, "false", Finished::success(json!(1)));
+        let left = leave(&graph, node, "false", VisitResult::success(json!(1)));
         assert_eq!(told(left), "Success, Completed: no error");
     }
 

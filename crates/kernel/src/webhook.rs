@@ -136,7 +136,7 @@ impl Auth {
 
 /// A trigger under the name it has in its schema.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named {
+pub struct NamedTrigger {
     pub name: String,
     pub trigger: Trigger,
     /// As written, for the table.
@@ -156,11 +156,11 @@ pub struct Webhook {
 }
 
 /// The webhooks of a schema that are not disabled. One that cannot be read, saved before anybody checked it, is left out.
-pub fn of_definition(definition: &Definition) -> Vec<Named> {
+pub fn of_definition(definition: &Definition) -> Vec<NamedTrigger> {
     let entries = definition.triggers.iter().enumerate();
     let entries = entries.filter(|(_, entry)| is_enabled(entry));
     let named = entries.filter_map(|(place, entry)| {
-        Some(Named {
+        Some(NamedTrigger {
             name: name_of(&definition.triggers, place, entry),
             trigger: read::of_value(entry)?,
             source: entry.clone(),
@@ -170,7 +170,7 @@ pub fn of_definition(definition: &Definition) -> Vec<Named> {
 }
 
 /// The same for the stored text of a version; nothing for a text that is no definition.
-pub fn of_text(text: &str) -> Vec<Named> {
+pub fn of_text(text: &str) -> Vec<NamedTrigger> {
     // Most schemas have none, and need not be read to find out.
     if !text.contains("\"webhook\"") {
         return Vec::new();

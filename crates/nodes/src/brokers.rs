@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// One message, ready to be sent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     /// Empty: the default exchange, where the routing key is the name of a queue.
     pub exchange: String,
     pub routing_key: String,
@@ -49,7 +49,7 @@ pub trait Brokers: Send + Sync {
     async fn publish(
         &self,
         connection: Option<&str>,
-        message: Outgoing,
+        message: OutgoingMessage,
         limit: Duration,
     ) -> Result<(), NotPublished>;
 }
@@ -66,7 +66,7 @@ impl Brokers for NoBrokers {
     async fn publish(
         &self,
         connection: Option<&str>,
-        _: Outgoing,
+        _: OutgoingMessage,
         _: Duration,
     ) -> Result<(), NotPublished> {
         Err(no_connection(connection))

@@ -31,7 +31,7 @@ use rustls::pki_types::CertificateDer;
 use url::{Position, Url};
 
 pub use self::address::{AddressPolicy, Cidr};
-use self::connector::{Connector, Timed};
+use self::connector::{Connector, TimedConnector};
 pub use self::error::{HttpError, HttpErrorKind};
 
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ pub struct Response {
     pub url: Url,
 }
 
-type Pool = Client<Timed<HttpsConnector<Connector>>, Full<Bytes>>;
+type Pool = Client<TimedConnector<HttpsConnector<Connector>>, Full<Bytes>>;
 
 pub struct HttpClient {
     policy: Arc<AddressPolicy>,
@@ -186,7 +186,7 @@ impl HttpClient {
             .pool_idle_timeout(self.limits.idle_timeout)
             .pool_max_idle_per_host(self.limits.idle_connections_per_host)
             .http1_max_buf_size(self.limits.header_bytes_max.max(8 * 1024))
-            .build(Timed::new(https, self.limits.connect_timeout)))
+            .build(TimedConnector::new(https, self.limits.connect_timeout)))
     }
 }
 

@@ -248,7 +248,7 @@ impl NodeHandler for HttpRequest {
         let request = build::request(config, &call)?;
         let method = request.method.clone();
         let response = self.client.send(request).await.map_err(failed)?;
-        let asked = answer::Asked {
+        let asked = answer::AnswerExpectation {
             method,
             reading,
             accepted,

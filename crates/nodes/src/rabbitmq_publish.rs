@@ -10,7 +10,7 @@ use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::brokers::{Brokers, NotPublished, Outgoing};
+use crate::brokers::{Brokers, NotPublished, OutgoingMessage};
 use crate::{Environment, parse};
 use pawl_kernel::node::field::{defaulted, optional, required};
 
@@ -134,7 +134,7 @@ impl NodeHandler for RabbitmqPublish {
         let (body, content_type) = body(&config.message);
         let mut headers = config.headers.unwrap_or_default();
         headers.retain(|_, value| !value.is_null());
-        let message = Outgoing {
+        let message = OutgoingMessage {
             exchange,
             routing_key,
             body,
@@ -264,7 +264,7 @@ mod tests {
     /// A broker that keeps what it gets, or refuses it.
     #[derive(Default)]
     struct Kept {
-        sent: Mutex<Vec<Outgoing>>,
+        sent: Mutex<Vec<OutgoingMessage>>,
         refusal: Option<NotPublished>,
         /// It runs on a broker of its own.
         own: bool,
@@ -279,7 +279,7 @@ mod tests {
         async fn publish(
             &self,
             name: Option<&str>,
-            message: Outgoing,
+            message: OutgoingMessage,
             _: Duration,
         ) -> Result<(), NotPublished> {
             if !self.knows(name) {

@@ -24,21 +24,21 @@ const WAITED_OUT: Duration = Duration::from_secs(5);
 /// Counts on from the last time the database told, by this machine's monotonic clock: setting the machine's clock
 /// changes nothing.
 pub struct DatabaseClock {
-    known: Mutex<Known>,
+    known: Mutex<ClockReading>,
     /// The latest time that was told to anybody.
     told: AtomicI64,
     pool: Arc<Pool>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct ClockReading {
     time: Timestamp,
     at: Instant,
     /// The database looked within this time of `at`.
     doubt: Duration,
 }
 
-impl Known {
+impl ClockReading {
     fn now(&self, at: Instant) -> Timestamp {
         self.time.plus(at.saturating_duration_since(self.at))
     }
@@ -77,11 +77,11 @@ impl DatabaseClock {
         Ok(clock)
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> ClockReading {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn learn(&self, known: Known) {
+    fn learn(&self, known: ClockReading) {
         let mut current = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_better_than(&current) {
             *current = known;
@@ -134,13 +134,13 @@ pub(crate) async fn ask(session: &Session) -> Outcome<Timestamp> {
 }
 
 /// The middle between question and answer is when the database looked.
-async fn read(pool: &Arc<Pool>) -> Outcome<Known> {
+async fn read(pool: &Arc<Pool>) -> Outcome<ClockReading> {
     pool.run(|session| async move {
         session.ready(&[&sql::CLOCK_READ]).await?;
         let asked = Instant::now();
         let time = ask(&session).await?;
         let doubt = asked.elapsed() / 2;
-        Ok(Known {
+        Ok(ClockReading {
             time,
             at: asked + doubt,
             doubt,
@@ -153,8 +153,8 @@ async fn read(pool: &Arc<Pool>) -> Outcome<Known> {
 mod tests {
     use super::*;
 
-    fn known(at: Instant, doubt_millis: u64) -> Known {
-        Known {
+    fn known(at: Instant, doubt_millis: u64) -> ClockReading {
+        ClockReading {
             // A server whose clock is decades off.
             time: Timestamp::from_micros(1_000_000),
             at,

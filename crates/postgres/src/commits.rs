@@ -12,17 +12,19 @@ use std::sync::Arc;
 use futures_util::future::join;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::batches::BatchSizes;
-use pawl_kernel::ports::store::{CommitError, Created, NewExecution, StoreError, StoreResult};
-use pawl_kernel::transition::{Applied, Transition};
+use pawl_kernel::ports::store::{
+    CommitError, CreateOutcome, NewExecution, StoreError, StoreResult,
+};
+use pawl_kernel::transition::{CommitReport, Transition};
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use finish::Answers;
-use finish::{Rest, commit_slowly, guess, write_guessed};
+use finish::{BatchRemainder, commit_slowly, guess, write_guessed};
 
-use crate::creates::{Made, create, create_with_more, existing, is_simple};
+use crate::creates::{CreateResult, create, create_with_more, existing, is_simple};
 use crate::error::{Fault, Outcome};
-use crate::hot::{CacheRow, Hot};
-use crate::locked::Locked;
+use crate::hot::{CacheRow, RowCache};
+use crate::locked::LockedRows;
 use crate::quotas::{self, KnownNames};
 use crate::session::{Pool, Session};
 use crate::sql;
@@ -32,10 +34,13 @@ const BATCH: usize = 256;
 /// Quotas are set by people: they cannot change this often while an execution is created.
 const EPOCHS_MAX: u32 = 10;
 
-type Committed = Result<Applied, CommitError>;
+type Committed = Result<CommitReport, CommitError>;
 
 enum Job {
-    Create(Box<NewExecution>, oneshot::Sender<StoreResult<Created>>),
+    Create(
+        Box<NewExecution>,
+        oneshot::Sender<StoreResult<CreateOutcome>>,
+    ),
     Commit(Box<Transition>, oneshot::Sender<Committed>),
 }
 
@@ -54,18 +59,18 @@ pub(crate) struct Committers {
 
 /// The answers of a batch so far.
 #[derive(Default)]
-struct Known {
-    created: HashMap<ExecutionId, StoreResult<Created>>,
+struct BatchAnswers {
+    created: HashMap<ExecutionId, StoreResult<CreateOutcome>>,
     committed: Answers,
 }
 
 /// What a committer works with.
 pub(crate) struct Lane {
     pub(crate) pool: Arc<Pool>,
-    pub(crate) hot: Arc<Hot>,
+    pub(crate) hot: Arc<RowCache>,
     pub(crate) shards: u32,
     pub(crate) batches: Arc<BatchSizes>,
-    pub(crate) locked: Locked,
+    pub(crate) locked: LockedRows,
     pub(crate) known_names: Arc<KnownNames>,
 }
 
@@ -81,7 +86,7 @@ impl Committers {
         Self { lanes }
     }
 
-    pub(crate) async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+    pub(crate) async fn create(&self, new: NewExecution) -> StoreResult<CreateOutcome> {
         let (sender, answer) = oneshot::channel();
         self.send(Job::Create(Box::new(new), sender));
         answer.await.unwrap_or_else(|_| Err(closed()))
@@ -108,7 +113,7 @@ fn closed() -> StoreError {
 
 #[derive(Default)]
 struct Batch {
-    creates: Vec<(NewExecution, oneshot::Sender<StoreResult<Created>>)>,
+    creates: Vec<(NewExecution, oneshot::Sender<StoreResult<CreateOutcome>>)>,
     commits: Vec<(Transition, oneshot::Sender<Committed>)>,
 }
 
@@ -179,8 +184,8 @@ impl Lane {
 
     /// Both kinds on one connection. Whoever has no answer afterwards has to be done alone, because it needs more
     /// statements or because something broke the batch.
-    async fn write(&self, news: &[NewExecution], transitions: &[Transition]) -> Known {
-        let mut known = Known::default();
+    async fn write(&self, news: &[NewExecution], transitions: &[Transition]) -> BatchAnswers {
+        let mut known = BatchAnswers::default();
         let answers = &mut known;
         let done = self
             .pool
@@ -210,7 +215,7 @@ impl Lane {
         session: Arc<Session>,
         news: &[NewExecution],
         transitions: &[Transition],
-        known: &mut Known,
+        known: &mut BatchAnswers,
     ) -> Outcome<()> {
         session
             .ready(&[&sql::EXECUTIONS_CREATE, &sql::TRANSITIONS_WRITE])
@@ -230,7 +235,7 @@ impl Lane {
             write_guessed(&session, &guessed, self.shards),
         )
         .await;
-        let rest = Rest {
+        let rest = BatchRemainder {
             session: &session,
             hot: &self.hot,
             shards: self.shards,
@@ -244,7 +249,7 @@ impl Lane {
         rest.finish(&free, done, &mut known.committed).await
     }
 
-    async fn create_alone(&self, new: &NewExecution) -> StoreResult<Created> {
+    async fn create_alone(&self, new: &NewExecution) -> StoreResult<CreateOutcome> {
         for _ in 0..EPOCHS_MAX {
             let done = self.pool.run_here(|session| self.try_create(session, new));
             match done.await {
@@ -263,7 +268,7 @@ impl Lane {
         &self,
         session: Arc<Session>,
         new: &NewExecution,
-    ) -> Outcome<Option<StoreResult<Created>>> {
+    ) -> Outcome<Option<StoreResult<CreateOutcome>>> {
         let known = self.known_names.get(&session).await?;
         if known.concern(new) {
             let written = quotas::create(&session, &[new], known.epoch, self.shards).await?;
@@ -274,25 +279,30 @@ impl Lane {
             true => {
                 let created = create(&session, &[new], known.epoch, true).await?;
                 created.map(|created| match created.is_empty() {
-                    true => Made::KeyTaken,
-                    false => Made::New,
+                    true => CreateResult::KeyTaken,
+                    false => CreateResult::New,
                 })
             }
             false => create_with_more(&session, new, known.epoch, self.shards).await?,
         };
         Ok(match made {
             None => None,
-            Some(Made::KeyTaken) => Some(existing(&session, new).await?),
-            Some(Made::AlreadyRetried(before)) => Some(Ok(Created::AlreadyRetried(before))),
-            Some(Made::New) => {
+            Some(CreateResult::KeyTaken) => Some(existing(&session, new).await?),
+            Some(CreateResult::AlreadyRetried(before)) => {
+                Some(Ok(CreateOutcome::AlreadyRetried(before)))
+            }
+            Some(CreateResult::New) => {
                 self.hot.remember_new(new);
-                Some(Ok(Created::New))
+                Some(Ok(CreateOutcome::New))
             }
         })
     }
 
     /// Those that need more than one statement.
-    async fn create_rest(&self, rest: Vec<(NewExecution, oneshot::Sender<StoreResult<Created>>)>) {
+    async fn create_rest(
+        &self,
+        rest: Vec<(NewExecution, oneshot::Sender<StoreResult<CreateOutcome>>)>,
+    ) {
         let mut counted = match rest.len() {
             0 | 1 => HashMap::new(),
             _ => self.create_counted(&rest).await,
@@ -311,7 +321,7 @@ impl Lane {
     async fn create_counted<T>(
         &self,
         rest: &[(NewExecution, T)],
-    ) -> HashMap<ExecutionId, StoreResult<Created>> {
+    ) -> HashMap<ExecutionId, StoreResult<CreateOutcome>> {
         let names = self
             .pool
             .run_here(|session| async move { self.known_names.get(&session).await });
@@ -347,8 +357,11 @@ impl Lane {
         }
     }
 
-    fn created(&self, created: Created, written: NewExecution) -> StoreResult<Created> {
-        if !matches!(created, Created::Existing(_) | Created::AlreadyRetried(_)) {
+    fn created(&self, created: CreateOutcome, written: NewExecution) -> StoreResult<CreateOutcome> {
+        if !matches!(
+            created,
+            CreateOutcome::Existing(_) | CreateOutcome::AlreadyRetried(_)
+        ) {
             self.hot.remember(CacheRow::of(written));
         }
         Ok(created)
@@ -383,8 +396,8 @@ async fn after_create(
     session: &Session,
     simple: &[&NewExecution],
     created: Outcome<Option<HashSet<ExecutionId>>>,
-    hot: &Hot,
-    answers: &mut HashMap<ExecutionId, StoreResult<Created>>,
+    hot: &RowCache,
+    answers: &mut HashMap<ExecutionId, StoreResult<CreateOutcome>>,
 ) -> Outcome<()> {
     let created = match created {
         Ok(Some(created)) => created,
@@ -402,7 +415,7 @@ async fn after_create(
         .partition(|new| created.contains(&new.execution.head.id));
     for new in new {
         hot.remember_new(new);
-        answers.insert(new.execution.head.id, Ok(Created::New));
+        answers.insert(new.execution.head.id, Ok(CreateOutcome::New));
     }
     for new in known {
         let found = existing(session, new).await?;

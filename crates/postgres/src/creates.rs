@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use futures_util::future::{join, join_all};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{Created, DueTimer, NewExecution, StoreError, StoreResult};
+use pawl_kernel::ports::store::{CreateOutcome, DueTimer, NewExecution, StoreError, StoreResult};
 use pawl_kernel::transition::WaitTimer;
 
 use tokio_postgres::types::ToSql;
@@ -60,7 +60,7 @@ pub(crate) async fn create(
 }
 
 /// What became of one that comes with more than its two rows.
-pub(crate) enum Made {
+pub(crate) enum CreateResult {
     New,
     KeyTaken,
     AlreadyRetried(ExecutionId),
@@ -72,7 +72,7 @@ pub(crate) async fn create_with_more(
     new: &NewExecution,
     epoch: i64,
     shards: u32,
-) -> Outcome<Option<Made>> {
+) -> Outcome<Option<CreateResult>> {
     session.ready(BESIDE).await?;
     session.ready(&[&sql::EXECUTION_BY_KEY]).await?;
     session.begin().await?;
@@ -82,20 +82,20 @@ pub(crate) async fn create_with_more(
         let rows = session.rows(&sql::EXECUTION_BY_KEY, &[&key]).await?;
         session.roll_back().await?;
         return Ok(Some(match rows.is_empty() {
-            true => Made::AlreadyRetried(before),
-            false => Made::KeyTaken,
+            true => CreateResult::AlreadyRetried(before),
+            false => CreateResult::KeyTaken,
         }));
     }
     let created = create(session, &[new], epoch, false).await?;
     if created.as_ref().is_none_or(HashSet::is_empty) {
         session.roll_back().await?;
-        return Ok(created.map(|_| Made::KeyTaken));
+        return Ok(created.map(|_| CreateResult::KeyTaken));
     }
     // Sent together: what fails takes the commit with it.
     let (beside, committed) = join(put_beside(session, &[new], shards), session.commit()).await;
     beside?;
     committed?;
-    Ok(Some(Made::New))
+    Ok(Some(CreateResult::New))
 }
 
 /// The statements of [`already_retried`] and [`put_beside`].
@@ -177,7 +177,7 @@ pub(crate) async fn put_beside(
 pub(crate) async fn existing(
     session: &Session,
     new: &NewExecution,
-) -> Outcome<StoreResult<Created>> {
+) -> Outcome<StoreResult<CreateOutcome>> {
     let key = new
         .execution
         .record
@@ -187,7 +187,7 @@ pub(crate) async fn existing(
     let key = crate::value::Text::new(key);
     let rows = session.alone(&sql::EXECUTION_BY_KEY, &[&key]).await?;
     Ok(match rows.first() {
-        Some(row) => Ok(Created::Existing(ExecutionId(row.try_get(0)?))),
+        Some(row) => Ok(CreateOutcome::Existing(ExecutionId(row.try_get(0)?))),
         // Whoever had the key has been removed since.
         None => Err(StoreError::Unavailable(
             "the idempotency key was just freed; try again".into(),

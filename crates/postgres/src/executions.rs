@@ -9,16 +9,16 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{self, ClaimDecision, ClaimRequest, Skip};
 use pawl_kernel::operations::decide_claims;
 use pawl_kernel::ports::store::{
-    Beat, Claim, Claimed, CommitError, Created, ExecutionStore, History, NewExecution, Probe,
-    StoreResult,
+    Beat, Claim, ClaimedExecution, CommitError, CreateOutcome, ExecutionStore, History,
+    NewExecution, Probe, StoreResult,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Decision, Snapshot, Transition};
+use pawl_kernel::transition::{CommitReport, Decision, Snapshot, Transition};
 use uuid::Uuid;
 
 use crate::changes;
 use crate::error::Outcome;
-use crate::hot::{CacheRow, Hot};
+use crate::hot::{CacheRow, RowCache};
 use crate::rows::{self, Reader};
 use crate::session::Session;
 use crate::value::Time;
@@ -26,7 +26,7 @@ use crate::{PostgresStore, sql};
 
 #[async_trait]
 impl ExecutionStore for PostgresStore {
-    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+    async fn create(&self, new: NewExecution) -> StoreResult<CreateOutcome> {
         self.committers.create(new).await
     }
 
@@ -53,7 +53,7 @@ impl ExecutionStore for PostgresStore {
         done.await.map_err(|fault| fault.of_write())
     }
 
-    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+    async fn commit(&self, transition: Transition) -> Result<CommitReport, CommitError> {
         self.committers.commit(transition).await
     }
 
@@ -98,7 +98,7 @@ impl ExecutionStore for PostgresStore {
 async fn claim_by_guess(
     session: &Session,
     requests: &[ClaimRequest],
-    hot: &Hot,
+    hot: &RowCache,
     now: Timestamp,
     shards: u32,
 ) -> Outcome<HashMap<Uuid, Claim>> {
@@ -127,7 +127,7 @@ async fn claim_by_guess(
     };
     let written = guessed.into_iter().filter(|(id, _)| done.contains(id));
     let claims = written.map(|(_, (token, decision, record))| {
-        let claimed = Claimed::of(decision, record);
+        let claimed = ClaimedExecution::of(decision, record);
         hot.remember(CacheRow::of_claim(&claimed));
         (token, Claim::Taken(Box::new(claimed)))
     });

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use pawl_kernel::execution::{Execution, Record, Subject};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::ClaimRequest;
-use pawl_kernel::ports::store::{Claimed, NewExecution};
+use pawl_kernel::ports::store::{ClaimedExecution, NewExecution};
 use pawl_kernel::recent::Recent;
 
 /// What all rows together may weigh. Forgetting one costs a read.
@@ -28,7 +28,7 @@ pub(crate) struct CacheRow {
 }
 
 impl CacheRow {
-    pub(crate) fn of_claim(claimed: &Claimed) -> Self {
+    pub(crate) fn of_claim(claimed: &ClaimedExecution) -> Self {
         let Execution { head, record } = claimed.execution.clone();
         let state = claimed.state.clone();
         Self {
@@ -46,16 +46,16 @@ impl CacheRow {
     }
 }
 
-pub(crate) struct Hot(Mutex<Recent<ExecutionId, CacheRow>>);
+pub(crate) struct RowCache(Mutex<Recent<ExecutionId, CacheRow>>);
 
-impl Default for Hot {
+impl Default for RowCache {
     fn default() -> Self {
         Self(Mutex::new(Recent::new(LIMIT)))
     }
 }
 
-impl Hot {
-    /// Gives the row away: whoever changes it gives it back with [`Hot::remember`].
+impl RowCache {
+    /// Gives the row away: whoever changes it gives it back with [`RowCache::remember`].
     pub(crate) fn take(&self, id: ExecutionId) -> Option<CacheRow> {
         self.lock().take(&id)
     }

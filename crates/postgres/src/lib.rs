@@ -49,8 +49,8 @@ use pawl_kernel::ports::batches::BatchSizes;
 
 use crate::commits::{Committers, Lane};
 use crate::connect::{Connector, LISTS, LOOKUPS};
-use crate::hot::Hot;
-use crate::locked::Locked;
+use crate::hot::RowCache;
+use crate::locked::LockedRows;
 use crate::quotas::KnownNames;
 use crate::session::Pool;
 
@@ -84,7 +84,7 @@ pub struct PostgresStore {
     vital: Arc<Pool>,
     /// Partitions and retention: one connection, so that they take nothing from anybody.
     upkeep: Arc<Pool>,
-    hot: Arc<Hot>,
+    hot: Arc<RowCache>,
     shards: u32,
     batches: Arc<BatchSizes>,
     /// Which quotas are set.
@@ -103,7 +103,7 @@ impl PostgresStore {
         let limit = options.transaction_timeout;
         let pool = |size, settings| Arc::new(Pool::new(connector.clone(), size, limit, settings));
         let vital = pool(VITAL_CONNECTIONS, LOOKUPS);
-        let hot = Arc::new(Hot::default());
+        let hot = Arc::new(RowCache::default());
         let batches = Arc::new(BatchSizes::default());
         let known_names = Arc::new(KnownNames::default());
         let lanes = pool(options.committers, LOOKUPS);
@@ -112,7 +112,7 @@ impl PostgresStore {
             hot: hot.clone(),
             shards: options.timer_shards.max(1),
             batches: batches.clone(),
-            locked: Locked::default(),
+            locked: LockedRows::default(),
             known_names: known_names.clone(),
         });
         let clock = DatabaseClock::start(vital.clone())

@@ -16,9 +16,9 @@ use crate::sql;
 /// Executions whose rows somebody had locked for longer than we wait. They are not waited for again before they are
 /// free: one forgotten transaction of a person must not hold up everybody else's commits time after time.
 #[derive(Default)]
-pub(crate) struct Locked(Mutex<HashSet<ExecutionId>>);
+pub(crate) struct LockedRows(Mutex<HashSet<ExecutionId>>);
 
-impl Locked {
+impl LockedRows {
     fn ids(&self) -> std::sync::MutexGuard<'_, HashSet<ExecutionId>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::{ExecutionId, SchemaId};
-use pawl_kernel::ports::store::{Expired, RecoveryReads, StoreResult, SweepPage, SweepRequest};
+use pawl_kernel::ports::store::{
+    ExpiredLease, RecoveryReads, StoreResult, SweepPage, SweepRequest,
+};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -26,7 +28,7 @@ impl RecoveryReads for PostgresStore {
         done.await.map_err(|fault: Fault| fault.of_read())
     }
 
-    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>> {
+    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>> {
         let done = self.vital.run(move |session| async move {
             let running = Status::Running.code() as i16;
             let limit = i64::from(limit);
@@ -46,9 +48,9 @@ impl RecoveryReads for PostgresStore {
     }
 }
 
-fn expired(row: &Row) -> Outcome<Expired> {
+fn expired(row: &Row) -> Outcome<ExpiredLease> {
     let mut reader = Reader::new(row);
-    Ok(Expired {
+    Ok(ExpiredLease {
         execution_id: ExecutionId(reader.get()?),
         schema_id: SchemaId(reader.get()?),
         schema_version: reader.number()?,

@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::retention::{
-    self, Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+    self, OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest,
+    RetentionStore,
 };
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::time::Timestamp;
@@ -64,14 +65,14 @@ impl RetentionStore for PostgresStore {
         done.await.map_err(|fault| fault.of_read())
     }
 
-    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated> {
+    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<OutdatedPage> {
         let done = self
             .upkeep
             .run(move |session| async move { outdated(&session, &request).await });
         done.await.map_err(|fault| fault.of_read())
     }
 
-    async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed> {
+    async fn remove(&self, request: RemoveRequest) -> StoreResult<RemovalReport> {
         let done = self
             .upkeep
             .run(move |session| async move { remove(&session, request).await });
@@ -97,13 +98,13 @@ impl RetentionStore for PostgresStore {
         &self,
         ids: Vec<String>,
         finished_before: Timestamp,
-    ) -> StoreResult<Removed> {
+    ) -> StoreResult<RemovalReport> {
         let done = self.upkeep.run(move |session| async move {
             let ids: Vec<Text<'_>> = ids.iter().map(|id| Text::new(id)).collect();
             let rows = session
                 .alone(&sql::ACTIONS_REMOVE, &[&ids, &Time(finished_before)])
                 .await?;
-            let mut removed = Removed::default();
+            let mut removed = RemovalReport::default();
             for row in &rows {
                 let mut reader = Reader::new(row);
                 removed.actions = reader.count()?;
@@ -114,7 +115,7 @@ impl RetentionStore for PostgresStore {
         done.await.map_err(|fault| fault.of_write())
     }
 
-    async fn reclaim(&self, now: Timestamp) -> StoreResult<Reclaimed> {
+    async fn reclaim(&self, now: Timestamp) -> StoreResult<ReclaimReport> {
         let schema = self.connector.schema().to_owned();
         let done = self
             .upkeep
@@ -131,7 +132,7 @@ impl RetentionStore for PostgresStore {
     }
 }
 
-async fn outdated(session: &Session, request: &OutdatedRequest) -> Outcome<Outdated> {
+async fn outdated(session: &Session, request: &OutdatedRequest) -> Outcome<OutdatedPage> {
     let after = request.after.map_or(Uuid::nil(), |id| id.0);
     let before = request.cutoff.first_id_kept().0;
     let (ended, keyed) = (
@@ -146,7 +147,7 @@ async fn outdated(session: &Session, request: &OutdatedRequest) -> Outcome<Outda
         )
         .await?;
     let full = rows.len() as i64 == limit;
-    let mut page = Outdated::default();
+    let mut page = OutdatedPage::default();
     for row in &rows {
         let mut reader = Reader::new(row);
         let id = ExecutionId(reader.get()?);
@@ -158,7 +159,7 @@ async fn outdated(session: &Session, request: &OutdatedRequest) -> Outcome<Outda
     Ok(page)
 }
 
-async fn remove(session: &Session, request: RemoveRequest) -> Outcome<Removed> {
+async fn remove(session: &Session, request: RemoveRequest) -> Outcome<RemovalReport> {
     let mut ids: Vec<Uuid> = request.ids.iter().map(|id| id.0).collect();
     ids.sort_unstable();
     let before = request.cutoff.first_id_kept().0;
@@ -182,12 +183,12 @@ async fn remove(session: &Session, request: RemoveRequest) -> Outcome<Removed> {
         .ok_or_else(|| Fault::Corrupt("no answer to a removal".into()))?;
     let mut reader = Reader::new(row);
     let gone: Vec<Uuid> = reader.get()?;
-    let mut removed = Removed {
+    let mut removed = RemovalReport {
         executions: gone.len() as u64,
         history: 0,
         signals: reader.count()?,
         dead_letters: reader.count()?,
-        ..Removed::default()
+        ..RemovalReport::default()
     };
     let deletes: [&Sql; 3] = [
         &sql::STEPS_REMOVE,
@@ -265,8 +266,8 @@ fn answer(rows: &[tokio_postgres::Row]) -> Outcome<bool> {
     }
 }
 
-async fn reclaim(session: &Session, schema: &str, now: Timestamp) -> Outcome<Reclaimed> {
-    let mut reclaimed = Reclaimed::default();
+async fn reclaim(session: &Session, schema: &str, now: Timestamp) -> Outcome<ReclaimReport> {
+    let mut reclaimed = ReclaimReport::default();
     for table in TABLES {
         let tried = reclaim_table(session, schema, table, now, &mut reclaimed).await;
         let Err(fault) = tried else { continue };
@@ -284,7 +285,7 @@ async fn reclaim_table(
     schema: &str,
     table: &str,
     now: Timestamp,
-    reclaimed: &mut Reclaimed,
+    reclaimed: &mut ReclaimReport,
 ) -> Outcome<()> {
     let bound = retention::first_id(now.minus(SETTLED_AFTER)).0;
     for _ in 0..DROPPED_MAX {
@@ -328,7 +329,7 @@ async fn drop_one(
     session: &Session,
     schema: &str,
     name: &str,
-    reclaimed: &mut Reclaimed,
+    reclaimed: &mut ReclaimReport,
 ) -> Outcome<bool> {
     if !partitions::begin(session, schema, DROP_PATIENCE).await? {
         session.roll_back().await?;

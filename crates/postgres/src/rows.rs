@@ -5,7 +5,7 @@ use pawl_kernel::execution::{
     Signal, State, Status, Step, StepStatus, Subject, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
-use pawl_kernel::ports::store::Claimed;
+use pawl_kernel::ports::store::ClaimedExecution;
 use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
@@ -94,18 +94,18 @@ fn damaged(problem: String) -> Fault {
     Fault::Corrupt(problem)
 }
 
-pub(crate) fn loaded(row: &Row) -> Outcome<Claimed> {
+pub(crate) fn loaded(row: &Row) -> Outcome<ClaimedExecution> {
     let mut reader = Reader::new(row);
-    Ok(Claimed {
+    Ok(ClaimedExecution {
         execution: execution(&mut reader)?,
         state: state(&mut reader)?,
     })
 }
 
 /// Both rows and the schema's name.
-pub(crate) fn viewed(row: &Row) -> Outcome<(Claimed, String)> {
+pub(crate) fn viewed(row: &Row) -> Outcome<(ClaimedExecution, String)> {
     let mut reader = Reader::new(row);
-    let loaded = Claimed {
+    let loaded = ClaimedExecution {
         execution: execution(&mut reader)?,
         state: state(&mut reader)?,
     };

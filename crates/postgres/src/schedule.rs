@@ -10,7 +10,7 @@ use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use tokio_postgres::Row;
 
-use self::rows::Stored;
+use self::rows::StoredAction;
 pub(crate) use self::writes::ScheduleWrites;
 use crate::error::Outcome;
 use crate::queries::integer;
@@ -73,8 +73,8 @@ impl ScheduleStore for PostgresStore {
 }
 
 fn only_action(rows: &[Row]) -> Outcome<Option<ScheduledAction>> {
-    let stored = rows.first().map(Stored::new).transpose()?;
-    stored.map(Stored::read).transpose()
+    let stored = rows.first().map(StoredAction::new).transpose()?;
+    stored.map(StoredAction::read).transpose()
 }
 
 async fn list(
@@ -105,7 +105,7 @@ async fn list(
             session.alone(&sql::ACTIONS_LIST_OPEN, &page).await?
         }
     };
-    let stored = rows.iter().map(Stored::new);
-    let readable = |stored: Outcome<Stored>| stored.map(Stored::readable).transpose();
+    let stored = rows.iter().map(StoredAction::new);
+    let readable = |stored: Outcome<StoredAction>| stored.map(StoredAction::readable).transpose();
     stored.filter_map(readable).collect()
 }

@@ -5,7 +5,7 @@ use pawl_kernel::execution::StepStatus;
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::store::{CatalogError, StoreResult};
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
-use pawl_kernel::webhook::{Named, answer};
+use pawl_kernel::webhook::{NamedTrigger, answer};
 use tokio_postgres::Row;
 
 use crate::error::{Fault, Outcome};
@@ -61,7 +61,7 @@ async fn revision(session: &Session) -> Outcome<u64> {
 pub(crate) async fn replace(
     session: &Session,
     id: SchemaId,
-    wanted: &[Named],
+    wanted: &[NamedTrigger],
 ) -> Outcome<Option<CatalogError>> {
     if wanted.is_empty() && !known(session, id).await? {
         return Ok(None);
@@ -114,7 +114,11 @@ async fn next_revision(session: &Session) -> Outcome<()> {
     Ok(())
 }
 
-async fn taken(session: &Session, id: SchemaId, wanted: &[Named]) -> Outcome<Option<CatalogError>> {
+async fn taken(
+    session: &Session,
+    id: SchemaId,
+    wanted: &[NamedTrigger],
+) -> Outcome<Option<CatalogError>> {
     session.ready(&[&sql::WEBHOOK_TAKEN]).await?;
     for one in wanted {
         let (method, path) = (one.trigger.method.name(), &one.trigger.path);

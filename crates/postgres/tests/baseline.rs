@@ -11,7 +11,7 @@ use pawl_kernel::ports::store::TimerStore;
 use pawl_kernel::schedule::{Action, Override, Policy, Put, Retry, ScheduledAction, Spec, put};
 use pawl_kernel::time::Timestamp;
 use pawl_postgres::baseline::Measure;
-use pawl_postgres::baseline::timers::{Plain, Queue};
+use pawl_postgres::baseline::timers::{PlainTimers, Queue};
 use support::{database, open};
 use uuid::Uuid;
 
@@ -72,7 +72,7 @@ async fn the_plain_design_makes_each_once() {
     let database = database("plain");
     let options = database.options();
     let _store = open(options.clone()).await;
-    let plain = Plain::open(&options).await.unwrap();
+    let plain = PlainTimers::open(&options).await.unwrap();
     let actions: Vec<_> = (0..700).map(action).collect();
     plain.fill(&actions).await.unwrap();
     let mut made = Vec::new();

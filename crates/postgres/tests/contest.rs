@@ -13,7 +13,7 @@ use std::time::Duration;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{Command, CommitRefusal};
 use pawl_kernel::ports::store::{
-    CatalogStore, Claim, CommandError, CommitError, ControlStore, Created, ExecutionStore,
+    CatalogStore, Claim, CommandError, CommitError, ControlStore, CreateOutcome, ExecutionStore,
     QueryStore, RecoveryStore,
 };
 use pawl_kernel::quota::QuotaUse;
@@ -288,7 +288,10 @@ async fn a_quota_that_vanishes_is_not_waited_for_in_a_circle() {
         ];
         new
     };
-    assert_eq!(store.create(limited(0)).await.unwrap(), Created::Admitted);
+    assert_eq!(
+        store.create(limited(0)).await.unwrap(),
+        CreateOutcome::Admitted
+    );
     let one = support::client(&database.url, &schema).await;
     let other = support::client(&database.url, &schema).await;
     let begun = "BEGIN; SELECT * FROM quotas WHERE name = 'key:flow-1/a' FOR UPDATE";
@@ -309,7 +312,7 @@ async fn a_quota_that_vanishes_is_not_waited_for_in_a_circle() {
     wait_for_a_lock(&database, &schema, 2).await;
     one.batch_execute("COMMIT").await.unwrap();
     again.await.unwrap().unwrap();
-    assert_eq!(creation.await.unwrap().unwrap(), Created::Admitted);
+    assert_eq!(creation.await.unwrap().unwrap(), CreateOutcome::Admitted);
     assert_eq!(
         database.psql(
             &schema,

@@ -10,9 +10,9 @@ use std::time::Duration;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::quotas::{QuotaReads, QuotaStore, Recount, SetQuota};
 use pawl_kernel::ports::store::{
-    CatalogStore, Created, ExecutionStore, NewExecution, QueryStore, StoreError,
+    CatalogStore, CreateOutcome, ExecutionStore, NewExecution, QueryStore, StoreError,
 };
-use pawl_kernel::quota::{QuotaName, QuotaUse, Source};
+use pawl_kernel::quota::{QuotaName, QuotaSource, QuotaUse};
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::fixture;
 use support::{Database, Held, client, database, id_at, new_at, now, open, until};
@@ -70,7 +70,7 @@ impl Place {
             name: name(quota),
             limit,
             rate: None,
-            source: Source::Api,
+            source: QuotaSource::Api,
         };
         self.store.set_quota(set, now()).await.unwrap();
     }
@@ -79,7 +79,7 @@ impl Place {
         self.store.count_rest(name(quota), now()).await
     }
 
-    async fn enter(&self, new: NewExecution) -> (ExecutionId, Created) {
+    async fn enter(&self, new: NewExecution) -> (ExecutionId, CreateOutcome) {
         let id = new.execution.head.id;
         (id, self.store.create(new).await.unwrap())
     }
@@ -168,7 +168,7 @@ async fn whoever_looks_at_the_counters_locks_only_what_is_wrong() {
     let place = Place::new("looks", LONG).await;
     for quota in ["tenant:busy", "tenant:wrong"] {
         place.set(quota, 1).await;
-        for expected in [Created::Admitted, Created::InLine] {
+        for expected in [CreateOutcome::Admitted, CreateOutcome::InLine] {
             assert_eq!(place.enter(counted(&[quota])).await.1, expected);
         }
     }
@@ -253,7 +253,7 @@ async fn a_quota_whose_row_is_gone_is_found_and_comes_back_with_its_limit() {
         new.execution.head.quotas = vec![QuotaUse::with_limit(name("key:flow-1/x"), 1, 3)];
         new
     };
-    for expected in [Created::Admitted, Created::InLine] {
+    for expected in [CreateOutcome::Admitted, CreateOutcome::InLine] {
         assert_eq!(place.enter(keyed()).await.1, expected);
     }
     place.psql("DELETE FROM quotas");

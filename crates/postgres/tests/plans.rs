@@ -14,7 +14,7 @@ use pawl_kernel::ports::schedule::{ActionCommand, RecordRequest, ScheduleStore};
 use pawl_kernel::ports::store::{
     ControlStore, ExecutionStore, LockRequest, RecoveryStore, TimerStore,
 };
-use pawl_kernel::schedule::{Limits, Outcome, Put};
+use pawl_kernel::schedule::{AttemptOutcome, Put, ScheduleLimits};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::fixture::{self, pass};
@@ -169,17 +169,17 @@ async fn attempt(store: &PostgresStore, guid: Uuid, minutes: u64) -> usize {
         .upcoming(&shards, fixture::due_before(later), 100)
         .await
         .unwrap();
-    let begun = store.begin_actions(pass(guid), due, Limits::default(), later);
+    let begun = store.begin_actions(pass(guid), due, ScheduleLimits::default(), later);
     let runs = begun.await.unwrap().into_iter();
     let requests = runs.map(|(timer, run)| RecordRequest {
         lock: guid,
         timer,
         ticket: run.ticket,
         attempt: run.attempt,
-        outcome: Outcome::Success,
+        outcome: AttemptOutcome::Success,
         fresh: guid,
     });
-    let records = store.record_actions(guid, requests.collect(), Limits::default(), later);
+    let records = store.record_actions(guid, requests.collect(), ScheduleLimits::default(), later);
     records.await.unwrap().len()
 }
 

@@ -13,7 +13,9 @@ use pawl_kernel::ports::schedule::{
     ActionCommand, ActionError, ActionFilter, PutError, RecordRequest, ScheduleStore,
 };
 use pawl_kernel::ports::store::{DueTimer, LockRequest, StoreError, TimerKind, TimerStore};
-use pawl_kernel::schedule::{Failure, Limits, Outcome, Override, Put, Record, Run};
+use pawl_kernel::schedule::{
+    AttemptOutcome, Failure, Override, Put, RecordResult, Run, ScheduleLimits,
+};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 use pawl_postgres::{Options, PostgresStore};
@@ -42,7 +44,7 @@ async fn begin(store: &PostgresStore, lock: u64, now: Timestamp) -> Vec<(DueTime
         .upcoming(&shards, fixture::due_before(until), 1000)
         .await
         .unwrap();
-    let begun = store.begin_actions(pass(guid), due, Limits::default(), now);
+    let begun = store.begin_actions(pass(guid), due, ScheduleLimits::default(), now);
     begun.await.unwrap()
 }
 
@@ -92,7 +94,12 @@ async fn rows_without_a_kind_get_one() {
     }
     let unknown = "SELECT count(*) FROM processing_queue WHERE kind = 0";
     assert_eq!(database.psql(&options.schema, unknown).trim(), "3");
-    let runs = store.begin_actions(pass(uuid(9)), due.clone(), Limits::default(), at(100));
+    let runs = store.begin_actions(
+        pass(uuid(9)),
+        due.clone(),
+        ScheduleLimits::default(),
+        at(100),
+    );
     assert_eq!(runs.await.unwrap().len(), 4);
     let woken = store.fire(pass(uuid(9)), due, at(100)).await.unwrap();
     assert_eq!(woken, [], "no such executions");
@@ -132,7 +139,7 @@ async fn one_bad_action_stops_nobody() {
     client.batch_execute("ROLLBACK").await.unwrap();
     let soon = at(101);
     later.retain(|timer| timer.at <= soon);
-    let begun = store.begin_actions(pass(uuid(9)), later, Limits::default(), soon);
+    let begun = store.begin_actions(pass(uuid(9)), later, ScheduleLimits::default(), soon);
     assert_eq!(begun.await.unwrap().len(), 1);
     // People see the others, and are told about this one.
     let listed = store.actions(ActionFilter::default(), None, 10).await;
@@ -159,14 +166,14 @@ async fn a_record_goes_around_a_lock() {
     let record = async || {
         let requests = runs
             .iter()
-            .map(|run| request_of(uuid(9), run, Outcome::Success, Uuid::nil()))
+            .map(|run| request_of(uuid(9), run, AttemptOutcome::Success, Uuid::nil()))
             .collect();
         let mut records = runs
             .iter()
             .map(|run| run.0.action_id.clone())
             .zip(
                 store
-                    .record_actions(uuid(9), requests, Limits::default(), at(101))
+                    .record_actions(uuid(9), requests, ScheduleLimits::default(), at(101))
                     .await
                     .unwrap(),
             )
@@ -178,18 +185,26 @@ async fn a_record_goes_around_a_lock() {
             .collect::<Vec<_>>()
     };
     let records = record().await;
-    assert_eq!(records[0], Record::Busy);
-    assert!(matches!(records[1], Record::Written(_)), "{records:?}");
+    assert_eq!(records[0], RecordResult::Busy);
+    assert!(
+        matches!(records[1], RecordResult::Written(_)),
+        "{records:?}"
+    );
     client.batch_execute("ROLLBACK").await.unwrap();
     let again = record().await;
-    assert!(matches!(again[0], Record::Written(_)), "{again:?}");
+    assert!(matches!(again[0], RecordResult::Written(_)), "{again:?}");
     assert!(
-        matches!(again[1], Record::Late(_)),
+        matches!(again[1], RecordResult::Late(_)),
         "said before: {again:?}"
     );
 }
 
-fn request_of(lock: Uuid, run: &(DueTimer, Run), outcome: Outcome, fresh: Uuid) -> RecordRequest {
+fn request_of(
+    lock: Uuid,
+    run: &(DueTimer, Run),
+    outcome: AttemptOutcome,
+    fresh: Uuid,
+) -> RecordRequest {
     RecordRequest {
         lock,
         timer: run.0.clone(),
@@ -280,9 +295,9 @@ impl Contest {
         let mut rng = Rng::new(seed);
         let store = &self.stores[seed as usize % 2];
         let lock = rng.uuid();
-        let limits = Limits {
+        let limits = ScheduleLimits {
             patience: Duration::from_secs(3),
-            ..Limits::default()
+            ..ScheduleLimits::default()
         };
         let mut flights = Vec::new();
         for _ in 0..ROUNDS {
@@ -332,8 +347,9 @@ impl Contest {
             .unwrap()
     }
 
-    fn count(&self, records: &[Option<Record>]) {
-        let taken = |record: &&Option<Record>| matches!(record, Some(Record::Written(_)));
+    fn count(&self, records: &[Option<RecordResult>]) {
+        let taken =
+            |record: &&Option<RecordResult>| matches!(record, Some(RecordResult::Written(_)));
         let taken = records.iter().filter(taken).count() as u64;
         self.taken.fetch_add(taken, Ordering::SeqCst);
         self.lost
@@ -345,9 +361,9 @@ impl Contest {
 fn end(lock: Uuid, run: &(DueTimer, Run), rng: &mut Rng) -> Option<RecordRequest> {
     let outcome = match rng.below(10) {
         0 => return None,
-        1 => Outcome::NotMade,
-        2..4 => Outcome::Failed(Failure::new("BROKEN", "it broke")),
-        _ => Outcome::Success,
+        1 => AttemptOutcome::NotMade,
+        2..4 => AttemptOutcome::Failed(Failure::new("BROKEN", "it broke")),
+        _ => AttemptOutcome::Success,
     };
     Some(request_of(lock, run, outcome, rng.uuid()))
 }

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use pawl_kernel::execution::Status;
 use pawl_kernel::ports::store::{
-    CommitError, Created, ExecutionFilter, ExecutionStore, LockRequest, QueryStore, RecoveryStore,
-    StoreError, TimerStore,
+    CommitError, CreateOutcome, ExecutionFilter, ExecutionStore, LockRequest, QueryStore,
+    RecoveryStore, StoreError, TimerStore,
 };
 use pawl_kernel::schema::definition::OnStuck;
-use pawl_kernel::transition::{Applied, Transition};
+use pawl_kernel::transition::{CommitReport, Transition};
 use pawl_postgres::{Options, PostgresStore};
 use support::{
     Held, client, database, new_at, now, open, options, own_server, token, unavailable, until,
@@ -74,7 +74,10 @@ async fn a_bad_creation_fails_alone() {
     let store = database.store().await;
     let time = now();
     let known = new_at(time);
-    assert_eq!(store.create(known.clone()).await.unwrap(), Created::New);
+    assert_eq!(
+        store.create(known.clone()).await.unwrap(),
+        CreateOutcome::New
+    );
     let mut news: Vec<_> = (0..40).map(|_| new_at(time)).collect();
     // An id that exists already, and a key that no index can hold.
     news[11].execution.head.id = known.execution.head.id;
@@ -91,7 +94,7 @@ async fn a_bad_creation_fails_alone() {
         match (index, answer) {
             (11 | 29, Err(StoreError::Rejected(_))) => {}
             (11 | 29, other) => panic!("{index}: {other:?}"),
-            (_, answer) => assert_eq!(answer.as_ref().unwrap(), &Created::New, "{index}"),
+            (_, answer) => assert_eq!(answer.as_ref().unwrap(), &CreateOutcome::New, "{index}"),
         }
     }
 }
@@ -102,7 +105,7 @@ async fn behind(proxy: &Proxy) -> Arc<PostgresStore> {
     open(options(&url)).await
 }
 
-fn is_unknown(result: &Result<Applied, CommitError>) -> bool {
+fn is_unknown(result: &Result<CommitReport, CommitError>) -> bool {
     matches!(result, Err(CommitError::Store(StoreError::Unknown(_))))
 }
 
@@ -179,7 +182,7 @@ async fn a_commit_that_never_arrived_is_not_found_and_can_be_sent_again() {
 }
 
 /// What a worker does: sends until the store has an opinion. `None`: fenced.
-async fn deliver(store: &PostgresStore, transition: &Transition) -> Option<Applied> {
+async fn deliver(store: &PostgresStore, transition: &Transition) -> Option<CommitReport> {
     loop {
         match store.commit(transition.clone()).await {
             Ok(applied) => return Some(applied),
@@ -196,7 +199,7 @@ async fn deliver(store: &PostgresStore, transition: &Transition) -> Option<Appli
     }
 }
 
-async fn look_up(store: &PostgresStore, transition: &Transition) -> Option<Option<Applied>> {
+async fn look_up(store: &PostgresStore, transition: &Transition) -> Option<Option<CommitReport>> {
     loop {
         match store.probe(transition.execution_id).await {
             Ok(Some(probe)) if probe.commit_id == Some(transition.commit_id) => {
@@ -316,7 +319,7 @@ async fn lock_row(client: &tokio_postgres::Client, id: pawl_kernel::id::Executio
 async fn time_of(
     store: &PostgresStore,
     step: Transition,
-) -> (Duration, Result<Applied, CommitError>) {
+) -> (Duration, Result<CommitReport, CommitError>) {
     let started = Instant::now();
     let result = store.commit(step).await;
     (started.elapsed(), result)

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::retention::{
-    Cutoff, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+    Cutoff, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest, RetentionStore,
 };
 use pawl_kernel::ports::store::{ExecutionStore, QueryStore, StoreError};
 use pawl_kernel::time::Timestamp;
@@ -89,7 +89,7 @@ impl Place {
     }
 
     /// Removes all that ended before then, and says how much that was.
-    async fn remove(&self, cutoff: Cutoff, all_gone_before: Option<Timestamp>) -> Removed {
+    async fn remove(&self, cutoff: Cutoff, all_gone_before: Option<Timestamp>) -> RemovalReport {
         let schema_id = fixture::schema_id(1);
         let request = OutdatedRequest {
             schema_id,
@@ -106,7 +106,7 @@ impl Place {
         self.store.remove(request).await.unwrap()
     }
 
-    async fn reclaim(&self) -> Reclaimed {
+    async fn reclaim(&self) -> ReclaimReport {
         self.store.reclaim(now()).await.unwrap()
     }
 }

@@ -19,7 +19,7 @@ use crate::error::{BrokerError, plain};
 use crate::external::ExternalStart;
 use crate::inbox::Inbox;
 use crate::link::{Link, News};
-use crate::settle::{BATCH, Books, Claimed, Settlement, Settlements};
+use crate::settle::{BATCH, Books, DeliveryClaim, Settlement, Settlements};
 use crate::supervisor::{Ready, Session};
 use crate::topology::{CLASSES, Topology};
 use crate::wire::{Rules, Wish};
@@ -32,7 +32,7 @@ type ClassDelivery = (usize, Option<lapin::Result<Delivery>>);
 
 pub(crate) type Deliveries = SelectAll<Pin<Box<dyn Stream<Item = ClassDelivery> + Send>>>;
 
-pub(crate) struct Consuming {
+pub(crate) struct ConsumerTask {
     pub(crate) topology: Topology,
     pub(crate) slots: u16,
     pub(crate) rules: Rules,
@@ -46,7 +46,7 @@ pub(crate) struct Consuming {
 }
 
 #[async_trait]
-impl Session for Consuming {
+impl Session for ConsumerTask {
     async fn serve(&mut self, link: &Arc<Link>, ready: &Ready) -> Result<(), BrokerError> {
         if self.rest.is_cancelled() {
             // What was held went back with the old connection.
@@ -83,7 +83,7 @@ impl Session for Consuming {
     }
 }
 
-impl Consuming {
+impl ConsumerTask {
     async fn work(
         &self,
         link: &Link,
@@ -129,7 +129,7 @@ impl Consuming {
         match delivery {
             Some(Ok(delivery)) => {
                 books.received(class, delivery.delivery_tag);
-                let claimed = Claimed::new(class, delivery.delivery_tag, settlements.clone());
+                let claimed = DeliveryClaim::new(class, delivery.delivery_tag, settlements.clone());
                 self.sort(class, delivery, claimed);
                 Ok(())
             }
@@ -145,7 +145,7 @@ impl Consuming {
         }
     }
 
-    fn sort(&self, class: usize, delivery: Delivery, claimed: Claimed) {
+    fn sort(&self, class: usize, delivery: Delivery, claimed: DeliveryClaim) {
         let priority = CLASSES[class];
         let now = self.clock.now();
         let defect = match self.rules.decode(&delivery.data, priority, now) {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::flights::Destination;
 use crate::outcome::Outcome;
 use crate::publishing::{Gate, publish};
-use crate::settle::{Claimed, Verdict};
+use crate::settle::{DeliveryClaim, Verdict};
 use crate::topology::Topology;
 use crate::wire::shortened;
 
@@ -34,7 +34,7 @@ impl DeadLetterSender {
     /// Does not wait: there may be many, and the broker may be slow.
     pub(crate) fn bury(
         &self,
-        claimed: Claimed,
+        claimed: DeliveryClaim,
         mut body: Vec<u8>,
         class: PriorityClass,
         reason: &str,
@@ -55,7 +55,7 @@ impl DeadLetterSender {
 
 async fn publish_and_settle(
     gate: watch::Receiver<Gate>,
-    claimed: Claimed,
+    claimed: DeliveryClaim,
     destination: Destination,
     body: Vec<u8>,
 ) {

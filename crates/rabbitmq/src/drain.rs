@@ -21,9 +21,9 @@ use crate::consuming::{consume, lost, merge};
 use crate::error::{BrokerError, plain};
 use crate::link::{Dial, Link, News};
 use crate::options::{Options, Ports};
-use crate::settle::{BATCH, Books, Claimed, Verdict};
+use crate::settle::{BATCH, Books, DeliveryClaim, Verdict};
 use crate::stats::ConnectionStats;
-use crate::supervisor::{Ready, Session, Standing, Supervisor, first_connection};
+use crate::supervisor::{ConnectionState, Ready, Session, Supervisor, first_connection};
 use crate::topology::Topology;
 use crate::wire::{Rules, execution_of, shortened};
 
@@ -43,7 +43,7 @@ pub struct DeadLetterMessage {
     pub queue: Option<String>,
     /// The execution it is about, if it says so.
     pub execution_id: Option<ExecutionId>,
-    claimed: Claimed,
+    claimed: DeliveryClaim,
     offers: mpsc::WeakSender<DeadLetterMessage>,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Debug for DeadLetterMessage {
 /// Any number of processes may drain; each letter goes to one of them.
 pub struct DeadLetterDrain {
     letters: mpsc::Receiver<DeadLetterMessage>,
-    standing: watch::Receiver<Standing>,
+    standing: watch::Receiver<ConnectionState>,
     stop: CancellationToken,
     tasks: TaskTracker,
     _stop_on_drop: DropGuard,
@@ -92,7 +92,7 @@ impl DeadLetterDrain {
         let begun = Instant::now();
         let stop = CancellationToken::new();
         let (offers, letters) = mpsc::channel(usize::from(PREFETCH));
-        let session = Draining {
+        let session = DrainTask {
             topology: Topology::new(options),
             // It only asks whether a message can be read.
             rules: Rules {
@@ -134,7 +134,7 @@ impl DeadLetterDrain {
     }
 }
 
-struct Draining {
+struct DrainTask {
     topology: Topology,
     rules: Rules,
     offers: mpsc::Sender<DeadLetterMessage>,
@@ -142,7 +142,7 @@ struct Draining {
 }
 
 #[async_trait]
-impl Session for Draining {
+impl Session for DrainTask {
     async fn serve(&mut self, link: &Arc<Link>, ready: &Ready) -> Result<(), BrokerError> {
         let mut listener = link.listen();
         // What is different about them is said where all queues are declared.
@@ -173,7 +173,7 @@ impl Session for Draining {
                         None => return Err(lost(format!("the queue `{queue}` was deleted"))),
                     };
                     books.received(channel, delivery.delivery_tag);
-                    let claimed = Claimed::new(channel, delivery.delivery_tag, settlements.clone());
+                    let claimed = DeliveryClaim::new(channel, delivery.delivery_tag, settlements.clone());
                     self.offer(letter(&delivery, self.rules, claimed, self.offers.downgrade()));
                 }
             }
@@ -183,7 +183,7 @@ impl Session for Draining {
     fn ended(&mut self, _why: &str) {}
 }
 
-impl Draining {
+impl DrainTask {
     /// There is room for as many as the broker hands out, unless letters of an old connection still lie there.
     fn offer(&self, letter: DeadLetterMessage) {
         if let Err(mpsc::error::TrySendError::Full(letter)) = self.offers.try_send(letter) {
@@ -195,7 +195,7 @@ impl Draining {
 fn letter(
     delivery: &Delivery,
     rules: Rules,
-    claimed: Claimed,
+    claimed: DeliveryClaim,
     offers: mpsc::WeakSender<DeadLetterMessage>,
 ) -> DeadLetterMessage {
     let start = &delivery.data[..delivery.data.len().min(rules.max_bytes)];

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use crate::dead_letter_sender::DeadLetterSender;
-use crate::settle::{Claimed, Verdict};
+use crate::settle::{DeliveryClaim, Verdict};
 
 /// Between two offers of the same wish. Short enough to feel prompt, long enough not to spin while the store is down.
 const OFFERED_AGAIN: Duration = Duration::from_secs(5);
@@ -31,7 +31,7 @@ pub struct ExternalStart {
     pub priority: Option<PriorityClass>,
     pub redelivered: bool,
     class: PriorityClass,
-    claimed: Claimed,
+    claimed: DeliveryClaim,
     dead_letters: DeadLetterSender,
     /// Where it came from, to be offered there again.
     offers: mpsc::WeakSender<ExternalStart>,
@@ -42,7 +42,7 @@ impl ExternalStart {
     pub(crate) fn new(
         (class, delivery): (PriorityClass, Delivery),
         defect: Option<String>,
-        claimed: Claimed,
+        claimed: DeliveryClaim,
         dead_letters: DeadLetterSender,
         offers: mpsc::WeakSender<ExternalStart>,
     ) -> Self {

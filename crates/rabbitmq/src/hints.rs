@@ -25,7 +25,7 @@ use crate::error::{BrokerError, plain};
 use crate::link::{Dial, Link, News};
 use crate::options::{Options, Ports};
 use crate::stats::ConnectionStats;
-use crate::supervisor::{Ready, Session, Standing, Supervisor, first_connection};
+use crate::supervisor::{ConnectionState, Ready, Session, Supervisor, first_connection};
 use crate::topology::{Topology, insert_number, insert_text};
 
 /// Hints of this long are sent together, which costs a hint nothing that anybody would notice.
@@ -44,7 +44,7 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// Hints as they travel. A kind that a newer version invented is skipped by an older one.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Written {
+enum WireHint {
     Timer {
         at_micros: i64,
     },
@@ -74,10 +74,10 @@ enum Written {
 #[derive(Debug, Serialize, Deserialize)]
 struct Envelope {
     sender: Uuid,
-    hints: Vec<Written>,
+    hints: Vec<WireHint>,
 }
 
-impl From<&Hint> for Written {
+impl From<&Hint> for WireHint {
     fn from(hint: &Hint) -> Self {
         match hint {
             Hint::Timer { at } => Self::Timer {
@@ -109,7 +109,7 @@ impl From<&Hint> for Written {
     }
 }
 
-impl Written {
+impl WireHint {
     fn read(self) -> Option<Hint> {
         Some(match self {
             Self::Timer { at_micros } => Hint::Timer {
@@ -146,7 +146,7 @@ impl Written {
 pub struct HintBus {
     outgoing: mpsc::Sender<Hint>,
     incoming: broadcast::Sender<Hint>,
-    standing: watch::Receiver<Standing>,
+    standing: watch::Receiver<ConnectionState>,
     stop: CancellationToken,
     tasks: TaskTracker,
     _stop_on_drop: DropGuard,
@@ -176,7 +176,7 @@ impl HintBus {
         let stop = CancellationToken::new();
         let (outgoing, to_send) = mpsc::channel(BUFFER);
         let incoming = broadcast::Sender::new(BUFFER);
-        let session = Hinting {
+        let session = HintTask {
             topology: Topology::new(options),
             sender: id::random(&*ports.entropy),
             to_send,
@@ -235,7 +235,7 @@ impl pawl_kernel::ports::hints::HintBus for HintBus {
     }
 }
 
-struct Hinting {
+struct HintTask {
     topology: Topology,
     sender: Uuid,
     to_send: mpsc::Receiver<Hint>,
@@ -244,7 +244,7 @@ struct Hinting {
 }
 
 #[async_trait]
-impl Session for Hinting {
+impl Session for HintTask {
     async fn serve(&mut self, link: &Arc<Link>, ready: &Ready) -> Result<(), BrokerError> {
         let mut listener = link.listen();
         let channel = link.channel().await?;
@@ -289,7 +289,7 @@ impl Session for Hinting {
     fn ended(&mut self, _why: &str) {}
 }
 
-impl Hinting {
+impl HintTask {
     /// A queue of our own, gone with the connection.
     async fn subscribe(&self, link: &Link, channel: &Channel) -> Result<Consumer, BrokerError> {
         let mut arguments = FieldTable::default();
@@ -352,7 +352,7 @@ impl Hinting {
         }
         let envelope = Envelope {
             sender: self.sender,
-            hints: hints.iter().map(Written::from).collect(),
+            hints: hints.iter().map(WireHint::from).collect(),
         };
         let Ok(body) = serde_json::to_vec(&envelope) else {
             return Ok(());
@@ -383,7 +383,7 @@ impl Hinting {
         if envelope.sender == self.sender {
             return;
         }
-        for hint in envelope.hints.into_iter().filter_map(Written::read) {
+        for hint in envelope.hints.into_iter().filter_map(WireHint::read) {
             // An error means that nobody listens.
             let _ = self.incoming.send(hint);
         }
@@ -428,8 +428,8 @@ mod tests {
                 ages: [0, 7, 3600].map(Duration::from_secs),
             },
         ] {
-            let text = serde_json::to_string(&Written::from(&hint)).unwrap();
-            let read: Written = serde_json::from_str(&text).unwrap();
+            let text = serde_json::to_string(&WireHint::from(&hint)).unwrap();
+            let read: WireHint = serde_json::from_str(&text).unwrap();
             assert_eq!(read.read(), Some(hint), "{text}");
         }
     }
@@ -440,7 +440,7 @@ mod tests {
             at: Timestamp::from_micros(12),
         };
         assert_eq!(
-            serde_json::to_string(&Written::from(&hint)).unwrap(),
+            serde_json::to_string(&WireHint::from(&hint)).unwrap(),
             r#"{"kind":"timer","at_micros":12}"#
         );
     }
@@ -452,7 +452,7 @@ mod tests {
         let hints: Vec<_> = envelope
             .hints
             .into_iter()
-            .filter_map(Written::read)
+            .filter_map(WireHint::read)
             .collect();
         assert_eq!(hints, [Hint::Admission]);
     }
@@ -465,7 +465,7 @@ mod tests {
             ended: Some(Status::FailedStuck),
             responded: true,
         };
-        let one = serde_json::to_vec(&Written::from(&hint)).unwrap();
+        let one = serde_json::to_vec(&WireHint::from(&hint)).unwrap();
         assert!(one.len() * MOST < MAX_BYTES);
     }
 }

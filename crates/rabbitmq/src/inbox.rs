@@ -26,7 +26,7 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct Inner {
     /// High, normal, low.
-    classes: [VecDeque<Waiting>; 3],
+    classes: [VecDeque<WaitingMessage>; 3],
     /// What each class may still give in this round.
     credit: [u32; 3],
     /// Tags in the hands of workers.
@@ -37,7 +37,7 @@ struct Inner {
     resting: bool,
 }
 
-struct Waiting {
+struct WaitingMessage {
     message: Message,
     redelivered: bool,
     tag: u64,
@@ -45,7 +45,7 @@ struct Waiting {
 
 /// What there is to have.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum InboxBatch {
     Some(Vec<Delivery>),
     Nothing,
     Closed,
@@ -68,7 +68,7 @@ impl Inbox {
     pub(crate) fn put(&self, message: Message, redelivered: bool, broker_tag: u64) {
         let mut inner = self.lock();
         let class = class_index(message.priority);
-        let waiting = Waiting {
+        let waiting = WaitingMessage {
             message,
             redelivered,
             tag: inner.tag(class, broker_tag),
@@ -82,20 +82,20 @@ impl Inbox {
         self.arrived.notify_one();
     }
 
-    pub(crate) fn take(&self, max: usize) -> Taken {
+    pub(crate) fn take(&self, max: usize) -> InboxBatch {
         let mut inner = self.lock();
         if inner.resting {
-            return Taken::Closed;
+            return InboxBatch::Closed;
         }
         let deliveries = inner.take(max.max(1));
         if deliveries.is_empty() {
-            return Taken::Nothing;
+            return InboxBatch::Nothing;
         }
         if inner.waiting() > 0 {
             // One arrival wakes one receiver; what this one leaves is for the next.
             self.arrived.notify_one();
         }
-        Taken::Some(deliveries)
+        InboxBatch::Some(deliveries)
     }
 
     /// A tag of an earlier connection, or one settled before, is ignored: the broker knows better.
@@ -175,9 +175,9 @@ impl Inner {
         deliveries
     }
 
-    fn pick(&mut self) -> Option<Waiting> {
+    fn pick(&mut self) -> Option<WaitingMessage> {
         let has_turn =
-            |(class, credit): (&VecDeque<Waiting>, &u32)| !class.is_empty() && *credit > 0;
+            |(class, credit): (&VecDeque<WaitingMessage>, &u32)| !class.is_empty() && *credit > 0;
         let turn = |inner: &Self| inner.classes.iter().zip(&inner.credit).position(has_turn);
         let index = turn(self).or_else(|| {
             self.credit = WEIGHTS;
@@ -219,7 +219,7 @@ mod tests {
 
     fn taken(inbox: &Inbox, max: usize) -> Vec<Delivery> {
         match inbox.take(max) {
-            Taken::Some(deliveries) => deliveries,
+            InboxBatch::Some(deliveries) => deliveries,
             other => panic!("{other:?}"),
         }
     }
@@ -273,7 +273,7 @@ mod tests {
         let old = taken(&inbox, 1);
         let (settlements, mut settled) = mpsc::unbounded_channel();
         inbox.end();
-        assert!(matches!(inbox.take(1), Taken::Nothing));
+        assert!(matches!(inbox.take(1), InboxBatch::Nothing));
         inbox.begin(settlements);
         inbox.put(message(PriorityClass::Normal), true, 1);
         let new = taken(&inbox, 1);
@@ -300,6 +300,6 @@ mod tests {
             verdicts,
             [(2, Verdict::Again), (3, Verdict::Again), (1, Verdict::Done)]
         );
-        assert!(matches!(inbox.take(1), Taken::Closed));
+        assert!(matches!(inbox.take(1), InboxBatch::Closed));
     }
 }

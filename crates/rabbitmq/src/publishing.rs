@@ -79,7 +79,7 @@ pub(crate) async fn publish(
         .unwrap_or_else(|_| Outcome::Lost("the broker had not confirmed it".into()))
 }
 
-pub(crate) struct Publishing {
+pub(crate) struct PublisherTask {
     pub(crate) topology: Topology,
     pub(crate) timeout: Duration,
     pub(crate) gate: watch::Sender<Gate>,
@@ -89,7 +89,7 @@ pub(crate) struct Publishing {
 }
 
 #[async_trait]
-impl Session for Publishing {
+impl Session for PublisherTask {
     async fn serve(&mut self, link: &Arc<Link>, ready: &Ready) -> Result<(), BrokerError> {
         let mut listener = link.listen();
         self.topology.declare(link).await?;
@@ -124,7 +124,7 @@ impl Session for Publishing {
     }
 }
 
-impl Publishing {
+impl PublisherTask {
     async fn work(
         &self,
         desk: &mut ConfirmPublisher,

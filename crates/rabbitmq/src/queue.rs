@@ -12,18 +12,18 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use crate::consuming::Consuming;
+use crate::consuming::ConsumerTask;
 use crate::dead_letter_sender::DeadLetterSender;
 use crate::error::BrokerError;
 use crate::external::ExternalStart;
 use crate::flights::Destination;
-use crate::inbox::{Inbox, Taken};
+use crate::inbox::{Inbox, InboxBatch};
 use crate::link::Dial;
 use crate::options::{Options, Ports};
-use crate::publishing::{Gate, Publishing, publish};
+use crate::publishing::{Gate, PublisherTask, publish};
 use crate::settle::Verdict;
 use crate::stats::{self, Stats};
-use crate::supervisor::{Session, Standing, Supervisor, first_connection};
+use crate::supervisor::{ConnectionState, Session, Supervisor, first_connection};
 use crate::topology::{CLASSES, Topology, class_index};
 use crate::wire;
 
@@ -35,9 +35,9 @@ pub struct RabbitQueue {
     gate: watch::Receiver<Gate>,
     inbox: Arc<Inbox>,
     externals: Mutex<Option<mpsc::Receiver<ExternalStart>>>,
-    publishing: watch::Receiver<Standing>,
+    publishing: watch::Receiver<ConnectionState>,
     /// `None`: this process only publishes.
-    consuming: Option<watch::Receiver<Standing>>,
+    consuming: Option<watch::Receiver<ConnectionState>>,
     rest: CancellationToken,
     stop: CancellationToken,
     tasks: TaskTracker,
@@ -69,14 +69,14 @@ impl RabbitQueue {
             gate: gate_watch.clone(),
             inbox: Arc::new(Inbox::default()),
             externals: Mutex::new(Some(external_starts)),
-            publishing: watch::channel(Standing::default()).1,
+            publishing: watch::channel(ConnectionState::default()).1,
             consuming: None,
             rest: CancellationToken::new(),
             stop: stop.clone(),
             tasks: TaskTracker::new(),
             _stop_on_drop: stop.clone().drop_guard(),
         };
-        let publishing = Publishing {
+        let publishing = PublisherTask {
             topology: topology.clone(),
             timeout: options.publish_timeout,
             gate,
@@ -85,7 +85,7 @@ impl RabbitQueue {
         };
         queue.publishing = queue.supervise(Dial::new(options, "publish"), publishing, ports);
         if options.consume {
-            let consuming = Consuming {
+            let consuming = ConsumerTask {
                 topology: topology.clone(),
                 slots: options.slots,
                 rules: options.rules(),
@@ -111,7 +111,7 @@ impl RabbitQueue {
         dial: Dial,
         session: S,
         ports: &Ports,
-    ) -> watch::Receiver<Standing> {
+    ) -> watch::Receiver<ConnectionState> {
         let (supervisor, standing) =
             Supervisor::new(dial, session, self.stop.clone(), ports.entropy.clone());
         self.tasks.spawn(supervisor.run());
@@ -185,9 +185,9 @@ impl RabbitQueue {
             return None;
         }
         match self.inbox.take(max) {
-            Taken::Some(deliveries) => Some(Ok(deliveries)),
-            Taken::Closed => Some(Err(QueueError::Closed)),
-            Taken::Nothing => None,
+            InboxBatch::Some(deliveries) => Some(Ok(deliveries)),
+            InboxBatch::Closed => Some(Err(QueueError::Closed)),
+            InboxBatch::Nothing => None,
         }
     }
 }

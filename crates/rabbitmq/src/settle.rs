@@ -37,13 +37,13 @@ pub(crate) type Settlements = mpsc::UnboundedSender<Settlement>;
 /// The right to settle one delivery, once. Dropped unused it gives the delivery back. After the end of its connection
 /// it does nothing: the broker has taken the delivery back by itself.
 #[derive(Debug)]
-pub(crate) struct Claimed {
+pub(crate) struct DeliveryClaim {
     channel: usize,
     tag: u64,
     settlements: Option<Settlements>,
 }
 
-impl Claimed {
+impl DeliveryClaim {
     pub(crate) fn new(channel: usize, tag: u64, settlements: Settlements) -> Self {
         Self {
             channel,
@@ -80,7 +80,7 @@ impl Claimed {
     }
 }
 
-impl Drop for Claimed {
+impl Drop for DeliveryClaim {
     fn drop(&mut self) {
         self.send(Verdict::Again);
     }
@@ -213,8 +213,8 @@ mod tests {
     #[test]
     fn an_unused_claim_gives_the_delivery_back() {
         let (settlements, mut settled) = mpsc::unbounded_channel();
-        Claimed::new(1, 7, settlements.clone()).settle(Verdict::Done);
-        drop(Claimed::new(1, 8, settlements));
+        DeliveryClaim::new(1, 7, settlements.clone()).settle(Verdict::Done);
+        drop(DeliveryClaim::new(1, 8, settlements));
         let verdicts: Vec<_> = std::iter::from_fn(|| settled.try_recv().ok())
             .map(|settlement| (settlement.tag, settlement.verdict))
             .collect();

@@ -2,7 +2,7 @@
 
 use crate::error::BrokerError;
 use crate::link::Link;
-use crate::supervisor::Standing;
+use crate::supervisor::ConnectionState;
 use crate::topology::{CLASSES, Topology, look_at_queue};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct ConnectionStats {
 }
 
 impl ConnectionStats {
-    pub(crate) fn of(standing: &Standing) -> Self {
+    pub(crate) fn of(standing: &ConnectionState) -> Self {
         Self {
             connected: standing.link.is_some(),
             reconnects: standing.connections.saturating_sub(1),
@@ -47,8 +47,8 @@ impl ConnectionStats {
 
 pub(crate) async fn gather(
     topology: &Topology,
-    publishing: Standing,
-    consuming: Option<Standing>,
+    publishing: ConnectionState,
+    consuming: Option<ConnectionState>,
     blocked: Option<String>,
     prefetched: usize,
 ) -> Stats {

@@ -24,7 +24,7 @@ const TELL_AGAIN: Duration = Duration::from_secs(60);
 
 /// How a connection stands, for whoever asks.
 #[derive(Clone, Default)]
-pub(crate) struct Standing {
+pub(crate) struct ConnectionState {
     /// Only while the session is usable.
     pub(crate) link: Option<Arc<Link>>,
     /// How often it became usable.
@@ -45,7 +45,7 @@ pub(crate) trait Session: Send {
 }
 
 /// Lets a session say that it is usable.
-pub(crate) struct Ready(watch::Sender<Standing>);
+pub(crate) struct Ready(watch::Sender<ConnectionState>);
 
 impl Ready {
     pub(crate) fn mark(&self, link: &Arc<Link>) {
@@ -72,8 +72,8 @@ impl<S: Session> Supervisor<S> {
         session: S,
         stop: CancellationToken,
         entropy: Arc<dyn Entropy>,
-    ) -> (Self, watch::Receiver<Standing>) {
-        let (standing, watching) = watch::channel(Standing::default());
+    ) -> (Self, watch::Receiver<ConnectionState>) {
+        let (standing, watching) = watch::channel(ConnectionState::default());
         let supervisor = Self {
             dial,
             session,
@@ -174,7 +174,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 
 /// Waits for the first connection as far as `start` asks for it.
 pub(crate) async fn first_connection(
-    standing: &mut watch::Receiver<Standing>,
+    standing: &mut watch::Receiver<ConnectionState>,
     start: Start,
     begun: Instant,
 ) -> Result<(), BrokerError> {

@@ -20,7 +20,7 @@ const RESUME: &str = "resume";
 const UNKNOWN_SEQ: u64 = u64::MAX;
 
 #[derive(Serialize)]
-struct Outgoing<'a> {
+struct OutgoingMessage<'a> {
     execution_id: Uuid,
     schema_id: Uuid,
     current_node_id: &'a str,
@@ -35,7 +35,7 @@ fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, 
 }
 
 pub(crate) fn encode(message: &Message) -> Vec<u8> {
-    let outgoing = Outgoing {
+    let outgoing = OutgoingMessage {
         execution_id: message.execution_id.0,
         schema_id: message.schema_id.0,
         current_node_id: &message.node_id,
@@ -50,7 +50,7 @@ pub(crate) fn encode(message: &Message) -> Vec<u8> {
 /// The fields that mean something to us, as they stand there. All but the id and the action are hints, of which none
 /// refuses a message: whatever cannot be used counts as left out.
 #[derive(Deserialize)]
-struct Incoming<'a> {
+struct IncomingMessage<'a> {
     #[serde(borrow)]
     execution_id: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -79,7 +79,7 @@ pub fn asks_for_start(body: &[u8]) -> bool {
     if is_deeper_than(body, MAX_DEPTH) {
         return false;
     }
-    let read = serde_json::from_slice::<Incoming<'_>>(body);
+    let read = serde_json::from_slice::<IncomingMessage<'_>>(body);
     read.is_ok_and(|incoming| incoming.action.as_deref() == Some(START))
 }
 
@@ -115,7 +115,7 @@ impl Rules {
         class: PriorityClass,
         now: Timestamp,
     ) -> Result<Wish, Defect> {
-        let incoming: Incoming<'_> = self.read(body).map_err(Defect::Unreadable)?;
+        let incoming: IncomingMessage<'_> = self.read(body).map_err(Defect::Unreadable)?;
         match incoming.action.as_deref() {
             None => look(&incoming, class, now),
             Some(RESUME) if self.accept_external => look(&incoming, class, now),
@@ -160,7 +160,11 @@ pub(crate) fn execution_of(body: &[u8]) -> Option<ExecutionId> {
     only.execution_id.parse().ok()
 }
 
-fn look(incoming: &Incoming<'_>, class: PriorityClass, now: Timestamp) -> Result<Wish, Defect> {
+fn look(
+    incoming: &IncomingMessage<'_>,
+    class: PriorityClass,
+    now: Timestamp,
+) -> Result<Wish, Defect> {
     let Some(written) = incoming.execution_id else {
         return Err(Defect::Unreadable("it has no execution_id".into()));
     };
@@ -191,8 +195,8 @@ fn hint<'a, T: Deserialize<'a>>(written: Option<&'a RawValue>) -> Option<T> {
 /// Without a copy, unless there is something escaped in it.
 fn text(written: Option<&RawValue>) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
-    struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
-    hint::<Borrowed<'_>>(written).map(|text| text.0)
+    struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
+    hint::<BorrowedText<'_>>(written).map(|text| text.0)
 }
 
 /// Counts brackets outside of strings, before any parser recurses into them.

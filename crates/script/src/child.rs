@@ -22,7 +22,7 @@ use realm::Realm;
 
 use crate::Limits;
 use crate::error::Code;
-use crate::wire::{self, Failed, Frame, Hello, Run};
+use crate::wire::{self, FailureFrame, Frame, Hello, Run};
 
 /// The whole life of a child. Must be called before the process starts threads, and never returns to other work.
 pub fn main() -> ExitCode {
@@ -68,7 +68,7 @@ fn serve() -> std::io::Result<()> {
 }
 
 fn answer(
-    realm: Result<&Realm, &Failed>,
+    realm: Result<&Realm, &FailureFrame>,
     frame: &Frame,
     limits: &Limits,
 ) -> std::io::Result<Vec<u8>> {

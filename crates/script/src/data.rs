@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-use crate::wire::{Given, SAFE_INTEGER_MAX};
+use crate::wire::{ReplyFrame, SAFE_INTEGER_MAX};
 
 /// A value up to this size as JSON is sent whole.
 const WHOLE_BYTES_MAX: usize = 64 << 10;
@@ -168,7 +168,7 @@ pub(crate) fn reply(found: Option<&Value>) -> Result<Reply, serde_json::Error> {
 
 /// What the source looks like asking for, if it is small: it travels with the job and saves a question. A guess by
 /// the text, so it must not matter whether it is right.
-pub(crate) fn given(data: &dyn Data, source: &str) -> Result<Vec<Given>, serde_json::Error> {
+pub(crate) fn given(data: &dyn Data, source: &str) -> Result<Vec<ReplyFrame>, serde_json::Error> {
     let mut given = Vec::new();
     for (names, path) in GUESSES {
         if !names.iter().any(|name| source.contains(name)) {
@@ -179,7 +179,7 @@ pub(crate) fn given(data: &dyn Data, source: &str) -> Result<Vec<Given>, serde_j
         let small = found.filter(|value| size_up_to(value, GIVEN_BYTES_MAX).is_some());
         let reply = small.map(|value| reply(Some(&value))).transpose()?;
         if let Some(reply) = reply.filter(|reply| !reply.exact) {
-            given.push(Given {
+            given.push(ReplyFrame {
                 path: serde_json::to_string(&steps)?,
                 reply: serde_json::from_slice(&reply.body)?,
             });

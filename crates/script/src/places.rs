@@ -22,10 +22,10 @@ struct State {
     taken: usize,
     taken_by: HashMap<Arc<str>, usize>,
     /// Nobody of these could have a place now.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingOwner>,
 }
 
-struct Waiting {
+struct WaitingOwner {
     owner: Owner,
     hand: oneshot::Sender<ChildPermit>,
 }
@@ -63,7 +63,7 @@ impl FairSemaphore {
                 return Err(self.too_many());
             }
             let (hand, place) = oneshot::channel();
-            state.waiting.push_back(Waiting { owner, hand });
+            state.waiting.push_back(WaitingOwner { owner, hand });
             place
         };
         place
@@ -98,14 +98,14 @@ impl FairSemaphore {
             state.remove(&owner);
             self.next(&mut state)
         };
-        if let Some(Waiting { owner, hand }) = next {
+        if let Some(WaitingOwner { owner, hand }) = next {
             // Who has gone meanwhile drops it, and that hands it on.
             drop(hand.send(self.place(owner)));
         }
     }
 
     /// The first in the queue who may have the place that came free; nobody else could have one before.
-    fn next(&self, state: &mut State) -> Option<Waiting> {
+    fn next(&self, state: &mut State) -> Option<WaitingOwner> {
         state.waiting.retain(|waiting| !waiting.hand.is_closed());
         let mut queue = state.waiting.iter();
         let first = queue.position(|waiting| self.has_room(state, &waiting.owner))?;

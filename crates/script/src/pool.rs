@@ -14,7 +14,7 @@ use crate::error::{Code, ScriptError};
 use crate::places::{ChildPermit, FairSemaphore};
 use crate::process::{End, Process};
 use crate::spawner::ChildSpawner;
-use crate::wire::{self, Failed, Run};
+use crate::wire::{self, FailureFrame, Run};
 use crate::{Limits, LogLine};
 
 /// How long after its time a child may take to say that the time is over, before it is killed.
@@ -317,7 +317,7 @@ fn crashed(why: &str) -> String {
     format!("{why} while it ran this code; the code may need much more memory than it may have")
 }
 
-fn described(failed: Failed) -> ScriptError {
+fn described(failed: FailureFrame) -> ScriptError {
     ScriptError {
         code: failed.code,
         message: failed.message,

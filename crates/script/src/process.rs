@@ -12,7 +12,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use crate::data;
 use crate::pool::Job;
 use crate::spawner::ChildSpawner;
-use crate::wire::{self, ConsoleBudget, Failed, Frame, Hello, Room};
+use crate::wire::{self, ConsoleBudget, FailureFrame, Frame, Hello, Room};
 use crate::{Limits, LogLevel, LogLine};
 
 /// Starting takes milliseconds; on a machine in trouble it takes longer.
@@ -39,7 +39,7 @@ pub(crate) struct Process {
 /// How an exchange ended, other than with a result.
 pub(crate) enum End {
     /// The script failed; the child is well.
-    Failed(Failed),
+    Failed(FailureFrame),
     /// The child died, or did what no child of ours does.
     Broken(String),
 }
@@ -104,7 +104,7 @@ impl Process {
                 Ok(process)
             }
             wire::FAILED => {
-                let failed: Failed = serde_json::from_slice(&ready.body)?;
+                let failed: FailureFrame = serde_json::from_slice(&ready.body)?;
                 Err(io::Error::other(failed.message))
             }
             _ => Err(io::Error::other("it does not know the greeting")),

@@ -71,18 +71,18 @@ pub(crate) struct Run<'a> {
     pub(crate) seed: u64,
     pub(crate) time_ms: u64,
     /// Small answers to questions that the source looks like asking.
-    pub(crate) given: Vec<Given>,
+    pub(crate) given: Vec<ReplyFrame>,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Given {
+pub(crate) struct ReplyFrame {
     /// As in a need, without spaces.
     pub(crate) path: String,
     pub(crate) reply: Box<RawValue>,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Failed {
+pub(crate) struct FailureFrame {
     pub(crate) code: Code,
     pub(crate) message: String,
     pub(crate) name: Option<String>,

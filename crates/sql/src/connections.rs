@@ -10,7 +10,7 @@ use crate::lexer::Dialect;
 use crate::postgres::Postgres;
 use crate::settings::{Address, Settings, SettingsError};
 use crate::sqlite::Sqlite;
-use crate::transaction::{Applied, Work};
+use crate::transaction::{TransactionReport, Work};
 
 /// The databases of the configuration. Nothing is opened before it is needed.
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl Connections {
 
     /// Does the work exactly once for its effect key, however often it is asked for. Dropping the future rolls back what
     /// is not committed yet.
-    pub async fn run(&self, work: Work) -> Result<Applied, NodeError> {
+    pub async fn run(&self, work: Work) -> Result<TransactionReport, NodeError> {
         match self.get(&work.connection)? {
             Database::Postgres(postgres) => postgres.run(work).await,
             Database::Sqlite(sqlite) => sqlite.run(work).await,

@@ -3,7 +3,7 @@
 //! One statement, of a kind that can neither end the transaction it runs in nor leave something behind on a connection
 //! that others will use. It is the first of two lines: the databases are asked to watch the same things at run time.
 
-use crate::lexer::{Dialect, Token, TokenKind, Unclosed, tokens};
+use crate::lexer::{Dialect, Token, TokenKind, UnclosedToken, tokens};
 
 /// The table in the user's database that remembers what was done.
 pub(crate) const APPLIED: &str = "pawl_applied";
@@ -195,7 +195,7 @@ pub(crate) fn one_statement(text: &str, dialect: Dialect) -> Result<Vec<Token<'_
             "remove it; databases stop reading there",
         ));
     }
-    let mut found = tokens(text, dialect).map_err(|Unclosed(what)| {
+    let mut found = tokens(text, dialect).map_err(|UnclosedToken(what)| {
         Problem::new(
             format!("{what} in the statement never ends"),
             "close it; a quote inside a string is written twice",

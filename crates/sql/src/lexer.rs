@@ -70,9 +70,9 @@ impl Token<'_> {
 
 /// Something was opened and never closed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Unclosed(pub(crate) &'static str);
+pub(crate) struct UnclosedToken(pub(crate) &'static str);
 
-pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token<'_>>, Unclosed> {
+pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token<'_>>, UnclosedToken> {
     let mut lexer = Lexer {
         text,
         at: 0,
@@ -123,7 +123,7 @@ impl Lexer<'_> {
         self.at >= self.text.len()
     }
 
-    fn skip_blank(&mut self) -> Result<(), Unclosed> {
+    fn skip_blank(&mut self) -> Result<(), UnclosedToken> {
         loop {
             match (self.byte(0), self.byte(1)) {
                 (b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c, _) => self.at += 1,
@@ -143,7 +143,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn skip_comment(&mut self) -> Result<(), Unclosed> {
+    fn skip_comment(&mut self) -> Result<(), UnclosedToken> {
         let mut depth = 0;
         while !self.done() {
             match (self.byte(0), self.byte(1)) {
@@ -161,10 +161,10 @@ impl Lexer<'_> {
                 _ => self.at += 1,
             }
         }
-        Err(Unclosed("a comment"))
+        Err(UnclosedToken("a comment"))
     }
 
-    fn token(&mut self) -> Result<TokenKind, Unclosed> {
+    fn token(&mut self) -> Result<TokenKind, UnclosedToken> {
         match self.byte(0) {
             b'\'' => self.string(false),
             b'"' => self.quoted(b'"'),
@@ -199,7 +199,7 @@ impl Lexer<'_> {
     }
 
     /// A word, or a string with escapes: `E'…'`.
-    fn word(&mut self) -> Result<TokenKind, Unclosed> {
+    fn word(&mut self) -> Result<TokenKind, UnclosedToken> {
         let escapes = matches!(self.byte(0), b'e' | b'E') && self.byte(1) == b'\'';
         if escapes && self.is_postgres() {
             self.at += 1;
@@ -216,7 +216,7 @@ impl Lexer<'_> {
         TokenKind::Number
     }
 
-    fn string(&mut self, escapes: bool) -> Result<TokenKind, Unclosed> {
+    fn string(&mut self, escapes: bool) -> Result<TokenKind, UnclosedToken> {
         self.at += 1;
         while !self.done() {
             match (self.byte(0), self.byte(1)) {
@@ -231,11 +231,11 @@ impl Lexer<'_> {
                 _ => self.at += 1,
             }
         }
-        Err(Unclosed("a string"))
+        Err(UnclosedToken("a string"))
     }
 
     /// In PostgreSQL a string goes on after a line break and a quote, by the same rules as it began.
-    fn continues(&mut self) -> Result<bool, Unclosed> {
+    fn continues(&mut self) -> Result<bool, UnclosedToken> {
         if !self.is_postgres() {
             return Ok(false);
         }
@@ -261,7 +261,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn quoted(&mut self, quote: u8) -> Result<TokenKind, Unclosed> {
+    fn quoted(&mut self, quote: u8) -> Result<TokenKind, UnclosedToken> {
         self.at += 1;
         while !self.done() {
             if self.byte(0) != quote {
@@ -273,10 +273,10 @@ impl Lexer<'_> {
                 return Ok(TokenKind::QuotedName);
             }
         }
-        Err(Unclosed("a quoted name"))
+        Err(UnclosedToken("a quoted name"))
     }
 
-    fn bracketed(&mut self) -> Result<TokenKind, Unclosed> {
+    fn bracketed(&mut self) -> Result<TokenKind, UnclosedToken> {
         while !self.done() {
             self.at += 1;
             if self.byte(0) == b']' {
@@ -284,11 +284,11 @@ impl Lexer<'_> {
                 return Ok(TokenKind::QuotedName);
             }
         }
-        Err(Unclosed("a name in brackets"))
+        Err(UnclosedToken("a name in brackets"))
     }
 
     /// `$1`, `$tag$…$tag$`, or what SQLite takes for a name.
-    fn dollar(&mut self) -> Result<TokenKind, Unclosed> {
+    fn dollar(&mut self) -> Result<TokenKind, UnclosedToken> {
         self.at += 1;
         if self.byte(0).is_ascii_digit() {
             self.take_digits();
@@ -313,7 +313,7 @@ impl Lexer<'_> {
                 self.at += length + mark.len();
                 Ok(TokenKind::Text)
             }
-            None => Err(Unclosed("a dollar-quoted string")),
+            None => Err(UnclosedToken("a dollar-quoted string")),
         }
     }
 

@@ -30,7 +30,7 @@ pub enum Slots {
 
 /// One statement, ready for one kind of database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiled {
+pub struct CompiledStatement {
     /// With the placeholders of the database.
     pub text: String,
     pub verb: Verb,
@@ -38,11 +38,11 @@ pub struct Compiled {
 }
 
 /// Checks a statement and numbers its placeholders.
-pub fn compile(text: &str, dialect: Dialect) -> Result<Compiled, Problem> {
+pub fn compile(text: &str, dialect: Dialect) -> Result<CompiledStatement, Problem> {
     let tokens = one_statement(text, dialect)?;
     let verb = verb(&tokens, dialect)?;
     let slots = slots(&tokens)?;
-    Ok(Compiled {
+    Ok(CompiledStatement {
         text: rewritten(text, &tokens, &slots, dialect),
         verb,
         slots,
@@ -146,22 +146,22 @@ fn rewritten(text: &str, tokens: &[Token<'_>], slots: &Slots, dialect: Dialect) 
 
 impl Slots {
     /// Does what the author gives fit what the text asks for? Known when a schema is saved, if `given` is.
-    pub(crate) fn check(&self, given: &Given) -> Result<(), Problem> {
+    pub(crate) fn check(&self, given: &ParamNames) -> Result<(), Problem> {
         match (self, given) {
-            (_, Given::Unknown) => Ok(()),
-            (Self::Positions(0), Given::Names(names)) if names.is_empty() => Ok(()),
-            (Self::Positions(wanted), Given::Positions(count)) if wanted == count => Ok(()),
-            (Self::Positions(wanted), Given::Positions(count)) => Err(Problem::new(
+            (_, ParamNames::Unknown) => Ok(()),
+            (Self::Positions(0), ParamNames::Names(names)) if names.is_empty() => Ok(()),
+            (Self::Positions(wanted), ParamNames::Positions(count)) if wanted == count => Ok(()),
+            (Self::Positions(wanted), ParamNames::Positions(count)) => Err(Problem::new(
                 format!("the statement has {wanted} placeholders, `params` has {count} values"),
                 "give one value for each",
             )),
-            (Self::Names(wanted), Given::Names(names)) => same_names(wanted, names),
-            (Self::Positions(0), Given::Names(names)) => Err(unused(&names[0])),
-            (Self::Positions(_), Given::Names(_)) => Err(Problem::new(
+            (Self::Names(wanted), ParamNames::Names(names)) => same_names(wanted, names),
+            (Self::Positions(0), ParamNames::Names(names)) => Err(unused(&names[0])),
+            (Self::Positions(_), ParamNames::Names(_)) => Err(Problem::new(
                 "the placeholders are numbered, but `params` is a map",
                 "make `params` a list, or write :name for the placeholders",
             )),
-            (Self::Names(_), Given::Positions(_)) => Err(Problem::new(
+            (Self::Names(_), ParamNames::Positions(_)) => Err(Problem::new(
                 "the placeholders are named, but `params` is a list",
                 "make `params` a map with their names",
             )),
@@ -170,7 +170,7 @@ impl Slots {
 
     /// Values in the order of their numbers.
     pub(crate) fn arrange(&self, params: Params) -> Result<Vec<Value>, Problem> {
-        self.check(&Given::of(&params))?;
+        self.check(&ParamNames::of(&params))?;
         Ok(match (self, params) {
             (Self::Names(names), Params::Map(mut values)) => names
                 .iter()
@@ -208,14 +208,14 @@ fn unused(name: &str) -> Problem {
 
 /// What is known of `params` before they are evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum ParamNames {
     Positions(usize),
     Names(Vec<String>),
     /// An expression gives the whole list or map.
     Unknown,
 }
 
-impl Given {
+impl ParamNames {
     fn of(params: &Params) -> Self {
         match params {
             Params::List(values) => Self::Positions(values.len()),
@@ -281,7 +281,7 @@ mod tests {
     fn values_must_fit_the_placeholders() {
         let check = |sql: &str, params: Value| {
             let slots = compile(sql, Dialect::Postgres).unwrap().slots;
-            slots.check(&Given::written(Some(&params)))
+            slots.check(&ParamNames::written(Some(&params)))
         };
         assert!(check("SELECT $1, $2", json!([1, 2])).is_ok());
         assert!(check("SELECT :a", json!({"a": 1})).is_ok());

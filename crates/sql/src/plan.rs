@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::guard::{Problem, Verb};
 use crate::lexer::Dialect;
-use crate::placeholders::{Compiled, Given, compile};
+use crate::placeholders::{CompiledStatement, ParamNames, compile};
 
 const CODE: &str = "INVALID_SQL";
 const STATEMENTS_MAX: usize = 200;
@@ -52,13 +52,13 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     pub id: String,
-    postgres: Result<Compiled, Problem>,
-    sqlite: Result<Compiled, Problem>,
+    postgres: Result<CompiledStatement, Problem>,
+    sqlite: Result<CompiledStatement, Problem>,
 }
 
 impl Statement {
     /// The text for one kind of database, or why there is none.
-    pub fn text(&self, dialect: Dialect) -> Result<&Compiled, &Problem> {
+    pub fn text(&self, dialect: Dialect) -> Result<&CompiledStatement, &Problem> {
         match dialect {
             Dialect::Postgres => self.postgres.as_ref(),
             Dialect::Sqlite => self.sqlite.as_ref(),
@@ -175,7 +175,7 @@ fn read_statement(
         );
         return None;
     }
-    let given = Given::written(value.get("params"));
+    let given = ParamNames::written(value.get("params"));
     let text = |each: Dialect| match dialect {
         Some(wanted) if wanted != each => Err(Problem::new(
             format!("it was read for {}", wanted.name()),
@@ -222,7 +222,11 @@ fn is_plain(id: &str) -> bool {
     !id.is_empty() && id.len() <= 100 && id.chars().all(plain)
 }
 
-fn text_for(sql: &Value, dialect: Dialect, given: &Given) -> Result<Compiled, Problem> {
+fn text_for(
+    sql: &Value,
+    dialect: Dialect,
+    given: &ParamNames,
+) -> Result<CompiledStatement, Problem> {
     let text = match sql {
         Value::String(text) => text,
         Value::Object(texts) => match texts.get(dialect.name()) {

@@ -28,7 +28,7 @@ use crate::plan::{Isolation, Plan};
 use crate::results::Budget;
 use crate::retry::Tries;
 use crate::settings::{Server, Settings, check_schema};
-use crate::transaction::{Applied, Work, carry_out};
+use crate::transaction::{TransactionReport, Work, carry_out};
 use bind::Parameter;
 use connect::Connector;
 use session::{ServerConnection, Times};
@@ -60,7 +60,7 @@ pub(crate) struct Postgres {
 }
 
 /// A connection, and the right to have one.
-struct Held {
+struct PooledConnection {
     connection: ServerConnection,
     _place: OwnedSemaphorePermit,
 }
@@ -79,7 +79,7 @@ impl Postgres {
         })
     }
 
-    pub(crate) async fn run(self: &Arc<Self>, work: Work) -> Result<Applied, NodeError> {
+    pub(crate) async fn run(self: &Arc<Self>, work: Work) -> Result<TransactionReport, NodeError> {
         let stop = CancellationToken::new();
         let _stops_when_dropped = stop.clone().drop_guard();
         let this = self.clone();
@@ -96,7 +96,7 @@ impl Postgres {
         self: &Arc<Self>,
         work: &Work,
         stop: &CancellationToken,
-    ) -> Result<Applied, NodeError> {
+    ) -> Result<TransactionReport, NodeError> {
         let deadline = Instant::now() + work.time_limit;
         let key = work.effect_key.as_deref().unwrap_or_default();
         let mut tries = Tries::default();
@@ -120,7 +120,7 @@ impl Postgres {
         work: &Work,
         stop: &CancellationToken,
         deadline: Instant,
-    ) -> Result<Applied, Fault> {
+    ) -> Result<TransactionReport, Fault> {
         let interrupted = async {
             tokio::select! {
                 () = stop.cancelled() => cancelled(),
@@ -156,7 +156,7 @@ impl Postgres {
         connection: &mut ServerConnection,
         work: &Work,
         interrupted: impl Future<Output = NodeError>,
-    ) -> Result<Result<Applied, Fault>, NodeError> {
+    ) -> Result<Result<TransactionReport, Fault>, NodeError> {
         let committing = AtomicBool::new(false);
         let transacted = self.transact(connection, work, &committing);
         tokio::pin!(transacted);
@@ -177,7 +177,7 @@ impl Postgres {
         connection: &mut ServerConnection,
         work: &Work,
         committing: &AtomicBool,
-    ) -> Result<Applied, Fault> {
+    ) -> Result<TransactionReport, Fault> {
         let budget = Budget::new(&self.name, self.settings.max_rows, self.settings.max_bytes);
         let applied = carry_out(connection, work, &budget).await?;
         committing.store(true, Ordering::Relaxed);
@@ -232,13 +232,13 @@ impl Postgres {
 
     /// A connection with a transaction begun. One that has been idle may be dead without knowing; then there is
     /// another.
-    async fn begun(&self, begin: &str) -> Result<Held, Fault> {
+    async fn begun(&self, begin: &str) -> Result<PooledConnection, Fault> {
         let place = self.place().await?;
         while let Some(mut connection) = self.take_idle() {
             let begun = connection.begin(begin, self.settings.max_bytes, self.times());
             let begun = tokio::time::timeout(self.settings.connect_timeout, begun).await;
             if let Ok(Ok(())) = begun {
-                return Ok(Held {
+                return Ok(PooledConnection {
                     connection,
                     _place: place,
                 });
@@ -252,7 +252,7 @@ impl Postgres {
         connection
             .begin(begin, self.settings.max_bytes, self.times())
             .await?;
-        Ok(Held {
+        Ok(PooledConnection {
             connection,
             _place: place,
         })
@@ -269,7 +269,7 @@ impl Postgres {
     }
 
     /// Nobody waits for this; but the place is not free before it is done.
-    fn give_back(self: &Arc<Self>, held: Held) {
+    fn give_back(self: &Arc<Self>, held: PooledConnection) {
         let this = self.clone();
         tokio::spawn(async move {
             let connection = held.connection;

@@ -22,9 +22,9 @@ use crate::fault::{Fault, busy, in_doubt, late, unreachable};
 use crate::results::Budget;
 use crate::retry::Tries;
 use crate::settings::Settings;
-use crate::transaction::{Applied, Work, carry_out};
+use crate::transaction::{TransactionReport, Work, carry_out};
 use fault::breaks_connection;
-use functions::Obeyed;
+use functions::StopFlag;
 use open::{Access, open};
 use session::{FileConnection, Identity};
 use stop::{CancelOnDrop, Stop};
@@ -113,7 +113,7 @@ impl Sqlite {
         }
     }
 
-    pub(crate) async fn run(self: &Arc<Self>, work: Work) -> Result<Applied, NodeError> {
+    pub(crate) async fn run(self: &Arc<Self>, work: Work) -> Result<TransactionReport, NodeError> {
         let access = match work.plan.readonly {
             true => Access::Read,
             false => Access::Write,
@@ -137,7 +137,11 @@ impl Sqlite {
         }
     }
 
-    fn attempt(&self, connection: &mut FileConnection, work: &Work) -> Result<Applied, Fault> {
+    fn attempt(
+        &self,
+        connection: &mut FileConnection,
+        work: &Work,
+    ) -> Result<TransactionReport, Fault> {
         let budget = Budget::new(&self.name, self.settings.max_rows, self.settings.max_bytes);
         connection.begin(work.plan.readonly)?;
         let carried = carry_out(connection, work, &budget).now_or_never();
@@ -228,7 +232,7 @@ impl Sqlite {
 
     fn open(&self, access: Access, stop: &Arc<Stop>) -> Result<FileConnection, Fault> {
         let ours = Arc::new(AtomicBool::new(false));
-        let obeyed = Obeyed::new(stop.clone());
+        let obeyed = StopFlag::new(stop.clone());
         let bytes = self.settings.max_bytes;
         let opened = open(&self.file, access, bytes, ours.clone(), &obeyed);
         let inner = opened.map_err(|error| fault::of(&error, &self.name, stop))?;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::fault::Fault;
 use crate::guard::Problem;
 use crate::lexer::Dialect;
-use crate::placeholders::Compiled;
+use crate::placeholders::CompiledStatement;
 use crate::plan::{Plan, Statement};
 use crate::results::{Budget, Rows, all_items, depth_exceeds};
 use crate::script::{Scope, Script};
@@ -37,7 +37,7 @@ pub struct Work {
 
 /// It is committed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Applied {
+pub struct TransactionReport {
     pub output: Value,
     /// It had been done before; the output was stored then.
     pub replayed: bool,
@@ -59,7 +59,7 @@ pub(crate) trait Session: Send {
     /// Runs one statement for each list of values; the error says for which.
     fn run(
         &mut self,
-        statement: &Compiled,
+        statement: &CompiledStatement,
         lists: Vec<Vec<Value>>,
         budget: &Budget,
     ) -> impl Future<Output = Result<Vec<Rows>, (usize, Fault)>> + Send;
@@ -72,7 +72,7 @@ pub(crate) async fn carry_out<S: Session>(
     session: &mut S,
     work: &Work,
     budget: &Budget,
-) -> Result<Applied, Fault> {
+) -> Result<TransactionReport, Fault> {
     let key = work.key()?;
     if let Some(key) = key
         && let Claim::Stored(result) = session.claim(key).await?
@@ -90,7 +90,7 @@ pub(crate) async fn carry_out<S: Session>(
     if let Some(key) = key {
         session.fill(key, &text).await?;
     }
-    Ok(Applied {
+    Ok(TransactionReport {
         output,
         replayed: false,
     })
@@ -112,7 +112,7 @@ impl Work {
     }
 }
 
-fn stored(result: Option<String>) -> Result<Applied, Fault> {
+fn stored(result: Option<String>) -> Result<TransactionReport, Fault> {
     let damaged = || {
         Fault::from(NodeError::new(
             "SQL_ERROR",
@@ -120,7 +120,7 @@ fn stored(result: Option<String>) -> Result<Applied, Fault> {
         ))
     };
     let text = result.ok_or_else(damaged)?;
-    Ok(Applied {
+    Ok(TransactionReport {
         output: serde_json::from_str(&text).map_err(|_| damaged())?,
         replayed: true,
     })
@@ -168,7 +168,7 @@ struct Call<'a> {
     work: &'a Work,
     index: usize,
     id: &'a str,
-    text: &'a Compiled,
+    text: &'a CompiledStatement,
     results: &'a Map<String, Value>,
     budget: &'a Budget,
 }

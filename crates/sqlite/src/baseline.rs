@@ -97,12 +97,12 @@ type Wish = (String, oneshot::Sender<()>);
 
 /// One row per call, for many callers: whatever waits goes into one transaction. What a program without an engine would
 /// do with the calls it gets.
-pub struct Shared {
+pub struct SharedInserts {
     wishes: mpsc::UnboundedSender<Wish>,
     writer: JoinHandle<Result<u64>>,
 }
 
-impl Shared {
+impl SharedInserts {
     pub fn open(file: &Path) -> Result<Self> {
         let raw = Raw::open(file)?;
         let (wishes, inbox) = mpsc::unbounded_channel();

@@ -9,10 +9,11 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{self, ClaimRequest, CommitRefusal};
 use pawl_kernel::operations::decide_claims;
 use pawl_kernel::ports::store::{
-    Beat, Claim, CommitError, Created, ExecutionStore, History, NewExecution, Probe, StoreResult,
+    Beat, Claim, CommitError, CreateOutcome, ExecutionStore, History, NewExecution, Probe,
+    StoreResult,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Decision, Snapshot, Transition};
+use pawl_kernel::transition::{CommitReport, Decision, Snapshot, Transition};
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
@@ -23,7 +24,7 @@ use crate::{SqliteStore, changes, deferred, quotas, sql};
 
 #[async_trait]
 impl ExecutionStore for SqliteStore {
-    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+    async fn create(&self, new: NewExecution) -> StoreResult<CreateOutcome> {
         let (new, shards) = (Arc::new(new), self.shards);
         self.writer
             .run(move |connection| create(connection, &new, shards))
@@ -37,7 +38,7 @@ impl ExecutionStore for SqliteStore {
             .await
     }
 
-    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+    async fn commit(&self, transition: Transition) -> Result<CommitReport, CommitError> {
         let (id, shards) = (transition.execution_id, self.shards);
         self.writer
             .run_behind(id, move |connection| {
@@ -82,10 +83,14 @@ impl ExecutionStore for SqliteStore {
     }
 }
 
-fn create(connection: &mut Connection, new: &Arc<NewExecution>, shards: u32) -> JobResult<Created> {
+fn create(
+    connection: &mut Connection,
+    new: &Arc<NewExecution>,
+    shards: u32,
+) -> JobResult<CreateOutcome> {
     if deferred::is_plain(new) {
         deferred::hold(new.clone());
-        return Ok(Created::New);
+        return Ok(CreateOutcome::New);
     }
     if let Some(refusal) = already_retried(connection, new)? {
         return Ok(refusal);
@@ -105,25 +110,28 @@ fn create(connection: &mut Connection, new: &Arc<NewExecution>, shards: u32) -> 
         });
         return match entry {
             Some(entry) => entry.write(connection, shards),
-            None => Ok(Created::New),
+            None => Ok(CreateOutcome::New),
         };
     }
     by_key(connection, new)?
         .ok_or_else(|| Fault::Corrupt("a key is taken, and no execution has it".into()))
 }
 
-fn by_key(connection: &Connection, new: &NewExecution) -> JobResult<Option<Created>> {
+fn by_key(connection: &Connection, new: &NewExecution) -> JobResult<Option<CreateOutcome>> {
     let id = connection
         .prepare_cached(sql::EXECUTION_BY_KEY)?
         .query_row([&new.execution.record.idempotency_key], |row| {
             rows::uuid(row, 0)
         })
         .optional()?;
-    Ok(id.map(|id| Created::Existing(ExecutionId(id))))
+    Ok(id.map(|id| CreateOutcome::Existing(ExecutionId(id))))
 }
 
 /// A second retry of one execution, unless it is asked for as such. The key counts first: its answer never changes.
-fn already_retried(connection: &Connection, new: &NewExecution) -> JobResult<Option<Created>> {
+fn already_retried(
+    connection: &Connection,
+    new: &NewExecution,
+) -> JobResult<Option<CreateOutcome>> {
     let Some(origin) = new.execution.record.retry_of.filter(|_| !new.again) else {
         return Ok(None);
     };
@@ -136,7 +144,7 @@ fn already_retried(connection: &Connection, new: &NewExecution) -> JobResult<Opt
         return Ok(None);
     };
     let known = by_key(connection, new)?;
-    Ok(known.or(Some(Created::AlreadyRetried(ExecutionId(before)))))
+    Ok(known.or(Some(CreateOutcome::AlreadyRetried(ExecutionId(before)))))
 }
 
 fn claim(
@@ -161,7 +169,7 @@ fn commit(
     connection: &mut Connection,
     transition: &Transition,
     shards: u32,
-) -> JobResult<Result<Applied, CommitRefusal>> {
+) -> JobResult<Result<CommitReport, CommitRefusal>> {
     let id = transition.execution_id;
     if let Some(new) = deferred::take(id) {
         return create_committed(connection, &new, transition, shards);
@@ -194,7 +202,7 @@ fn create_committed(
     new: &NewExecution,
     first: &Transition,
     shards: u32,
-) -> JobResult<Result<Applied, CommitRefusal>> {
+) -> JobResult<Result<CommitReport, CommitRefusal>> {
     match lifecycle::commit(&new.execution.head, &new.state, first.clone()) {
         Err(refusal) => {
             deferred::insert(connection, new)?;

@@ -103,7 +103,7 @@ impl Queue for EmbeddedQueue {
         if inner.waiting() + inner.delivered.len() >= self.capacity {
             return Err(QueueError::Full);
         }
-        let entry = Entry {
+        let entry = QueueEntry {
             message,
             redelivered: false,
         };
@@ -145,14 +145,14 @@ fn place(class: PriorityClass) -> usize {
     }
 }
 
-struct Entry {
+struct QueueEntry {
     message: Message,
     redelivered: bool,
 }
 
 struct Inner {
     /// High, normal, low.
-    classes: [VecDeque<Entry>; 3],
+    classes: [VecDeque<QueueEntry>; 3],
     /// What each class may still give in this round.
     credit: [u32; 3],
     delivered: HashMap<u64, Message>,
@@ -175,7 +175,7 @@ impl Inner {
         self.classes.iter().map(VecDeque::len).sum()
     }
 
-    fn class(&mut self, entry: &Entry) -> &mut VecDeque<Entry> {
+    fn class(&mut self, entry: &QueueEntry) -> &mut VecDeque<QueueEntry> {
         &mut self.classes[place(entry.message.priority)]
     }
 
@@ -183,7 +183,7 @@ impl Inner {
         let Some(message) = self.delivered.remove(&tag) else {
             return;
         };
-        let entry = Entry {
+        let entry = QueueEntry {
             message,
             redelivered: true,
         };
@@ -200,8 +200,9 @@ impl Inner {
         deliveries
     }
 
-    fn pick(&mut self) -> Option<Entry> {
-        let has_turn = |(class, credit): (&VecDeque<Entry>, &u32)| !class.is_empty() && *credit > 0;
+    fn pick(&mut self) -> Option<QueueEntry> {
+        let has_turn =
+            |(class, credit): (&VecDeque<QueueEntry>, &u32)| !class.is_empty() && *credit > 0;
         let turn = |inner: &Self| inner.classes.iter().zip(&inner.credit).position(has_turn);
         let index = turn(self).or_else(|| {
             self.credit = WEIGHTS;
@@ -211,7 +212,7 @@ impl Inner {
         self.classes[index].pop_front()
     }
 
-    fn deliver(&mut self, entry: Entry) -> Delivery {
+    fn deliver(&mut self, entry: QueueEntry) -> Delivery {
         let tag = self.next_tag;
         self.next_tag += 1;
         self.delivered.insert(tag, entry.message.clone());

@@ -15,7 +15,7 @@ use pawl_kernel::execution::Subject;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::{Entrance, LanePlace, finish_now, follow_decisions};
 use pawl_kernel::ports::quotas::{AdmissionPosition, BEFORE_MAX, Holder, Miscounts, QuotaReads};
-use pawl_kernel::ports::store::{Created, NewExecution, StoreResult};
+use pawl_kernel::ports::store::{CreateOutcome, NewExecution, StoreResult};
 use pawl_kernel::quota::{Quota, QuotaChange, QuotaName, QuotaUse};
 use pawl_kernel::transition::Decision;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -188,12 +188,16 @@ pub(crate) fn enter(
 
 impl Entry {
     /// Called once the execution's own rows are written.
-    pub(crate) fn write(self, connection: &mut Connection, shards: u32) -> JobResult<Created> {
+    pub(crate) fn write(
+        self,
+        connection: &mut Connection,
+        shards: u32,
+    ) -> JobResult<CreateOutcome> {
         let Self { new, entrance } = self;
         let answer = entrance.answer(new.execution.head.id);
         let mut rows = ConnectionTransaction::new(connection, shards);
         let done = finish_now(entrance.write(&mut rows, &[&new]));
         rows.finish(done)?;
-        Ok(answer.unwrap_or(Created::New))
+        Ok(answer.unwrap_or(CreateOutcome::New))
     }
 }

@@ -15,14 +15,14 @@ use crate::fault::{Fault, JobResult};
 const READS_WAITING_MAX: usize = 4_096;
 
 pub(crate) struct Readers {
-    sender: Sender<Message>,
+    sender: Sender<ReaderMessage>,
     permits: Semaphore,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 type Read = Box<dyn FnOnce(&mut Connection) + Send>;
 
-enum Message {
+enum ReaderMessage {
     Read(Read),
     Close,
 }
@@ -56,7 +56,7 @@ impl Readers {
             let _ = reply.send(guarded(connection, work));
         });
         self.sender
-            .send(Message::Read(read))
+            .send(ReaderMessage::Read(read))
             .map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
@@ -83,7 +83,7 @@ impl Readers {
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for _ in &threads {
             // An error means that the threads have ended already.
-            let _ = self.sender.send(Message::Close);
+            let _ = self.sender.send(ReaderMessage::Close);
         }
         for thread in threads {
             if thread.join().is_err() {
@@ -107,19 +107,19 @@ fn guarded<T>(
         .map_err(|fault| fault.before_commit())
 }
 
-fn serve(mut connection: Connection, receiver: &Mutex<Receiver<Message>>) {
+fn serve(mut connection: Connection, receiver: &Mutex<Receiver<ReaderMessage>>) {
     while let Some(read) = next(receiver) {
         read(&mut connection);
     }
 }
 
-fn next(receiver: &Mutex<Receiver<Message>>) -> Option<Read> {
+fn next(receiver: &Mutex<Receiver<ReaderMessage>>) -> Option<Read> {
     let message = receiver
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .recv();
     match message {
-        Ok(Message::Read(read)) => Some(read),
-        Ok(Message::Close) | Err(_) => None,
+        Ok(ReaderMessage::Read(read)) => Some(read),
+        Ok(ReaderMessage::Close) | Err(_) => None,
     }
 }

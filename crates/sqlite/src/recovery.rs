@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::{ExecutionId, SchemaId};
-use pawl_kernel::ports::store::{Expired, RecoveryReads, StoreResult, SweepPage, SweepRequest};
+use pawl_kernel::ports::store::{
+    ExpiredLease, RecoveryReads, StoreResult, SweepPage, SweepRequest,
+};
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
@@ -19,7 +21,7 @@ impl RecoveryReads for SqliteStore {
             .await
     }
 
-    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>> {
+    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>> {
         self.readers
             .run(move |connection| leases_expired(connection, now, limit))
             .await
@@ -38,10 +40,14 @@ fn leases_held(connection: &Connection, limit: u32) -> JobResult<Vec<ExecutionId
     Ok(ids.collect::<Result<_, _>>()?)
 }
 
-fn leases_expired(connection: &Connection, now: Timestamp, limit: u32) -> JobResult<Vec<Expired>> {
+fn leases_expired(
+    connection: &Connection,
+    now: Timestamp,
+    limit: u32,
+) -> JobResult<Vec<ExpiredLease>> {
     let mut statement = connection.prepare_cached(sql::LEASES_EXPIRED)?;
     let found = statement.query_map(params![now.as_micros(), limit], |row| {
-        Ok(Expired {
+        Ok(ExpiredLease {
             execution_id: ExecutionId(rows::uuid(row, 0)?),
             schema_id: SchemaId(rows::uuid(row, 1)?),
             schema_version: row.get(2)?,

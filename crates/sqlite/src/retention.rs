@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::retention::{
-    Cutoff, Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+    Cutoff, OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest,
+    RetentionStore,
 };
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::time::Timestamp;
@@ -36,16 +37,16 @@ impl RetentionStore for SqliteStore {
             .await
     }
 
-    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated> {
+    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<OutdatedPage> {
         self.readers
             .run(move |connection| outdated(connection, &request))
             .await
     }
 
-    async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed> {
+    async fn remove(&self, request: RemoveRequest) -> StoreResult<RemovalReport> {
         self.writer
             .run(move |connection| {
-                let mut removed = Removed::default();
+                let mut removed = RemovalReport::default();
                 for id in &request.ids {
                     removed += remove(connection, *id, &request.cutoff)?;
                 }
@@ -73,10 +74,10 @@ impl RetentionStore for SqliteStore {
         &self,
         ids: Vec<String>,
         finished_before: Timestamp,
-    ) -> StoreResult<Removed> {
+    ) -> StoreResult<RemovalReport> {
         self.writer
             .run(move |connection| {
-                let mut removed = Removed::default();
+                let mut removed = RemovalReport::default();
                 for id in &ids {
                     removed += remove_action(connection, id, finished_before)?;
                 }
@@ -85,8 +86,8 @@ impl RetentionStore for SqliteStore {
             .await
     }
 
-    async fn reclaim(&self, _now: Timestamp) -> StoreResult<Reclaimed> {
-        let mut reclaimed = Reclaimed::default();
+    async fn reclaim(&self, _now: Timestamp) -> StoreResult<ReclaimReport> {
+        let mut reclaimed = ReclaimReport::default();
         for _ in 0..STEPS_MAX {
             let step = self.writer.run(|connection| give_back(connection));
             let (bytes, left) = step.await?;
@@ -105,7 +106,7 @@ impl RetentionStore for SqliteStore {
     }
 }
 
-fn outdated(connection: &Connection, request: &OutdatedRequest) -> JobResult<Outdated> {
+fn outdated(connection: &Connection, request: &OutdatedRequest) -> JobResult<OutdatedPage> {
     let after = request.after.map_or(uuid::Uuid::nil(), |id| id.0);
     let (cutoff, before) = (&request.cutoff, request.cutoff.first_id_kept());
     let mut statement = connection.prepare_cached(sql::EXECUTIONS_OUTDATED)?;
@@ -122,7 +123,7 @@ fn outdated(connection: &Connection, request: &OutdatedRequest) -> JobResult<Out
     })?;
     let page: Vec<(ExecutionId, bool)> = page.collect::<Result<_, _>>()?;
     let full = page.len() == request.limit as usize;
-    Ok(Outdated {
+    Ok(OutdatedPage {
         next: page.last().map(|(id, _)| *id).filter(|_| full),
         ids: page
             .into_iter()
@@ -131,7 +132,7 @@ fn outdated(connection: &Connection, request: &OutdatedRequest) -> JobResult<Out
     })
 }
 
-fn remove(connection: &Connection, id: ExecutionId, cutoff: &Cutoff) -> JobResult<Removed> {
+fn remove(connection: &Connection, id: ExecutionId, cutoff: &Cutoff) -> JobResult<RemovalReport> {
     let gone = connection
         .prepare_cached(sql::EXECUTION_REMOVE)?
         .execute(params![
@@ -141,7 +142,7 @@ fn remove(connection: &Connection, id: ExecutionId, cutoff: &Cutoff) -> JobResul
             cutoff.keyed_ended_before.as_micros()
         ])?;
     if gone == 0 {
-        return Ok(Removed::default());
+        return Ok(RemovalReport::default());
     }
     let rows_of = |text: &str| -> JobResult<u64> {
         let deleted = connection
@@ -151,31 +152,31 @@ fn remove(connection: &Connection, id: ExecutionId, cutoff: &Cutoff) -> JobResul
     };
     rows_of(sql::STATE_REMOVE)?;
     rows_of(sql::NOTES_REMOVE)?;
-    Ok(Removed {
+    Ok(RemovalReport {
         executions: 1,
         history: rows_of(sql::STEPS_REMOVE)?
             + rows_of(sql::SNAPSHOTS_REMOVE)?
             + rows_of(sql::LOGS_REMOVE)?,
         signals: rows_of(sql::SIGNALS_REMOVE)?,
         dead_letters: rows_of(sql::DEAD_LETTERS_REMOVE)?,
-        ..Removed::default()
+        ..RemovalReport::default()
     })
 }
 
-fn remove_action(connection: &Connection, id: &str, before: Timestamp) -> JobResult<Removed> {
+fn remove_action(connection: &Connection, id: &str, before: Timestamp) -> JobResult<RemovalReport> {
     let gone = connection
         .prepare_cached(sql::ACTION_REMOVE)?
         .execute(params![id, before.as_micros()])?;
     if gone == 0 {
-        return Ok(Removed::default());
+        return Ok(RemovalReport::default());
     }
     let attempts = connection
         .prepare_cached(sql::ATTEMPTS_REMOVE)?
         .execute([id])?;
-    Ok(Removed {
+    Ok(RemovalReport {
         actions: 1,
         history: attempts as u64,
-        ..Removed::default()
+        ..RemovalReport::default()
     })
 }
 

@@ -5,7 +5,7 @@ use pawl_kernel::execution::{
     Signal, State, Status, Step, StepStatus, Subject, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
-use pawl_kernel::ports::store::Claimed;
+use pawl_kernel::ports::store::ClaimedExecution;
 use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::{ToSql, Type};
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::sql;
 
 /// Both rows of an execution, whole.
-pub(crate) fn load(connection: &Connection, id: ExecutionId) -> Result<Option<Claimed>> {
+pub(crate) fn load(connection: &Connection, id: ExecutionId) -> Result<Option<ClaimedExecution>> {
     connection
         .prepare_cached(sql::EXECUTION_LOAD)?
         .query_row([id.0.as_bytes()], loaded)
@@ -73,8 +73,8 @@ const HEAD_COLUMNS: usize = 11;
 const EXECUTION_COLUMNS: usize = 26;
 const STATE_COLUMNS: usize = 30;
 
-pub(crate) fn loaded(row: &Row<'_>) -> Result<Claimed> {
-    Ok(Claimed {
+pub(crate) fn loaded(row: &Row<'_>) -> Result<ClaimedExecution> {
+    Ok(ClaimedExecution {
         execution: execution(row)?,
         state: state(row, EXECUTION_COLUMNS)?,
     })

@@ -164,7 +164,7 @@ fn collect(
     Ok(moved)
 }
 
-struct Incoming {
+struct IncomingRow {
     created_at: i64,
     action_id: String,
     guid: Uuid,
@@ -205,10 +205,10 @@ fn collect_shard(
     Ok(moved)
 }
 
-fn incoming(connection: &Connection, shard: u32, limit: u32) -> JobResult<Vec<Incoming>> {
+fn incoming(connection: &Connection, shard: u32, limit: u32) -> JobResult<Vec<IncomingRow>> {
     let mut statement = connection.prepare_cached(sql::INCOMING_OF_SHARD)?;
     let found = statement.query_map(params![shard, limit], |row| {
-        Ok(Incoming {
+        Ok(IncomingRow {
             created_at: row.get(0)?,
             action_id: row.get(1)?,
             guid: rows::uuid(row, 2)?,

@@ -5,7 +5,7 @@ use pawl_kernel::execution::StepStatus;
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::store::{CatalogError, StoreResult};
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
-use pawl_kernel::webhook::{Named, answer};
+use pawl_kernel::webhook::{NamedTrigger, answer};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fault::JobResult;
@@ -55,7 +55,7 @@ fn revision(connection: &Connection) -> JobResult<u64> {
 pub(crate) fn taken(
     connection: &Connection,
     id: SchemaId,
-    wanted: &[Named],
+    wanted: &[NamedTrigger],
 ) -> JobResult<Option<CatalogError>> {
     for one in wanted {
         let (method, path) = (one.trigger.method.name(), &one.trigger.path);
@@ -77,7 +77,11 @@ pub(crate) fn taken(
 }
 
 /// Makes the rows of a schema these.
-pub(crate) fn replace(connection: &Connection, id: SchemaId, wanted: &[Named]) -> JobResult<()> {
+pub(crate) fn replace(
+    connection: &Connection,
+    id: SchemaId,
+    wanted: &[NamedTrigger],
+) -> JobResult<()> {
     let removed = connection
         .prepare_cached(sql::WEBHOOKS_DELETE)?
         .execute([id.0.as_bytes()])?;

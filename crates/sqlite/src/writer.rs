@@ -30,13 +30,13 @@ const BATCH_TIME_MAX: Duration = Duration::from_millis(20);
 const IDLE_AFTER: Duration = Duration::from_secs(2);
 
 pub(crate) struct Writer {
-    sender: Sender<Message>,
+    sender: Sender<WriterMessage>,
     permits: Arc<Semaphore>,
     thread: Mutex<Option<JoinHandle<()>>>,
     batches: Arc<BatchSizes>,
 }
 
-enum Message {
+enum WriterMessage {
     Job(Box<dyn Job>),
     Close,
 }
@@ -89,14 +89,16 @@ impl Writer {
         let permits = Arc::clone(&self.permits);
         let permit = permits.acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Typed {
+        let job = Box::new(TypedJob {
             behind,
             work,
             result: None,
             reply,
             _permit: permit,
         });
-        self.sender.send(Message::Job(job)).map_err(|_| closed())?;
+        self.sender
+            .send(WriterMessage::Job(job))
+            .map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(lost()))
     }
 
@@ -104,7 +106,7 @@ impl Writer {
     pub(crate) fn close(&self) {
         self.permits.close();
         // An error means that the thread has ended already.
-        let _ = self.sender.send(Message::Close);
+        let _ = self.sender.send(WriterMessage::Close);
         let thread = self
             .thread
             .lock()
@@ -135,7 +137,7 @@ trait Job: Send {
     fn answer(self: Box<Self>);
 }
 
-struct Typed<T, F> {
+struct TypedJob<T, F> {
     behind: Option<ExecutionId>,
     work: F,
     result: Option<StoreResult<T>>,
@@ -143,7 +145,7 @@ struct Typed<T, F> {
     _permit: OwnedSemaphorePermit,
 }
 
-impl<T, F> Job for Typed<T, F>
+impl<T, F> Job for TypedJob<T, F>
 where
     T: Send,
     F: FnMut(&mut Connection) -> JobResult<T> + Send,
@@ -177,11 +179,11 @@ fn panicked() -> Fault {
 
 type Batch = Vec<Box<dyn Job>>;
 
-fn serve(mut connection: Connection, receiver: &Receiver<Message>, sizes: &BatchSizes) {
+fn serve(mut connection: Connection, receiver: &Receiver<WriterMessage>, sizes: &BatchSizes) {
     let mut written = false;
     loop {
         match next(receiver, written) {
-            Ok(Message::Job(first)) => {
+            Ok(WriterMessage::Job(first)) => {
                 let before = connection.total_changes();
                 let open = serve_batch(&mut connection, first, receiver, sizes);
                 written |= connection.total_changes() != before;
@@ -193,7 +195,7 @@ fn serve(mut connection: Connection, receiver: &Receiver<Message>, sizes: &Batch
                 connection::tidy(&connection);
                 written = false;
             }
-            Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
+            Ok(WriterMessage::Close) | Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     refuse_the_rest(receiver);
@@ -201,7 +203,10 @@ fn serve(mut connection: Connection, receiver: &Receiver<Message>, sizes: &Batch
 }
 
 /// Waits with a limit only if there is something to tidy up: an idle store does not wake up.
-fn next(receiver: &Receiver<Message>, written: bool) -> Result<Message, RecvTimeoutError> {
+fn next(
+    receiver: &Receiver<WriterMessage>,
+    written: bool,
+) -> Result<WriterMessage, RecvTimeoutError> {
     if written {
         receiver.recv_timeout(IDLE_AFTER)
     } else {
@@ -209,9 +214,9 @@ fn next(receiver: &Receiver<Message>, written: bool) -> Result<Message, RecvTime
     }
 }
 
-fn refuse_the_rest(receiver: &Receiver<Message>) {
+fn refuse_the_rest(receiver: &Receiver<WriterMessage>) {
     while let Ok(message) = receiver.try_recv() {
-        if let Message::Job(job) = message {
+        if let WriterMessage::Job(job) = message {
             job.answer();
         }
     }
@@ -221,7 +226,7 @@ fn refuse_the_rest(receiver: &Receiver<Message>) {
 fn serve_batch(
     connection: &mut Connection,
     first: Box<dyn Job>,
-    receiver: &Receiver<Message>,
+    receiver: &Receiver<WriterMessage>,
     sizes: &BatchSizes,
 ) -> bool {
     let mut batch: Batch = vec![first];
@@ -249,7 +254,7 @@ enum Stop {
 fn run_plain(
     connection: &mut Connection,
     batch: &mut Batch,
-    receiver: &Receiver<Message>,
+    receiver: &Receiver<WriterMessage>,
     open: &mut bool,
 ) -> Result<(), Stop> {
     begin(connection).map_err(Stop::All)?;
@@ -268,7 +273,7 @@ fn run_plain(
 fn run_jobs(
     connection: &mut Connection,
     batch: &mut Batch,
-    receiver: &Receiver<Message>,
+    receiver: &Receiver<WriterMessage>,
     open: &mut bool,
 ) -> JobResult<()> {
     let started = Instant::now();
@@ -288,13 +293,13 @@ fn run_jobs(
 }
 
 /// Takes one more job if one waits.
-fn join_waiting(batch: &mut Batch, receiver: &Receiver<Message>, open: &mut bool) {
+fn join_waiting(batch: &mut Batch, receiver: &Receiver<WriterMessage>, open: &mut bool) {
     if !*open {
         return;
     }
     match receiver.try_recv() {
-        Ok(Message::Job(job)) => batch.push(job),
-        Ok(Message::Close) => *open = false,
+        Ok(WriterMessage::Job(job)) => batch.push(job),
+        Ok(WriterMessage::Close) => *open = false,
         Err(_) => {}
     }
 }

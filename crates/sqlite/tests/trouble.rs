@@ -7,10 +7,10 @@ use std::sync::Arc;
 use pawl_kernel::execution::Status;
 use pawl_kernel::ports::schedule::{ActionFilter, ScheduleStore};
 use pawl_kernel::ports::store::{
-    Claim, CommitError, Created, ExecutionStore, NewExecution, QueryStore, RecoveryStore,
+    Claim, CommitError, CreateOutcome, ExecutionStore, NewExecution, QueryStore, RecoveryStore,
     StoreError, TimerStore, lease,
 };
-use pawl_kernel::schedule::Limits;
+use pawl_kernel::schedule::ScheduleLimits;
 use pawl_sqlite::{Options, SqliteStore};
 use pawl_testkit::fixture::{self, at, commit, execution_id, new_execution, pass};
 use tempfile::TempDir;
@@ -65,7 +65,10 @@ async fn a_full_disk_is_named_and_passes() {
 
     drop(store);
     let store = limited(&folder, 10_000);
-    assert_eq!(store.create(large(created)).await.unwrap(), Created::New);
+    assert_eq!(
+        store.create(large(created)).await.unwrap(),
+        CreateOutcome::New
+    );
     assert_eq!(
         store.count_executions(Default::default()).await.unwrap(),
         created + 1
@@ -134,7 +137,7 @@ async fn a_bad_commit_behind_a_create_fails_alone() {
     let mut first = commit(&new.state, at(2)).steps(1).build();
     first.consumed = vec![("nobody sent this".into(), 1)];
     let (created, committed) = tokio::join!(biased; store.create(new.clone()), store.commit(first));
-    assert_eq!(created.unwrap(), Created::New);
+    assert_eq!(created.unwrap(), CreateOutcome::New);
     let error = committed.unwrap_err();
     assert!(
         matches!(error, CommitError::Store(StoreError::Rejected(_))),
@@ -192,11 +195,11 @@ async fn texts_keep_their_nul_characters() {
 
     let mut same_key = new_execution(2);
     same_key.execution.record.idempotency_key = Some(text.into());
-    let existing = Created::Existing(execution_id(1));
+    let existing = CreateOutcome::Existing(execution_id(1));
     assert_eq!(store.create(same_key).await.unwrap(), existing);
     let mut cut_key = new_execution(3);
     cut_key.execution.record.idempotency_key = Some("a".into());
-    assert_eq!(store.create(cut_key).await.unwrap(), Created::New);
+    assert_eq!(store.create(cut_key).await.unwrap(), CreateOutcome::New);
 }
 
 /// A newer program has left something behind that this one does not know: only its owner waits.
@@ -274,7 +277,7 @@ async fn one_unreadable_action_stops_nobody_else() {
         .upcoming(&shards, fixture::due_before(at(5)), 100)
         .await
         .unwrap();
-    let begun = store.begin_actions(pass(guid), due, Limits::default(), at(5));
+    let begun = store.begin_actions(pass(guid), due, ScheduleLimits::default(), at(5));
     assert_eq!(begun.await.unwrap().len(), 2);
     let mut left = store
         .upcoming(&shards, fixture::due_before(at(999)), 100)

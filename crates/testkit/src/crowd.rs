@@ -11,8 +11,10 @@ use pawl_kernel::execution::{PriorityClass, Status};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::Command;
 use pawl_kernel::ports::quotas::SetQuota;
-use pawl_kernel::ports::store::{Claim, CommandError, CommitError, Created, NewExecution, Store};
-use pawl_kernel::quota::{QuotaUse, Source};
+use pawl_kernel::ports::store::{
+    Claim, CommandError, CommitError, CreateOutcome, NewExecution, Store,
+};
+use pawl_kernel::quota::{QuotaSource, QuotaUse};
 use pawl_kernel::time::Timestamp;
 use uuid::Uuid;
 
@@ -70,7 +72,7 @@ async fn set(store: &Arc<dyn Store>, quota: &str, limit: u32) {
         name: quota.parse().unwrap(),
         limit,
         rate: None,
-        source: Source::Api,
+        source: QuotaSource::Api,
     };
     store.set_quota(set, now()).await.unwrap();
 }
@@ -121,16 +123,18 @@ impl Crowd {
             let (new, limits) = execution(number, n);
             let id = new.execution.head.id;
             match store.create(new).await.unwrap() {
-                Created::Admitted => {
+                CreateOutcome::Admitted => {
                     tokio::spawn(self.clone().run(store.clone(), id));
                 }
-                Created::InLine if rng.chance(100) => change_mind(&store, id, Command::Stop).await,
-                Created::InLine if rng.chance(150) => {
+                CreateOutcome::InLine if rng.chance(100) => {
+                    change_mind(&store, id, Command::Stop).await
+                }
+                CreateOutcome::InLine if rng.chance(150) => {
                     change_mind(&store, id, Command::Pause).await;
                     tokio::task::yield_now().await;
                     change_mind(&store, id, Command::Resume).await;
                 }
-                Created::InLine => {}
+                CreateOutcome::InLine => {}
                 other => panic!("{other:?}"),
             }
             made.push((id, limits));

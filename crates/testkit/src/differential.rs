@@ -44,7 +44,7 @@ pub async fn compare_with_quotas(seed: u64, length: usize, a: Arc<dyn Store>, b:
     play(story, length).await;
 }
 
-pub use schedule::{Reached, compare_schedules};
+pub use schedule::{StoryReport, compare_schedules};
 
 async fn play(mut story: Story, length: usize) {
     let schema = fixture::schema(1);
@@ -138,11 +138,11 @@ impl Story {
 }
 
 /// An error as far as stores must agree on it.
-trait Told {
+trait ComparableError {
     fn told(&self) -> String;
 }
 
-impl Told for StoreError {
+impl ComparableError for StoreError {
     fn told(&self) -> String {
         let kind = match self {
             Self::Unavailable(_) => "unavailable",
@@ -154,7 +154,7 @@ impl Told for StoreError {
     }
 }
 
-impl Told for CommitError {
+impl ComparableError for CommitError {
     fn told(&self) -> String {
         match self {
             Self::Refused(refusal) => format!("{refusal:?}"),
@@ -163,7 +163,7 @@ impl Told for CommitError {
     }
 }
 
-impl Told for CommandError {
+impl ComparableError for CommandError {
     fn told(&self) -> String {
         match self {
             Self::Refused(refusal) => format!("{refusal:?}"),
@@ -172,7 +172,7 @@ impl Told for CommandError {
     }
 }
 
-impl Told for CatalogError {
+impl ComparableError for CatalogError {
     fn told(&self) -> String {
         match self {
             Self::Store(error) => error.told(),
@@ -181,7 +181,7 @@ impl Told for CatalogError {
     }
 }
 
-impl Told for PutError {
+impl ComparableError for PutError {
     fn told(&self) -> String {
         match self {
             Self::Exists(exists) => format!("{exists:?}"),
@@ -190,7 +190,7 @@ impl Told for PutError {
     }
 }
 
-impl Told for ActionError {
+impl ComparableError for ActionError {
     fn told(&self) -> String {
         match self {
             Self::Store(error) => error.told(),
@@ -199,7 +199,7 @@ impl Told for ActionError {
     }
 }
 
-fn told<T, E: Told>(answer: Result<T, E>) -> Result<T, String> {
+fn told<T, E: ComparableError>(answer: Result<T, E>) -> Result<T, String> {
     answer.map_err(|error| error.told())
 }
 

@@ -168,11 +168,11 @@ impl FaultPlan {
 /// Shared by all workers of a simulation.
 #[derive(Clone, Default)]
 pub struct FaultControl {
-    shared: Arc<Shared>,
+    shared: Arc<FaultState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct FaultState {
     calm: AtomicBool,
     counts: FaultCounts,
 }

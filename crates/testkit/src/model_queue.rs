@@ -31,8 +31,8 @@ struct Broker {
 
 #[derive(Default)]
 struct State {
-    ready: BTreeMap<PriorityClass, VecDeque<Waiting>>,
-    delayed: BTreeMap<(Instant, u64), Waiting>,
+    ready: BTreeMap<PriorityClass, VecDeque<WaitingDelivery>>,
+    delayed: BTreeMap<(Instant, u64), WaitingDelivery>,
     unacked: BTreeMap<ConsumerId, BTreeMap<u64, Message>>,
     mishaps: VecDeque<Mishap>,
     capacity: Option<usize>,
@@ -42,7 +42,7 @@ struct State {
 }
 
 #[derive(Clone)]
-struct Waiting {
+struct WaitingDelivery {
     message: Message,
     redelivered: bool,
 }
@@ -180,7 +180,7 @@ impl State {
     }
 
     fn admit(&mut self, message: Message, mishap: Option<Mishap>) {
-        let waiting = Waiting {
+        let waiting = WaitingDelivery {
             message,
             redelivered: false,
         };
@@ -200,15 +200,15 @@ impl State {
         }
     }
 
-    fn lane(&mut self, waiting: &Waiting) -> &mut VecDeque<Waiting> {
+    fn lane(&mut self, waiting: &WaitingDelivery) -> &mut VecDeque<WaitingDelivery> {
         self.ready.entry(waiting.message.priority).or_default()
     }
 
-    fn enqueue(&mut self, waiting: Waiting) {
+    fn enqueue(&mut self, waiting: WaitingDelivery) {
         self.lane(&waiting).push_back(waiting);
     }
 
-    fn put_back(&mut self, waiting: Waiting) {
+    fn put_back(&mut self, waiting: WaitingDelivery) {
         self.lane(&waiting).push_front(waiting);
     }
 
@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    fn hand_out(&mut self, consumer: ConsumerId, waiting: Waiting) -> Delivery {
+    fn hand_out(&mut self, consumer: ConsumerId, waiting: WaitingDelivery) -> Delivery {
         self.tags += 1;
         let (tag, message) = (self.tags, waiting.message);
         let held = self.unacked.entry(consumer).or_default();
@@ -249,7 +249,7 @@ impl State {
     }
 
     fn return_one(&mut self, message: Message) {
-        self.put_back(Waiting {
+        self.put_back(WaitingDelivery {
             message,
             redelivered: true,
         });

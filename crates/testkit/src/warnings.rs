@@ -26,7 +26,7 @@ impl Subscriber for Listener {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line(String::new());
+        let mut line = WarningLine(String::new());
         event.record(&mut line);
         self.0.lock().unwrap().push(line.0);
     }
@@ -44,9 +44,9 @@ impl Subscriber for Listener {
     fn exit(&self, _: &Id) {}
 }
 
-struct Line(String);
+struct WarningLine(String);
 
-impl Visit for Line {
+impl Visit for WarningLine {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         write!(self.0, "{}={value:?} ", field.name()).unwrap();
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pawl_kernel::execution::{State, Status};
-use pawl_testkit::differential::{Reached, compare, compare_schedules, compare_with_quotas};
+use pawl_testkit::differential::{StoryReport, compare, compare_schedules, compare_with_quotas};
 use pawl_testkit::model::ModelStore;
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn the_model_agrees_with_itself_about_quotas() {
 
 #[tokio::test]
 async fn the_model_agrees_with_itself_about_scheduled_actions() {
-    let mut reached = Reached::default();
+    let mut reached = StoryReport::default();
     for seed in 0..400 {
         let (a, b) = (Arc::new(ModelStore::new()), Arc::new(ModelStore::new()));
         reached += compare_schedules(seed, 120, a, b).await;

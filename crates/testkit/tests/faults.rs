@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::ports::queue::{Message, Queue, QueueError};
-use pawl_kernel::ports::store::{Created, ExecutionStore, QueryStore, StoreError};
+use pawl_kernel::ports::store::{CreateOutcome, ExecutionStore, QueryStore, StoreError};
 use pawl_kernel::time::Clock;
 use pawl_testkit::clock::SimClock;
 use pawl_testkit::faults::{
@@ -73,7 +73,7 @@ async fn an_error_before_changes_nothing() {
     assert!(matches!(answer, Err(StoreError::Unavailable(_))));
     assert!(!stored(&worker).await);
     let again = worker.store.create(new_execution(1)).await.unwrap();
-    assert_eq!(again, Created::New);
+    assert_eq!(again, CreateOutcome::New);
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,14 +17,14 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 /// A forwarder; dropping it cuts all connections and closes its port.
 pub struct Proxy {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
 }
 
 impl Proxy {
     /// Forwards a free port of 127.0.0.1 to the port `target_port`.
     pub fn start(target_port: u16) -> Result<Proxy, String> {
         let (port, listener) = ports::listen()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyShared {
             target_port,
             state: Mutex::new(State {
                 listening: true,
@@ -108,7 +108,7 @@ impl Drop for Proxy {
     }
 }
 
-struct Shared {
+struct ProxyShared {
     target_port: u16,
     state: Mutex<State>,
     changed: Condvar,
@@ -144,7 +144,7 @@ impl State {
     }
 }
 
-impl Shared {
+impl ProxyShared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

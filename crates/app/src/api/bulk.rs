@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::ApiState;
 use super::access::AUDIT;
 use super::body::JsonBody;
-use super::cursor::{self, Kind};
+use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields::{self, check_text, unknown_name};
 use super::guard::Identity;
@@ -69,7 +69,7 @@ pub(super) async fn act(
     let dry_run = asked.dry_run.unwrap_or(true);
     let before: Option<ExecutionId> = asked
         .cursor
-        .map(|text| cursor::read(Kind::Execution, &text.0))
+        .map(|text| cursor::read(CursorKind::Execution, &text.0))
         .transpose()?;
     let wanted = asked.filter.ok_or_else(|| {
         ApiError::invalid_request("`filter` is missing; an empty object means every execution")
@@ -203,7 +203,9 @@ async fn collect(
         let at_end = views.len() < PAGE as usize;
         for view in views {
             if ids.len() == state.limits.bulk {
-                let next = ids.last().map(|id| cursor::write(Kind::Execution, id));
+                let next = ids
+                    .last()
+                    .map(|id| cursor::write(CursorKind::Execution, id));
                 return Ok((ids, next));
             }
             ids.push(view.execution.head.id);

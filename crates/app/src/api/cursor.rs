@@ -11,7 +11,7 @@ use super::query::Query;
 
 /// The kind keeps a cursor of one list from meaning something in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CursorKind {
     Execution,
     Schema,
     Step,
@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Attempt,
 }
 
-impl Kind {
+impl CursorKind {
     const fn prefix(self) -> &'static str {
         match self {
             Self::Execution => "e:",
@@ -39,11 +39,11 @@ impl Kind {
     }
 }
 
-pub(super) fn write(kind: Kind, last: impl std::fmt::Display) -> String {
+pub(super) fn write(kind: CursorKind, last: impl std::fmt::Display) -> String {
     URL_SAFE_NO_PAD.encode(format!("{}{last}", kind.prefix()))
 }
 
-pub(super) fn read<T: FromStr>(kind: Kind, text: &str) -> ApiResult<T> {
+pub(super) fn read<T: FromStr>(kind: CursorKind, text: &str) -> ApiResult<T> {
     decode(kind, text).ok_or_else(|| {
         let message = "this cursor was not given out for this list; start without one";
         ApiError::new(StatusCode::BAD_REQUEST, "INVALID_CURSOR", message)
@@ -51,11 +51,11 @@ pub(super) fn read<T: FromStr>(kind: Kind, text: &str) -> ApiResult<T> {
 }
 
 /// The cursor of a query, if it has one.
-pub(super) fn from_query<T: FromStr>(kind: Kind, query: &Query) -> ApiResult<Option<T>> {
+pub(super) fn from_query<T: FromStr>(kind: CursorKind, query: &Query) -> ApiResult<Option<T>> {
     query.get("cursor").map(|text| read(kind, text)).transpose()
 }
 
-fn decode<T: FromStr>(kind: Kind, text: &str) -> Option<T> {
+fn decode<T: FromStr>(kind: CursorKind, text: &str) -> Option<T> {
     let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
     let plain = String::from_utf8(bytes).ok()?;
     plain.strip_prefix(kind.prefix())?.parse().ok()
@@ -67,9 +67,9 @@ mod tests {
 
     #[test]
     fn a_cursor_comes_back_as_it_went_and_only_to_its_list() {
-        let text = write(Kind::Step, 17_u64);
-        assert_eq!(read::<u64>(Kind::Step, &text).unwrap(), 17);
-        assert!(read::<u64>(Kind::Log, &text).is_err());
+        let text = write(CursorKind::Step, 17_u64);
+        assert_eq!(read::<u64>(CursorKind::Step, &text).unwrap(), 17);
+        assert!(read::<u64>(CursorKind::Log, &text).is_err());
         for forged in [
             "",
             "!",
@@ -78,7 +78,7 @@ mod tests {
             "dDoxOA==",
             "dDo5OTk5OTk5OTk5OTk5OTk5OTk5OTk",
         ] {
-            assert!(read::<u64>(Kind::Step, forged).is_err(), "{forged}");
+            assert!(read::<u64>(CursorKind::Step, forged).is_err(), "{forged}");
         }
     }
 }

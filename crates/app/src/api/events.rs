@@ -48,7 +48,7 @@ pub(super) async fn events(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let after_seq = resume_at(&state, &view, seen).await?;
-    let told = (seen >= view.state.version).then(|| Standing::of(&view));
+    let told = (seen >= view.state.version).then(|| StatusSnapshot::of(&view));
     let feed = Feed {
         state,
         id,
@@ -111,7 +111,7 @@ async fn resume_at(state: &ApiState, view: &ExecutionView, seen: u64) -> ApiResu
 
 /// What a `status` event is sent for when it changes.
 #[derive(PartialEq)]
-struct Standing {
+struct StatusSnapshot {
     status: Status,
     hold: Option<Hold>,
     control: Option<Control>,
@@ -120,7 +120,7 @@ struct Standing {
     attempt: u32,
 }
 
-impl Standing {
+impl StatusSnapshot {
     fn of(view: &ExecutionView) -> Self {
         let state = &view.state;
         let wait = state.wait.as_ref().map(|wait| wait.id);
@@ -140,7 +140,7 @@ struct Feed {
     watcher: Watcher,
     after_seq: u64,
     /// What the client was told last.
-    told: Option<Standing>,
+    told: Option<StatusSnapshot>,
     ready: VecDeque<Bytes>,
     over: bool,
 }
@@ -188,7 +188,7 @@ impl Feed {
         let Stretch { mut steps, more } =
             history::stretch(&self.state, self.id, self.after_seq, portion).await?;
         steps.retain(|(_, written)| *written <= version);
-        let standing = Standing::of(&view);
+        let standing = StatusSnapshot::of(&view);
         let news = !more && self.told.as_ref() != Some(&standing);
         let versions: Vec<u64> = steps.iter().map(|(_, written)| *written).collect();
         let ids = event_ids(&versions, more, news.then_some(version));

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use pawl_engine::control::{SchemaKey, StartRequest, Started};
+use pawl_engine::control::{SchemaKey, StartOutcome, StartRequest};
 use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::start_key;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::ApiState;
 use super::body::JsonBody;
-use super::cursor::{self, Kind};
+use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields::{self, check_text, mismatch, unknown_name};
 use super::guard::Identity;
@@ -47,7 +47,7 @@ pub(super) async fn start(
 /// 201 for a new execution, 200 for the one an idempotency key made before.
 pub(super) async fn answer_started(
     state: &ApiState,
-    started: Started,
+    started: StartOutcome,
     wait: Option<Duration>,
 ) -> ApiResult {
     let view = waiting::for_end(state, started.id, wait).await?;
@@ -211,14 +211,14 @@ pub(super) fn header_text(headers: &HeaderMap, name: &HeaderName) -> ApiResult<O
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
-    let before: Option<ExecutionId> = cursor::from_query(Kind::Execution, &query)?;
+    let before: Option<ExecutionId> = cursor::from_query(CursorKind::Execution, &query)?;
     let filter = query.filter(&state).await?;
     // One more than asked for tells whether there is a next page.
     let mut views = state.store().executions(filter, before, limit + 1).await?;
     let more = views.len() > limit as usize;
     views.truncate(limit as usize);
     let last = views.last().filter(|_| more);
-    let next = last.map(|view| cursor::write(Kind::Execution, view.execution.head.id));
+    let next = last.map(|view| cursor::write(CursorKind::Execution, view.execution.head.id));
     Ok(reply::ok(&Page {
         items: views.iter().map(Execution::from).collect(),
         next,

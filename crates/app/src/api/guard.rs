@@ -126,7 +126,7 @@ fn is_loopback(name: &str) -> bool {
 
 /// `name[:port]`, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place<'a> {
+struct HostPlace<'a> {
     /// Without the brackets of an IPv6 address.
     name: &'a str,
     port: Option<u16>,
@@ -134,7 +134,7 @@ struct Place<'a> {
 
 /// `None` for what is neither a name nor an address, or has anything but a number as its port: no browser sends that, and
 /// programs that read addresses differ in what they make of it.
-fn place(host: &str) -> Option<Place<'_>> {
+fn place(host: &str) -> Option<HostPlace<'_>> {
     let (name, rest) = match host.strip_prefix('[') {
         Some(inner) => {
             let (name, rest) = inner.split_once(']')?;
@@ -156,7 +156,7 @@ fn place(host: &str) -> Option<Place<'_>> {
         None if rest.is_empty() => None,
         None => return None,
     };
-    Some(Place { name, port })
+    Some(HostPlace { name, port })
 }
 
 /// A page may talk to the server it came from: another port is another site.
@@ -333,7 +333,7 @@ mod tests {
             ("[::1]", "::1", None),
             ("a_b-c.d", "a_b-c.d", None),
         ] {
-            assert_eq!(place(host), Some(Place { name, port }), "{host}");
+            assert_eq!(place(host), Some(HostPlace { name, port }), "{host}");
         }
     }
 

@@ -28,12 +28,12 @@ const FRESH: Duration = Duration::from_secs(1);
 /// What readiness depends on, as last seen.
 pub(super) struct Health {
     parts: Parts,
-    seen: Mutex<Option<(Instant, Standing)>>,
+    seen: Mutex<Option<(Instant, HealthState)>>,
 }
 
 /// `Err`: what is wrong, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Standing {
+struct HealthState {
     store: Result<(), String>,
     broker: Result<(), String>,
 }
@@ -63,7 +63,7 @@ impl Health {
     }
 
     /// Whoever comes while somebody looks waits for what that one sees.
-    async fn look(&self) -> Standing {
+    async fn look(&self) -> HealthState {
         let mut seen = self.seen.lock().await;
         if let Some((at, standing)) = &*seen
             && at.elapsed() < FRESH
@@ -71,7 +71,7 @@ impl Health {
             return standing.clone();
         }
         let (store, broker) = tokio::join!(self.ask_store(), self.ask_broker());
-        let standing = Standing { store, broker };
+        let standing = HealthState { store, broker };
         *seen = Some((Instant::now(), standing.clone()));
         standing
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 use super::ApiState;
-use super::cursor::{self, Kind};
+use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::path::PathParts;
 use super::query::Query;
@@ -124,14 +124,14 @@ pub(super) async fn steps(
         steps: query.limit()? as usize,
         bytes: state.limits.page_bytes,
     };
-    let after = cursor::from_query(Kind::Step, &query)?.unwrap_or(0);
+    let after = cursor::from_query(CursorKind::Step, &query)?.unwrap_or(0);
     let view = state.control.view(id).await?;
     let lineage = lineage(&state, &view, &query).await?;
     let Stretch { steps, more } = history(&state, &lineage, after, portion).await?;
     let next = steps
         .last()
         .filter(|_| more)
-        .map(|(step, _)| cursor::write(Kind::Step, step.seq));
+        .map(|(step, _)| cursor::write(CursorKind::Step, step.seq));
     let base_seq = view.execution.head.base_seq;
     let shown = steps
         .iter()
@@ -214,7 +214,7 @@ pub(super) async fn logs(
 ) -> ApiResult {
     let id = path.execution()?;
     let limit = query.limit()?;
-    let after = cursor::from_query(Kind::Log, &query)?.unwrap_or(0);
+    let after = cursor::from_query(CursorKind::Log, &query)?.unwrap_or(0);
     state.control.view(id).await?;
     let mut lines = state.store().logs(id, after, limit + 1).await?;
     let more = lines.len() > limit as usize;
@@ -222,7 +222,7 @@ pub(super) async fn logs(
     let next = lines
         .last()
         .filter(|_| more)
-        .map(|(number, _)| cursor::write(Kind::Log, number));
+        .map(|(number, _)| cursor::write(CursorKind::Log, number));
     Ok(reply::ok(&Page {
         items: lines.iter().map(LogLine::from).collect(),
         next,

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use pawl_engine::alive_since;
-use pawl_engine::control::Gone;
+use pawl_engine::control::RemovedSteps;
 use pawl_engine::insight::{diff, explain};
 use pawl_kernel::execution::{Status, WaitKind};
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView};
@@ -17,7 +17,7 @@ use super::history::{self, Portion, Stretch};
 use super::path::{PathParts, execution_id};
 use super::query::Query;
 use super::reply;
-use crate::wire::{ComparedRun, Comparison, Explained, GoneSteps, Time};
+use crate::wire::{ComparedRun, Comparison, ExplainAnswer, GoneSteps, Time};
 
 /// Two runs are compared in memory, so their size has a limit.
 const DIFF_BYTES_MAX: usize = 64 << 20;
@@ -36,7 +36,7 @@ pub(super) async fn why(State(state): State<ApiState>, path: PathParts) -> ApiRe
         nobody_runs: workers.is_empty() && !state.parts().options.exclusive,
         queue_down: !state.parts().queue.takes_messages(),
     };
-    Ok(reply::ok(&Explained::from(explain::explain(
+    Ok(reply::ok(&ExplainAnswer::from(explain::explain(
         &view, &around,
     ))))
 }
@@ -163,7 +163,7 @@ async fn whole_run(
     state: &ApiState,
     view: &ExecutionView,
     query: &Query,
-) -> ApiResult<(diff::Run, Option<Gone>)> {
+) -> ApiResult<(diff::Run, Option<RemovedSteps>)> {
     let portion = Portion {
         steps: DIFF_STEPS_MAX,
         bytes: DIFF_BYTES_MAX,
@@ -184,7 +184,7 @@ async fn whole_run(
     Ok((run, lineage.gone))
 }
 
-fn side(view: &ExecutionView, gone: Option<Gone>) -> ComparedRun {
+fn side(view: &ExecutionView, gone: Option<RemovedSteps>) -> ComparedRun {
     let head = &view.execution.head;
     ComparedRun {
         id: head.id.0,

@@ -14,7 +14,7 @@ use super::ApiState;
 use super::access::{ADMIN_NAME, AUDIT, key_text};
 use super::body::JsonBody;
 use super::control::duration;
-use super::cursor::{self, Kind};
+use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields;
 use super::guard::Identity;
@@ -129,12 +129,12 @@ fn expires_at(asked: Option<Span>, now: Timestamp) -> ApiResult<Option<Timestamp
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
-    let before: Option<KeyId> = cursor::from_query(Kind::Key, &query)?;
+    let before: Option<KeyId> = cursor::from_query(CursorKind::Key, &query)?;
     let mut records = state.store().keys(before, limit + 1).await?;
     let more = records.len() > limit as usize;
     records.truncate(limit as usize);
     let last = records.last().filter(|_| more);
-    let next = last.map(|record| cursor::write(Kind::Key, record.id));
+    let next = last.map(|record| cursor::write(CursorKind::Key, record.id));
     Ok(reply::ok(&Page {
         items: records.iter().map(wire::Key::from).collect(),
         next,

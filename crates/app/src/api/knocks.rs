@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use axum::http::StatusCode;
 
 use super::access::AUDIT;
-use super::sampled::Sampled;
+use super::sampled::LogSampler;
 use super::serve::{Peer, peer_of};
 
 #[derive(Default)]
-pub(super) struct Knocks(Sampled<(IpAddr, &'static str)>);
+pub(super) struct Knocks(LogSampler<(IpAddr, &'static str)>);
 
 impl Knocks {
     /// `door` is what was knocked at: a kind, not the path that a stranger wrote.

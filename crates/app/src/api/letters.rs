@@ -7,14 +7,14 @@ use std::borrow::Cow;
 
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
-use pawl_engine::control::{ControlError, Requeued, StartRequest};
+use pawl_engine::control::{ControlError, RequeueOutcome, StartRequest};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::DeadLetter;
 use pawl_kernel::ports::store::ExecutionView;
 
 use super::ApiState;
 use super::body::OptionalJson;
-use super::cursor::{self, Kind};
+use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields;
 use super::guard::{Identity, shorten};
@@ -26,7 +26,7 @@ use crate::wire::{self, Execution, Name, NoFields, Page, Requeue, WholeDeadLette
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let (open_only, limit) = (query.flag("open")?, query.limit()?);
-    let after = cursor::from_query(Kind::DeadLetter, &query)?.unwrap_or(0);
+    let after = cursor::from_query(CursorKind::DeadLetter, &query)?.unwrap_or(0);
     let mut letters = state
         .store()
         .dead_letters(open_only, after, limit + 1)
@@ -36,7 +36,7 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     let next = letters
         .last()
         .filter(|_| more)
-        .map(|letter| cursor::write(Kind::DeadLetter, letter.id));
+        .map(|letter| cursor::write(CursorKind::DeadLetter, letter.id));
     Ok(reply::ok(&Page {
         items: letters.iter().map(wire::DeadLetter::from).collect(),
         next,
@@ -97,12 +97,12 @@ async fn bring_back(
         .requeue(id, identity.created_by, Some(identity.user))
         .await?;
     let (action, status, new) = match &requeued {
-        Requeued::Looked => ("look", StatusCode::OK, None),
-        Requeued::Nothing => ("none", StatusCode::OK, None),
-        Requeued::Retried(started) if started.created => {
+        RequeueOutcome::Looked => ("look", StatusCode::OK, None),
+        RequeueOutcome::Nothing => ("none", StatusCode::OK, None),
+        RequeueOutcome::Retried(started) if started.created => {
             ("retry", StatusCode::CREATED, Some(started.id))
         }
-        Requeued::Retried(started) => ("retry", StatusCode::OK, Some(started.id)),
+        RequeueOutcome::Retried(started) => ("retry", StatusCode::OK, Some(started.id)),
     };
     let store = state.store();
     store.mark_requeued(letter.id, new, state.now()).await?;

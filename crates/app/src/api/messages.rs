@@ -26,18 +26,18 @@ pub(crate) struct MessageStart {
 
 /// Why it will never be started, as the sender is told.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct StartRefusal {
     pub(crate) code: &'static str,
     pub(crate) message: String,
 }
 
-impl Refused {
+impl StartRefusal {
     pub(crate) fn unreadable(message: impl Into<String>) -> Self {
         ApiError::invalid_request(message).into()
     }
 }
 
-impl From<ApiError> for Refused {
+impl From<ApiError> for StartRefusal {
     fn from(error: ApiError) -> Self {
         Self {
             code: error.code(),
@@ -46,7 +46,7 @@ impl From<ApiError> for Refused {
     }
 }
 
-impl From<ControlError> for Refused {
+impl From<ControlError> for StartRefusal {
     fn from(error: ControlError) -> Self {
         ApiError::from(error).into()
     }
@@ -57,7 +57,7 @@ pub(crate) fn read_start(
     body: &[u8],
     correlation_id: Option<&str>,
     now: Timestamp,
-) -> Result<MessageStart, Refused> {
+) -> Result<MessageStart, StartRefusal> {
     Ok(read(body, correlation_id, now)?)
 }
 
@@ -129,12 +129,12 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
-    fn start(body: &Value) -> Result<MessageStart, Refused> {
+    fn start(body: &Value) -> Result<MessageStart, StartRefusal> {
         read_start(body.to_string().as_bytes(), None, NOW)
     }
 
     /// A start with one more field, or another.
-    fn with(name: &str, value: Value) -> Result<MessageStart, Refused> {
+    fn with(name: &str, value: Value) -> Result<MessageStart, StartRefusal> {
         let mut body = json!({"execution_id": "k", "schema_id": "s", "action": "start"});
         body[name] = value;
         start(&body)

@@ -25,11 +25,11 @@ const JSON: &str = "application/json";
 pub(super) struct Param {
     pub(super) name: &'static str,
     doc: &'static str,
-    kind: Kind,
+    kind: ParamKind,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum ParamKind {
     Text,
     Integer { least: u64, most: Option<u64> },
 }
@@ -39,7 +39,7 @@ impl Param {
         Self {
             name,
             doc,
-            kind: Kind::Text,
+            kind: ParamKind::Text,
         }
     }
 
@@ -48,7 +48,7 @@ impl Param {
         Self {
             name,
             doc,
-            kind: Kind::Integer {
+            kind: ParamKind::Integer {
                 least: 0,
                 most: None,
             },
@@ -58,7 +58,7 @@ impl Param {
     /// From one to `most`.
     pub(super) const fn up_to(self, most: u64) -> Self {
         Self {
-            kind: Kind::Integer {
+            kind: ParamKind::Integer {
                 least: 1,
                 most: Some(most),
             },
@@ -270,13 +270,13 @@ fn parameters(route: &Route) -> Vec<Value> {
 fn parameter(place: &str, param: &Param) -> Value {
     let schema = match param.kind {
         // Empty ones are refused under `/api/`, but for `cursor`, which then is the first page.
-        Kind::Text if place == "query" && param.name != "cursor" => {
+        ParamKind::Text if place == "query" && param.name != "cursor" => {
             json!({"type": "string", "minLength": 1})
         }
-        Kind::Text if place == "header" => json!({"type": "string", "maxLength": TEXT_MAX}),
-        Kind::Text => json!({"type": "string"}),
-        Kind::Integer { least, most: None } => json!({"type": "integer", "minimum": least}),
-        Kind::Integer {
+        ParamKind::Text if place == "header" => json!({"type": "string", "maxLength": TEXT_MAX}),
+        ParamKind::Text => json!({"type": "string"}),
+        ParamKind::Integer { least, most: None } => json!({"type": "integer", "minimum": least}),
+        ParamKind::Integer {
             least,
             most: Some(most),
         } => json!({"type": "integer", "minimum": least, "maximum": most}),

@@ -4,12 +4,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use pawl_kernel::ports::quotas::SetQuota;
-use pawl_kernel::quota::{BadName, QuotaKind, QuotaName, Rate, Source};
+use pawl_kernel::quota::{BadName, QuotaKind, QuotaName, QuotaSource, Rate};
 
 use super::ApiState;
 use super::access::AUDIT;
 use super::body::JsonBody;
-use super::cursor::{self, Kind};
+use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields;
 use super::guard::Identity;
@@ -23,12 +23,12 @@ const HOLDERS_SHOWN: u32 = 100;
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
-    let after: Option<QuotaName> = cursor::from_query(Kind::Quota, &query)?;
+    let after: Option<QuotaName> = cursor::from_query(CursorKind::Quota, &query)?;
     let mut quotas = state.store().quotas(false, after, limit + 1).await?;
     let more = quotas.len() > limit as usize;
     quotas.truncate(limit as usize);
     let last = quotas.last().filter(|_| more);
-    let next = last.map(|quota| cursor::write(Kind::Quota, &quota.name));
+    let next = last.map(|quota| cursor::write(CursorKind::Quota, &quota.name));
     Ok(reply::ok(&Page {
         items: quotas.iter().map(Quota::from).collect(),
         next,
@@ -58,7 +58,7 @@ pub(super) async fn put(
     let set = SetQuota {
         limit: limit(asked.limit)?,
         rate: rate(asked.rate)?,
-        source: Source::Api,
+        source: QuotaSource::Api,
         name,
     };
     let quota = state.control.set_quota(set).await?;

@@ -1,7 +1,7 @@
 //! Removing what is past its retention now, instead of within the hour.
 
 use axum::extract::State;
-use pawl_engine::retention::{Collected, Collection, Place, Retention};
+use pawl_engine::retention::{Collection, Retention, RetentionReport, ScanPlace};
 use pawl_kernel::time::format_duration;
 
 use super::ApiState;
@@ -36,7 +36,7 @@ pub(super) async fn collect(
     Ok(reply::ok(&report(&collected, dry_run, schemas)))
 }
 
-fn report(collected: &Collected, dry_run: bool, schemas: Vec<GcSchema>) -> GcReport {
+fn report(collected: &RetentionReport, dry_run: bool, schemas: Vec<GcSchema>) -> GcReport {
     let (removed, reclaimed) = (&collected.removed, &collected.reclaimed);
     GcReport {
         dry_run,
@@ -66,20 +66,20 @@ async fn schema(state: &ApiState, collection: &Collection) -> ApiResult<GcSchema
     })
 }
 
-fn write_place(place: &Place) -> String {
+fn write_place(place: &ScanPlace) -> String {
     match place.after {
         Some(after) => format!("{}:{after}", place.schema_id),
         None => place.schema_id.to_string(),
     }
 }
 
-fn read_place(text: &str) -> ApiResult<Place> {
+fn read_place(text: &str) -> ApiResult<ScanPlace> {
     let (schema_id, after) = match text.split_once(':') {
         Some((schema_id, after)) => (schema_id, Some(after)),
         None => (text, None),
     };
     let place = || {
-        Some(Place {
+        Some(ScanPlace {
             schema_id: schema_id.parse().ok()?,
             after: after.map(str::parse).transpose().ok()?,
         })

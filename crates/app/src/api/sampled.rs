@@ -10,15 +10,15 @@ pub(super) const PAUSE: Duration = Duration::from_secs(10);
 /// Subjects at a time; those beyond it are counted together.
 const SUBJECTS_MAX: usize = 1_024;
 
-pub(super) struct Sampled<K>(Arc<Mutex<HashMap<Option<K>, u64>>>);
+pub(super) struct LogSampler<K>(Arc<Mutex<HashMap<Option<K>, u64>>>);
 
-impl<K> Default for Sampled<K> {
+impl<K> Default for LogSampler<K> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<K: Clone + Eq + Hash + Send + 'static> Sampled<K> {
+impl<K: Clone + Eq + Hash + Send + 'static> LogSampler<K> {
     /// `write` gets the subject (`None`: more than can be told apart) and how many times it was.
     pub(super) fn note(&self, subject: K, write: impl Fn(Option<&K>, u64) + Send + 'static) {
         let Some(opened) = self.open(subject) else {
@@ -76,7 +76,7 @@ mod tests {
 
     type Lines = Arc<Mutex<Vec<(Option<u32>, u64)>>>;
 
-    fn note(sampled: &Sampled<u32>, subject: u32, lines: &Lines) {
+    fn note(sampled: &LogSampler<u32>, subject: u32, lines: &Lines) {
         let lines = lines.clone();
         sampled.note(subject, move |subject, count| {
             lines.lock().unwrap().push((subject.copied(), count));
@@ -89,7 +89,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_line_at_once_and_then_the_rest_as_a_number() {
-        let (sampled, lines) = (Sampled::default(), Lines::default());
+        let (sampled, lines) = (LogSampler::default(), Lines::default());
         for _ in 0..1_000 {
             note(&sampled, 1, &lines);
         }
@@ -105,7 +105,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_crowd_is_counted_together() {
-        let (sampled, lines) = (Sampled::default(), Lines::default());
+        let (sampled, lines) = (LogSampler::default(), Lines::default());
         for subject in 0..5_000 {
             note(&sampled, subject, &lines);
         }

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::ApiState;
 use super::body::{ActionText, OptionalJson, SchemaFormat};
-use super::cursor::{self, Kind};
+use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields::{self, mismatch};
 use super::guard::Identity;
@@ -83,7 +83,7 @@ pub(super) async fn delete(State(state): State<ApiState>, path: PathParts) -> Ap
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()? as usize;
-    let after: Option<ActionId> = cursor::from_query(Kind::Action, &query)?;
+    let after: Option<ActionId> = cursor::from_query(CursorKind::Action, &query)?;
     let filter = ActionFilter {
         prefix: prefix(&query)?,
         finished: query
@@ -94,7 +94,7 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     };
     let (actions, more) = stretch(&state, filter, after.map(|id| id.0), limit).await?;
     let last = actions.last().filter(|_| more);
-    let next = last.map(|action| cursor::write(Kind::Action, &action.id));
+    let next = last.map(|action| cursor::write(CursorKind::Action, &action.id));
     let items = actions.iter().map(|action| shown(&state, action)).collect();
     Ok(reply::ok(&Page { items, next }))
 }
@@ -231,7 +231,7 @@ pub(super) async fn attempts(
     query: Query,
 ) -> ApiResult {
     let limit = query.limit()?;
-    let before: Option<AttemptPlace> = cursor::from_query(Kind::Attempt, &query)?;
+    let before: Option<AttemptPlace> = cursor::from_query(CursorKind::Attempt, &query)?;
     let before = before.map(|AttemptPlace(generation, ordinal)| (generation, ordinal));
     let id = known_id(&path)?;
     let mut attempts = state.control.attempts(&id, before, limit + 1).await?;
@@ -240,7 +240,7 @@ pub(super) async fn attempts(
     let last = attempts.last().filter(|_| more);
     let next = last.map(|(generation, past)| {
         cursor::write(
-            Kind::Attempt,
+            CursorKind::Attempt,
             format_args!("{generation}.{}", past.attempt.ordinal),
         )
     });

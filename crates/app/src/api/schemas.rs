@@ -9,13 +9,13 @@ use pawl_kernel::id::{SchemaId, time_ordered};
 use pawl_kernel::json::{self, JsonError};
 use pawl_kernel::ports::store::{SaveMode, SaveSchema, SchemaRecord, VersionRecord};
 use pawl_kernel::schema::definition::Definition;
-use pawl_kernel::schema::{Loaded, content_hash, load, to_stored_json};
-use pawl_kernel::webhook::{Named, fill_paths, of_definition};
+use pawl_kernel::schema::{LoadedSchema, content_hash, load, to_stored_json};
+use pawl_kernel::webhook::{NamedTrigger, fill_paths, of_definition};
 use serde_json::Value;
 
 use super::ApiState;
 use super::body::{SchemaFormat, SchemaText};
-use super::cursor::{self, Kind};
+use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::guard::Identity;
 use super::path::PathParts;
@@ -85,7 +85,7 @@ pub(super) async fn validate(State(state): State<ApiState>, text: SchemaText) ->
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()?;
-    let after: Option<String> = cursor::from_query(Kind::Schema, &query)?;
+    let after: Option<String> = cursor::from_query(CursorKind::Schema, &query)?;
     let text = query.get("text").map(str::to_owned);
     let mut records = state.store().schemas(text, after, limit + 1).await?;
     let more = records.len() > limit as usize;
@@ -93,7 +93,7 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     let next = records
         .last()
         .filter(|_| more)
-        .map(|last| cursor::write(Kind::Schema, &last.name));
+        .map(|last| cursor::write(CursorKind::Schema, &last.name));
     Ok(reply::ok(&Page {
         items: records.iter().map(Schema::brief).collect(),
         next,
@@ -149,7 +149,7 @@ async fn give_paths(
     let entropy = &state.parts().entropy;
     fill_paths(&mut definition.triggers, &earlier, || entropy.bits());
     let all = of_definition(definition);
-    let clash = |(place, one): (usize, &Named)| {
+    let clash = |(place, one): (usize, &NamedTrigger)| {
         let mut before = all[..place].iter();
         before.any(|other| one.trigger.clashes(&other.trigger))
     };
@@ -241,16 +241,16 @@ fn wanted_version(query: &Query) -> ApiResult<Option<u32>> {
 }
 
 /// A definition without errors, and what is worth a warning.
-struct Checked {
+struct CheckedDefinition {
     definition: Definition,
     warnings: Vec<Diagnostic>,
 }
 
-async fn check(state: &ApiState, text: SchemaText) -> ApiResult<Checked> {
+async fn check(state: &ApiState, text: SchemaText) -> ApiResult<CheckedDefinition> {
     let loaded = examine(state, text).await??;
     let failed = loaded.diagnostics.iter().any(Diagnostic::is_error);
     match loaded.definition {
-        Some(definition) if !failed => Ok(Checked {
+        Some(definition) if !failed => Ok(CheckedDefinition {
             definition,
             warnings: loaded.diagnostics,
         }),
@@ -260,7 +260,7 @@ async fn check(state: &ApiState, text: SchemaText) -> ApiResult<Checked> {
 
 /// The edge's rules for JSON come before the rules for schemas. Parsing and compiling a large schema takes a
 /// while: not on the threads that serve everybody.
-async fn examine(state: &ApiState, text: SchemaText) -> ApiResult<Result<Loaded, JsonError>> {
+async fn examine(state: &ApiState, text: SchemaText) -> ApiResult<Result<LoadedSchema, JsonError>> {
     let registry = state.parts().registry.clone();
     let work = move || match text.format {
         SchemaFormat::Json => {
@@ -273,14 +273,14 @@ async fn examine(state: &ApiState, text: SchemaText) -> ApiResult<Result<Loaded,
         .map_err(ApiError::internal)
 }
 
-fn broken_json(error: JsonError) -> Loaded {
+fn broken_json(error: JsonError) -> LoadedSchema {
     let mut problem = Diagnostic::error("INVALID_JSON", "", error.message);
     problem.place = Some(Place {
         line: error.line,
         column: error.column,
         length: 1,
     });
-    Loaded {
+    LoadedSchema {
         definition: None,
         diagnostics: vec![problem],
     }

@@ -29,7 +29,7 @@ use super::direct::{Answering, DirectRoute};
 use super::error::ApiError;
 use super::{ApiState, Limits, router, routes};
 pub(super) use places::peer_of;
-use places::{Full, Place, Places, Reserve};
+use places::{ConnectionPlace, ConnectionPlaces, Full, Reserve};
 use stall::Impatient;
 
 /// Accepting fails when the process is out of file descriptors; trying again at once would only burn time.
@@ -152,7 +152,7 @@ async fn accept_all(
     limits: Limits,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let places = Places::new(limits.connections, limits.connections_per_peer);
+    let places = ConnectionPlaces::new(limits.connections, limits.connections_per_peer);
     let mut reserve = Reserve::default();
     let mut open = JoinSet::new();
     loop {
@@ -207,7 +207,7 @@ async fn accept(listener: &TcpListener) -> Option<(TcpStream, IpAddr)> {
 
 async fn usual(
     stream: TcpStream,
-    _place: Place,
+    _place: ConnectionPlace,
     front: Front,
     limits: Limits,
     stop: CancellationToken,

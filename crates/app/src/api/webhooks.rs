@@ -17,7 +17,7 @@ use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::HeaderName;
 use axum::http::request::Parts as Head;
-use pawl_engine::control::{StartRequest, Started};
+use pawl_engine::control::{StartOutcome, StartRequest};
 use pawl_kernel::digest::hex;
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::start_key::WEBHOOK;
@@ -28,11 +28,11 @@ use sha2::{Digest, Sha256};
 
 use super::error::{ApiError, ApiResult};
 use super::executions::header_text;
-use super::sampled::Sampled;
+use super::sampled::LogSampler;
 use super::{ApiState, Limits, body, direct};
 use pace::Pace;
-use table::Tables;
-use waiting::Waiting;
+use table::WebhookTables;
+use waiting::WaitingCalls;
 
 /// Where webhooks are called.
 pub(super) const ROUTE: &str = "/webhook/{*path}";
@@ -40,20 +40,20 @@ pub(super) const PREFIX: &str = direct::prefix(ROUTE);
 
 /// What the process knows of webhooks.
 pub(super) struct Desk {
-    tables: Tables,
+    tables: WebhookTables,
     pace: Pace,
-    waiting: Waiting,
+    waiting: WaitingCalls,
     /// Webhooks that were called although their secret is missing.
-    unready: Sampled<(SchemaId, String)>,
+    unready: LogSampler<(SchemaId, String)>,
 }
 
 impl Desk {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            tables: Tables::default(),
+            tables: WebhookTables::default(),
             pace: Pace::default(),
-            waiting: Waiting::new(limits.connections),
-            unready: Sampled::default(),
+            waiting: WaitingCalls::new(limits.connections),
+            unready: LogSampler::default(),
         }
     }
 
@@ -101,7 +101,7 @@ pub(super) async fn call(state: ApiState, request: Request) -> ApiResult {
     respond(state, &call.webhook, started).await
 }
 
-async fn respond(state: &ApiState, webhook: &Webhook, started: Started) -> ApiResult {
+async fn respond(state: &ApiState, webhook: &Webhook, started: StartOutcome) -> ApiResult {
     let (respond, wait) = (webhook.trigger.respond, webhook.trigger.wait);
     if respond == Respond::Immediately {
         return Ok(answer::accepted(started.id));

@@ -233,13 +233,13 @@ async fn throughput(site: &Site, quick: bool) -> Result<Vec<Row>, BenchError> {
     for _ in 0..plan.rounds {
         samples.pgbench.push(pgbench(site, plan.pgbench)?);
         for (place, in_flight) in IN_FLIGHT.into_iter().enumerate() {
-            let start = Used::read(site, control).await?;
+            let start = ResourceUse::read(site, control).await?;
             samples.pure[place].push(rate(control, pure, plan.pure, in_flight).await?);
-            let after_pure = Used::read(site, control).await?;
+            let after_pure = ResourceUse::read(site, control).await?;
             samples.effect[place].push(rate(control, effect, plan.effect, in_flight).await?);
-            let after_effect = Used::read(site, control).await?;
+            let after_effect = ResourceUse::read(site, control).await?;
             samples.strict[place].push(rate(control, strict, plan.strict, in_flight).await?);
-            let after_strict = Used::read(site, control).await?;
+            let after_strict = ResourceUse::read(site, control).await?;
             let costs = [
                 (&mut samples.per_pure_step, start, after_pure),
                 (&mut samples.per_effect_step, after_pure, after_effect),
@@ -299,13 +299,13 @@ async fn single(site: &Site, what: &str, quick: bool) -> Result<Vec<Row>, BenchE
 
 /// What was used up to some moment.
 #[derive(Clone, Copy)]
-struct Used {
+struct ResourceUse {
     server: Counters,
     messages: f64,
     steps: f64,
 }
 
-impl Used {
+impl ResourceUse {
     /// The server's statistics come a second late.
     async fn read(site: &Site, control: &Control) -> Result<Self, BenchError> {
         tokio::time::sleep(Duration::from_millis(1_200)).await;

@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 
 use super::{BenchError, Row, flows, median, percentile};
 use crate::system::{SystemClock, SystemEntropy};
-use crate::wiring::Embedded;
+use crate::wiring::EmbeddedEngine;
 use pawl_kernel::time::Clock;
 
 const IN_FLIGHT: usize = 64;
 
 /// An engine under measurement.
 pub(crate) struct Bench {
-    pub(crate) embedded: Embedded,
+    pub(crate) embedded: EmbeddedEngine,
     folder: PathBuf,
 }
 
@@ -35,7 +35,7 @@ impl Bench {
             worker_id: "bench".into(),
             ..Options::default()
         };
-        let embedded = Embedded::start_with(folder, registry, options)
+        let embedded = EmbeddedEngine::start_with(folder, registry, options)
             .await
             .map_err(BenchError::of)?;
         Ok(Self {

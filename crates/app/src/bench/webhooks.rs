@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use axum::routing::post;
 use pawl_kernel::execution::Status;
 use pawl_kernel::ports::store::ExecutionFilter;
-use pawl_sqlite::baseline::{Caller, Shared};
+use pawl_sqlite::baseline::{Caller, SharedInserts};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -157,13 +157,13 @@ async fn listen() -> Result<(TcpListener, SocketAddr), BenchError> {
 /// The program without an engine.
 struct Plain {
     address: SocketAddr,
-    rows: Shared,
+    rows: SharedInserts,
     server: tokio::task::JoinHandle<()>,
 }
 
 impl Plain {
     async fn start(file: &Path) -> Result<Self, BenchError> {
-        let rows = Shared::open(file).map_err(BenchError::of)?;
+        let rows = SharedInserts::open(file).map_err(BenchError::of)?;
         let app = Router::new()
             .route("/webhook/bench/{id}", post(keep))
             .with_state(rows.caller());

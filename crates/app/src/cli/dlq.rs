@@ -24,13 +24,13 @@ pub(super) enum LetterCommand {
         server: Server,
     },
     /// One dead letter, with the message if it could not be read.
-    Show(Which),
+    Show(OneLetter),
     /// Let it go on: a new message, or a retry of the execution that failed. May be repeated.
-    Requeue(Which),
+    Requeue(OneLetter),
 }
 
 #[derive(clap::Args)]
-pub(super) struct Which {
+pub(super) struct OneLetter {
     /// Its number.
     id: u64,
     #[command(flatten)]
@@ -79,7 +79,7 @@ async fn list(client: &Client, open: bool, limit: u32, cursor: Option<String>, j
     }
 }
 
-async fn show(which: Which, json: bool) -> Done {
+async fn show(which: OneLetter, json: bool) -> Done {
     let client = Client::new(&which.server)?;
     let letter = client.get(&["dead-letters", &which.id.to_string()]).await?;
     if json {
@@ -103,7 +103,7 @@ fn describe(letter: &DeadLetter<'_>) -> Done {
     pair("requeued_as", &text::optional(letter.requeued_as))
 }
 
-async fn requeue(which: Which, json: bool) -> Done {
+async fn requeue(which: OneLetter, json: bool) -> Done {
     let client = Client::new(&which.server)?;
     let id = which.id.to_string();
     let answer = client

@@ -13,30 +13,30 @@ pub(super) enum ExecutionCommand {
     /// Executions, newest first.
     List(ListArgs),
     /// One execution.
-    Show(One),
+    Show(OneExecution),
     /// Start one, and wait for its end if asked to.
     Start(StartArgs),
     /// What it did, step by step.
     Steps(HistoryArgs),
     /// What its nodes wrote: `log`, the console of `code`, warnings.
-    Logs(One),
+    Logs(OneExecution),
     /// What expressions see: now, or before and after a step.
     Context {
         #[command(flatten)]
-        one: One,
+        one: OneExecution,
         /// The step; without it the context as it is now.
         #[arg(long)]
         seq: Option<u64>,
     },
     /// Follow it until it ends.
     #[command(visible_alias = "follow")]
-    Events(One),
+    Events(OneExecution),
     /// Why it is not moving, who or what holds it, until when.
-    Explain(One),
+    Explain(OneExecution),
     /// Two runs side by side; a failed one is compared with the last good one.
     Diff {
         #[command(flatten)]
-        one: One,
+        one: OneExecution,
         /// The other execution.
         #[arg(long, value_name = "ID")]
         with: Option<String>,
@@ -45,11 +45,11 @@ pub(super) enum ExecutionCommand {
         no_inherited: bool,
     },
     /// Let nothing new start.
-    Pause(One),
+    Pause(OneExecution),
     /// Go on after a pause.
-    Resume(One),
+    Resume(OneExecution),
     /// End it.
-    Stop(One),
+    Stop(OneExecution),
     /// Go on in debug mode: one step, to a node, or to the end.
     Continue(ContinueArgs),
     /// Repeat a failed execution from its failed step, as a new one.
@@ -61,14 +61,14 @@ pub(super) enum ExecutionCommand {
     /// Write a note on it, which `show` and `steps` show.
     Note {
         #[command(flatten)]
-        one: One,
+        one: OneExecution,
         /// The note.
         text: String,
     },
 }
 
 #[derive(clap::Args)]
-pub(super) struct One {
+pub(super) struct OneExecution {
     /// The execution's id.
     id: String,
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub(super) struct One {
 #[derive(clap::Args)]
 pub(super) struct HistoryArgs {
     #[command(flatten)]
-    one: One,
+    one: OneExecution,
     /// Without the steps that a retry or fork took over.
     #[arg(long)]
     no_inherited: bool,
@@ -154,7 +154,7 @@ pub(super) struct WaitFlag {
 #[derive(clap::Args)]
 pub(super) struct ContinueArgs {
     #[command(flatten)]
-    one: One,
+    one: OneExecution,
     /// Run on without stopping.
     #[arg(long, conflicts_with = "to")]
     run: bool,
@@ -172,7 +172,7 @@ pub(super) struct ContinueArgs {
 #[derive(clap::Args)]
 pub(super) struct RetryArgs {
     #[command(flatten)]
-    one: One,
+    one: OneExecution,
     /// A variable to change first; may be given several times.
     #[arg(long = "var", value_name = "NAME=JSON")]
     variables: Vec<String>,
@@ -207,7 +207,7 @@ pub(super) struct RetryArgs {
 #[derive(clap::Args)]
 pub(super) struct ForkArgs {
     #[command(flatten)]
-    one: One,
+    one: OneExecution,
     /// The last step to take over.
     #[arg(long, value_name = "SEQ")]
     from: u64,
@@ -230,7 +230,7 @@ pub(super) struct ForkArgs {
 #[derive(clap::Args)]
 pub(super) struct SignalArgs {
     #[command(flatten)]
-    one: One,
+    one: OneExecution,
     /// The name of the event.
     name: String,
     /// JSON, `@file`, or `-` for stdin.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::failure::{Done, Failure};
 use super::signals::Signals;
-use crate::wiring::Broken;
+use crate::wiring::ServiceFailure;
 
 /// With something broken the rest may never finish. Leases see to it that others go on.
 const FINISHED_AFTER_ALL: Duration = Duration::from_secs(60);
@@ -14,7 +14,7 @@ const FINISHED_AFTER_ALL: Duration = Duration::from_secs(60);
 /// `broken`: says what has ended by itself.
 pub(super) async fn until_asked(
     asked: impl Future<Output = ()>,
-    broken: impl Future<Output = Broken>,
+    broken: impl Future<Output = ServiceFailure>,
 ) -> Done {
     tokio::select! {
         biased;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::services::Services;
 
-    async fn panicking() -> Broken {
+    async fn panicking() -> ServiceFailure {
         let mut services = Services::default();
         services.add("the worker", async { panic!("out of luck") });
         services.broken().await

@@ -15,13 +15,13 @@ use super::Common;
 use super::failure::Failure;
 use crate::config::Config;
 use crate::echo::{self, Echo};
-use crate::wiring::{self, Broken, Embedded, WiringError};
+use crate::wiring::{self, EmbeddedEngine, ServiceFailure, WiringError};
 
 /// Who starts executions where there are no users.
 pub(super) const DEVELOPER: &str = "dev";
 
 pub(super) struct Local {
-    embedded: Embedded,
+    embedded: EmbeddedEngine,
     echo: Echo,
 }
 
@@ -45,7 +45,7 @@ impl Local {
             .env
             .entry(echo::VARIABLE)
             .or_insert_with(|| echo.url().into());
-        let embedded = Embedded::start_with(data, registry, options).await?;
+        let embedded = EmbeddedEngine::start_with(data, registry, options).await?;
         Ok(Self { embedded, echo })
     }
 
@@ -58,7 +58,7 @@ impl Local {
     }
 
     /// Returns when the engine has ended by itself.
-    pub(super) async fn broken(&mut self) -> Broken {
+    pub(super) async fn broken(&mut self) -> ServiceFailure {
         self.embedded.broken().await
     }
 

@@ -48,7 +48,7 @@ pub(super) struct RunArgs {
 }
 
 /// Everything that is needed to start, checked.
-struct Job {
+struct RunJob {
     definition: Definition,
     input: Option<Value>,
     variables: Map<String, Value>,
@@ -72,7 +72,7 @@ async fn run_checked(args: RunArgs, common: &Common) -> Done {
     }
     let config = local::config(common)?;
     let definition = load(&args.file, &config, common.json)?;
-    let job = Job {
+    let job = RunJob {
         definition,
         input: args
             .input
@@ -131,7 +131,7 @@ fn refuse<T>(diagnostics: &[Diagnostic], json: bool) -> Result<T, Failure> {
     Err(Failure::Said(2))
 }
 
-async fn execute(control: &Control, job: &Job, signals: &mut Signals) -> Done {
+async fn execute(control: &Control, job: &RunJob, signals: &mut Signals) -> Done {
     let id = start(control, job).await?;
     let target = match (job.json, job.debug) {
         (false, _) => Target::Stdout,
@@ -153,7 +153,7 @@ async fn execute(control: &Control, job: &Job, signals: &mut Signals) -> Done {
     }
 }
 
-async fn start(control: &Control, job: &Job) -> Result<ExecutionId, Failure> {
+async fn start(control: &Control, job: &RunJob) -> Result<ExecutionId, Failure> {
     let schema = local::save(control, &job.definition).await?;
     let request = StartRequest {
         schema: schema.name.into(),

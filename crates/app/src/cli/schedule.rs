@@ -13,25 +13,25 @@ pub(super) enum ScheduleCommand {
     /// Write an action: from a file, or from flags for the common cases.
     Put(Box<PutArgs>),
     /// Scheduled actions by id, those of cron triggers among them.
-    List(ListArgs),
+    List(ActionListArgs),
     /// One action: when it fires next, and what has become of it so far.
-    Show(One),
+    Show(OneAction),
     /// Remove it with its history.
-    Delete(One),
+    Delete(OneAction),
     /// Let it fire now; a schedule goes on as planned.
-    Run(One),
+    Run(OneAction),
     /// Let nothing new begin.
-    Pause(One),
+    Pause(OneAction),
     /// Go on after a pause; what was missed is left out.
-    Resume(One),
+    Resume(OneAction),
     /// Its attempts, youngest first.
-    History(HistoryArgs),
+    History(ActionHistoryArgs),
     /// When an action would fire, without writing it.
     Preview(PreviewArgs),
 }
 
 #[derive(clap::Args)]
-pub(super) struct One {
+pub(super) struct OneAction {
     /// The action's id.
     id: String,
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub(super) struct PutArgs {
 }
 
 #[derive(clap::Args)]
-pub(super) struct ListArgs {
+pub(super) struct ActionListArgs {
     /// Only ids that begin like this.
     #[arg(long)]
     prefix: Option<String>,
@@ -138,9 +138,9 @@ pub(super) struct ListArgs {
 }
 
 #[derive(clap::Args)]
-pub(super) struct HistoryArgs {
+pub(super) struct ActionHistoryArgs {
     #[command(flatten)]
-    one: One,
+    one: OneAction,
     /// How many.
     #[arg(long, default_value_t = 50)]
     limit: u32,

@@ -22,7 +22,7 @@ pub(super) enum SchemaCommand {
         server: Server,
     },
     /// One schema, with its definition.
-    Show(Which),
+    Show(OneSchema),
     /// Save a file: as a new schema, or as a new version of the one with its name.
     Save {
         file: PathBuf,
@@ -30,19 +30,19 @@ pub(super) enum SchemaCommand {
         server: Server,
     },
     /// All versions, newest first.
-    Versions(Which),
+    Versions(OneSchema),
     /// Let it be started.
-    Activate(Which),
+    Activate(OneSchema),
     /// Let it not be started any more; what runs goes on.
-    Deactivate(Which),
+    Deactivate(OneSchema),
     /// Remove it from the catalog; what runs goes on.
-    Delete(Which),
+    Delete(OneSchema),
     /// Print the definition alone, as JSON that `save` takes.
-    Export(Which),
+    Export(OneSchema),
 }
 
 #[derive(clap::Args)]
-pub(super) struct Which {
+pub(super) struct OneSchema {
     /// Name or id.
     schema: String,
     /// This version instead of the latest (show and export).
@@ -134,7 +134,7 @@ pub(super) async fn put(client: &Client, text: String) -> Result<Value, Failure>
     }
 }
 
-async fn fetch(which: &Which) -> Result<Value, Failure> {
+async fn fetch(which: &OneSchema) -> Result<Value, Failure> {
     let client = Client::new(&which.server)?;
     let mut url = client.at(&["schemas", &which.schema]);
     if let Some(version) = which.version {
@@ -144,7 +144,7 @@ async fn fetch(which: &Which) -> Result<Value, Failure> {
     client.get_url(url).await
 }
 
-async fn show(which: Which, json: bool) -> Done {
+async fn show(which: OneSchema, json: bool) -> Done {
     let answer = fetch(&which).await?;
     if json {
         return terminal::print_json(&answer);
@@ -185,7 +185,7 @@ fn exits(definition: &Definition, id: &str) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-async fn versions(which: Which, json: bool) -> Done {
+async fn versions(which: OneSchema, json: bool) -> Done {
     let client = Client::new(&which.server)?;
     let answer = client.get(&["schemas", &which.schema, "versions"]).await?;
     if json {
@@ -204,7 +204,7 @@ async fn versions(which: Which, json: bool) -> Done {
     table.print()
 }
 
-async fn switch(which: Which, verb: &str, json: bool) -> Done {
+async fn switch(which: OneSchema, verb: &str, json: bool) -> Done {
     let client = Client::new(&which.server)?;
     let answer = client
         .post(&["schemas", &which.schema, verb], Content::None)
@@ -215,7 +215,7 @@ async fn switch(which: Which, verb: &str, json: bool) -> Done {
     }
 }
 
-async fn delete(which: Which, json: bool) -> Done {
+async fn delete(which: OneSchema, json: bool) -> Done {
     let client = Client::new(&which.server)?;
     let answer = client
         .ask(
@@ -230,7 +230,7 @@ async fn delete(which: Which, json: bool) -> Done {
     }
 }
 
-async fn export(which: Which) -> Done {
+async fn export(which: OneSchema) -> Done {
     let schema: Schema = client::read(&fetch(&which).await?)?;
     let definition = schema.definition.map(|found| found.value().into_owned());
     terminal::print_json(&definition.unwrap_or_default())

@@ -20,7 +20,7 @@ pub(super) struct ValidateArgs {
 }
 
 /// What was found in one file.
-struct Checked {
+struct FileReport {
     path: PathBuf,
     text: String,
     diagnostics: Vec<Diagnostic>,
@@ -37,7 +37,7 @@ pub(super) fn validate(args: ValidateArgs, common: &Common) -> Done {
             "no schema files (*.yaml, *.yml, *.json) there",
         ));
     }
-    let checked: Vec<Checked> = files
+    let checked: Vec<FileReport> = files
         .into_iter()
         .map(|path| check(path, &registry))
         .collect();
@@ -83,12 +83,12 @@ fn looks_like_schema(path: &Path) -> bool {
             .is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known))
 }
 
-fn check(path: PathBuf, registry: &Registry) -> Checked {
+fn check(path: PathBuf, registry: &Registry) -> FileReport {
     let file = path.display().to_string();
     match source::schema_text(&path) {
         Ok(text) => {
             let diagnostics = schema::load(Some(&file), &text, registry).diagnostics;
-            Checked {
+            FileReport {
                 path,
                 text,
                 diagnostics,
@@ -97,7 +97,7 @@ fn check(path: PathBuf, registry: &Registry) -> Checked {
         Err(message) => {
             let mut problem = Diagnostic::error("UNREADABLE_FILE", "", message);
             problem.file = Some(file);
-            Checked {
+            FileReport {
                 path,
                 text: String::new(),
                 diagnostics: vec![problem],
@@ -106,7 +106,7 @@ fn check(path: PathBuf, registry: &Registry) -> Checked {
     }
 }
 
-fn show(checked: &[Checked]) -> Done {
+fn show(checked: &[FileReport]) -> Done {
     let style = Style::stdout();
     for file in checked {
         if file.diagnostics.is_empty() {
@@ -136,12 +136,12 @@ fn show(checked: &[Checked]) -> Done {
     terminal::say(&words.join(", "))
 }
 
-fn show_json(checked: &[Checked]) -> Done {
+fn show_json(checked: &[FileReport]) -> Done {
     let all: Vec<&Diagnostic> = checked.iter().flat_map(|file| &file.diagnostics).collect();
     terminal::print_json(&json!(all))
 }
 
-fn count(checked: &[Checked], which: impl Fn(&Diagnostic) -> bool) -> usize {
+fn count(checked: &[FileReport], which: impl Fn(&Diagnostic) -> bool) -> usize {
     checked
         .iter()
         .flat_map(|file| &file.diagnostics)

@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::wiring::{Embedded, databases};
+    use crate::wiring::{EmbeddedEngine, databases};
 
     fn insert(id: &str, sql: &str) -> Value {
         json!({"id": id, "type": "sql", "on_error": "continue", "config":
@@ -125,7 +125,7 @@ mod tests {
     }
 
     /// To its good end.
-    async fn run(engine: &Embedded, schema: &Value) -> ExecutionId {
+    async fn run(engine: &EmbeddedEngine, schema: &Value) -> ExecutionId {
         let parts = engine.control.parts();
         let definition = schema::load(None, &schema.to_string(), &parts.registry).definition;
         let definition = definition.unwrap();
@@ -164,7 +164,7 @@ mod tests {
             .unwrap();
         let text = format!("[connections.shop]\nurl = \"sqlite:{}\"", shop.display());
         let config: Config = toml::from_str(&text).unwrap();
-        let engine = Embedded::start(&folder.path().join("data"), &config)
+        let engine = EmbeddedEngine::start(&folder.path().join("data"), &config)
             .await
             .unwrap();
         let databases = databases(&config).unwrap();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pawl_engine::control::{Control, ControlError, StartRequest, Started};
+use pawl_engine::control::{Control, ControlError, StartOutcome, StartRequest};
 use pawl_kernel::redact;
 use pawl_kernel::time::Timestamp;
 use pawl_rabbitmq::{ExternalStart, PublishRequest, Publisher, Topology, asks_for_start};
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use super::is_final;
-use crate::api::{MessageStart, Refused, read_start};
+use crate::api::{MessageStart, StartRefusal, read_start};
 
 /// How long an answer to a start may take on its way.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
@@ -76,20 +76,23 @@ enum NotStarted {
     /// It may pass.
     Yet(ControlError),
     /// What the sender is told, and what the dead letter says.
-    Ever { told: Refused, reason: String },
+    Ever { told: StartRefusal, reason: String },
 }
 
-impl From<Refused> for NotStarted {
-    fn from(told: Refused) -> Self {
+impl From<StartRefusal> for NotStarted {
+    fn from(told: StartRefusal) -> Self {
         let reason = told.message.clone();
         Self::Ever { told, reason }
     }
 }
 
 /// Starts it, once per key of the sender, which it returns.
-async fn begin(control: &Control, start: &ExternalStart) -> Result<(String, Started), NotStarted> {
+async fn begin(
+    control: &Control,
+    start: &ExternalStart,
+) -> Result<(String, StartOutcome), NotStarted> {
     if let Some(defect) = &start.defect {
-        return Err(Refused::unreadable(defect).into());
+        return Err(StartRefusal::unreadable(defect).into());
     }
     let correlation_id = start.correlation_id.as_deref();
     let now = control.parts().clock.now();
@@ -142,7 +145,7 @@ impl Answers {
         }
     }
 
-    fn started(&self, control: &Control, start: ExternalStart, key: String, started: Started) {
+    fn started(&self, control: &Control, start: ExternalStart, key: String, started: StartOutcome) {
         let Some(answer) = self.address(control, &start) else {
             return start.done();
         };
@@ -168,7 +171,13 @@ impl Answers {
         });
     }
 
-    fn refused(&self, control: &Control, start: ExternalStart, told: &Refused, reason: String) {
+    fn refused(
+        &self,
+        control: &Control,
+        start: ExternalStart,
+        told: &StartRefusal,
+        reason: String,
+    ) {
         let Some(answer) = self.address(control, &start) else {
             return start.refuse(&reason);
         };
@@ -180,9 +189,9 @@ impl Answers {
     }
 
     /// `None`: the sender waits for no answer, or waits where none may go.
-    fn address(&self, control: &Control, start: &ExternalStart) -> Option<Answer> {
+    fn address(&self, control: &Control, start: &ExternalStart) -> Option<StartReply> {
         let reply_to = start.reply_to.clone()?;
-        let answer = Answer {
+        let answer = StartReply {
             control: control.clone(),
             publisher: self.publisher.clone(),
             correlation_id: start.correlation_id.clone(),
@@ -197,14 +206,14 @@ impl Answers {
 }
 
 /// One answer on its way.
-struct Answer {
+struct StartReply {
     control: Control,
     publisher: Arc<Publisher>,
     reply_to: String,
     correlation_id: Option<String>,
 }
 
-impl Answer {
+impl StartReply {
     async fn send(self, body: Value) {
         let request = PublishRequest {
             routing_key: self.reply_to.clone(),

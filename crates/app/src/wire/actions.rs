@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use pawl_kernel::ports::schedule::{QueueRow, SyncMark};
-use pawl_kernel::schedule::{self, CatchUp, Ended, Ending, Overlap, Override, SkipReason, Status};
+use pawl_kernel::schedule::{
+    self, ActionEnding, AttemptEnd, CatchUp, Overlap, Override, SkipReason, Status,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -260,7 +262,7 @@ pub(crate) struct ActionStatus {
     /// It was paused with the schema it belongs to, and goes on with it.
     pub(crate) paused_with_schema: bool,
     pub(crate) finished_at: Option<Time>,
-    pub(crate) finished: Option<Name<Ending>>,
+    pub(crate) finished: Option<Name<ActionEnding>>,
 }
 
 impl From<&Status> for ActionStatus {
@@ -303,8 +305,8 @@ pub(crate) struct CurrentAttempt {
     pub(crate) started_at: Time,
 }
 
-impl From<&schedule::Attempt> for CurrentAttempt {
-    fn from(attempt: &schedule::Attempt) -> Self {
+impl From<&schedule::ActionAttempt> for CurrentAttempt {
+    fn from(attempt: &schedule::ActionAttempt) -> Self {
         Self {
             ordinal: attempt.ordinal,
             number: attempt.number,
@@ -322,8 +324,8 @@ pub(crate) struct SkippedFirings {
     pub(crate) reason: Name<SkipReason>,
 }
 
-impl From<&schedule::Skip> for SkippedFirings {
-    fn from(skip: &schedule::Skip) -> Self {
+impl From<&schedule::SkippedFiring> for SkippedFirings {
+    fn from(skip: &schedule::SkippedFiring) -> Self {
         Self {
             from: Time(skip.from),
             until: Time(skip.until),
@@ -373,11 +375,11 @@ impl Attempt {
 impl From<&schedule::PastAttempt> for Attempt {
     fn from(past: &schedule::PastAttempt) -> Self {
         let error = match &past.ended {
-            Ended::Failed(failure) => Some(AttemptError {
+            AttemptEnd::Failed(failure) => Some(AttemptError {
                 code: failure.code.clone(),
                 message: failure.message.clone(),
             }),
-            Ended::Success | Ended::Interrupted => None,
+            AttemptEnd::Success | AttemptEnd::Interrupted => None,
         };
         Self {
             ordinal: past.attempt.ordinal,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pawl_engine::control::Gone;
+use pawl_engine::control::RemovedSteps;
 use pawl_kernel::execution::{self, LogRecord, StepStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,8 +91,8 @@ pub(crate) struct GoneSteps {
     pub(crate) message: String,
 }
 
-impl From<&Gone> for GoneSteps {
-    fn from(gone: &Gone) -> Self {
+impl From<&RemovedSteps> for GoneSteps {
+    fn from(gone: &RemovedSteps) -> Self {
         Self {
             up_to: gone.up_to,
             execution_id: gone.id.0,

@@ -35,7 +35,7 @@ pub(crate) struct Change {
 /// Why an execution is where it is.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Explanation")]
-pub(crate) struct Explained {
+pub(crate) struct ExplainAnswer {
     /// Stable, for programs.
     pub(crate) reason: String,
     /// For people.
@@ -43,7 +43,7 @@ pub(crate) struct Explained {
     pub(crate) facts: Map<String, Value>,
 }
 
-impl From<Explanation> for Explained {
+impl From<Explanation> for ExplainAnswer {
     fn from(found: Explanation) -> Self {
         Self {
             reason: found.reason.to_owned(),

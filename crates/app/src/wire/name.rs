@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use pawl_kernel::execution::{Hold, PriorityClass, Status, StepStatus, WaitKind};
 use pawl_kernel::ports::keys::Role;
 use pawl_kernel::quota::QuotaKind;
-use pawl_kernel::schedule::{CatchUp, Ending, Overlap, Override, SkipReason};
+use pawl_kernel::schedule::{ActionEnding, CatchUp, Overlap, Override, SkipReason};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -121,7 +121,7 @@ macro_rules! listed_names {
 }
 
 listed_names!(
-    Ending: Done | OutOfRetries | Deadline,
+    ActionEnding: Done | OutOfRetries | Deadline,
     SkipReason: CatchUp | Overlap | Paused,
 );
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pawl_kernel::ports::quotas::Holder;
-use pawl_kernel::quota::{self, QuotaKind, Source};
+use pawl_kernel::quota::{self, QuotaKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -58,7 +58,7 @@ impl<'a> From<&'a quota::Quota> for Quota<'a> {
             rate: quota.rate.map(|rate| rate.to_string()),
             used: quota.used,
             waiting: quota.waiting,
-            source: Name::new(quota.source.map_or("settings", Source::name)),
+            source: Name::new(quota.source.map_or("settings", quota::QuotaSource::name)),
             updated_at: Time(quota.updated_at),
             holders: None,
         }

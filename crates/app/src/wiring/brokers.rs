@@ -6,7 +6,7 @@ use std::slice;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pawl_nodes::brokers::{Brokers, NotPublished, Outgoing, no_connection};
+use pawl_nodes::brokers::{Brokers, NotPublished, OutgoingMessage, no_connection};
 use pawl_rabbitmq::{BrokerUrl, Options, PublishError, PublishRequest, Publisher, Topology};
 use serde_json::Value;
 
@@ -94,7 +94,7 @@ impl Broker {
     /// What carries the cluster's own messages is not for others to write to: a message there starts executions, or looks
     /// like one of Pawl's own. Through an exchange of the user's the key is no name of a queue; for copies no such
     /// difference is made.
-    fn check(&self, message: &Outgoing) -> Result<(), NotPublished> {
+    fn check(&self, message: &OutgoingMessage) -> Result<(), NotPublished> {
         let Some(topology) = &self.guarded else {
             return Ok(());
         };
@@ -133,7 +133,7 @@ impl Brokers for ConfiguredBrokers {
     async fn publish(
         &self,
         connection: Option<&str>,
-        message: Outgoing,
+        message: OutgoingMessage,
         limit: Duration,
     ) -> Result<(), NotPublished> {
         let broker = self.broker(connection)?;
@@ -177,8 +177,8 @@ mod tests {
         ConfiguredBrokers::new(&toml::from_str(config).unwrap(), own).unwrap()
     }
 
-    fn message(exchange: &str, routing_key: &str) -> Outgoing {
-        Outgoing {
+    fn message(exchange: &str, routing_key: &str) -> OutgoingMessage {
+        OutgoingMessage {
             exchange: exchange.into(),
             routing_key: routing_key.into(),
             body: Vec::new(),
@@ -198,7 +198,11 @@ mod tests {
         refuses(brokers, connection, &message(exchange, key))
     }
 
-    fn refuses(brokers: &ConfiguredBrokers, connection: Option<&str>, message: &Outgoing) -> bool {
+    fn refuses(
+        brokers: &ConfiguredBrokers,
+        connection: Option<&str>,
+        message: &OutgoingMessage,
+    ) -> bool {
         let broker = brokers.broker(connection).unwrap();
         match broker.check(message) {
             Ok(()) => false,

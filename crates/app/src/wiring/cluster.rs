@@ -15,7 +15,7 @@ use crate::api::Limits;
 use crate::config::Config;
 use crate::services::letters::LetterKeeper;
 use crate::services::starts::{Answers, start_for_others};
-use crate::services::{Broken, Services};
+use crate::services::{ServiceFailure, Services};
 use crate::system::SystemEntropy;
 
 /// A machine under load is silent for seconds now and then.
@@ -138,7 +138,7 @@ impl Cluster {
     }
 
     /// Returns when something has ended that must run until the shutdown. Cancelling loses nothing.
-    pub async fn broken(&mut self) -> Broken {
+    pub async fn broken(&mut self) -> ServiceFailure {
         tokio::select! {
             broken = self.worker.broken() => broken,
             broken = self.helpers.broken() => broken,

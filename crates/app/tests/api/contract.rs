@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use jsonschema::Validator;
 use pawl::api::{self, ApiState, Limits};
 use pawl::config::Config;
-use pawl::wiring::Embedded;
+use pawl::wiring::EmbeddedEngine;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
 async fn fetch() -> Value {
     let folder = tempfile::tempdir().unwrap();
     let config = Config::default();
-    let engine = Box::pin(Embedded::start(folder.path(), &config));
+    let engine = Box::pin(EmbeddedEngine::start(folder.path(), &config));
     let engine = engine.await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pawl::wiring::Embedded;
+use pawl::wiring::EmbeddedEngine;
 use serde_json::{Value, json};
 
 use crate::client::{self, Request};
@@ -213,7 +213,7 @@ async fn the_doctor_tells_of_a_connection_to_the_store_itself() {
         url("shop.db")
     );
     let config = config(folder.path(), &settings);
-    let engine = Embedded::start(folder.path(), &config).await.unwrap();
+    let engine = EmbeddedEngine::start(folder.path(), &config).await.unwrap();
     let parts = engine.control.parts().clone();
     let report = async || {
         pawl_engine::insight::doctor::examine(&parts, false)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pawl::api::{self, ApiState, Limits};
 use pawl::config::Config;
-use pawl::wiring::Embedded;
+use pawl::wiring::EmbeddedEngine;
 use pawl_kernel::ports::store::Store;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -24,7 +24,7 @@ pub(crate) struct Server {
     pub(crate) stop: CancellationToken,
     /// Sent with every request that brings no key of its own.
     key: Option<&'static str>,
-    engine: Embedded,
+    engine: EmbeddedEngine,
     server: JoinHandle<std::io::Result<()>>,
     folder: TempDir,
 }
@@ -45,7 +45,7 @@ impl Server {
 
     async fn launch(limits: Limits, key: Option<&'static str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let engine = Embedded::start(folder.path(), &Config::default())
+        let engine = EmbeddedEngine::start(folder.path(), &Config::default())
             .await
             .unwrap();
         Self::on(folder, engine, limits, key).await
@@ -75,7 +75,7 @@ impl Server {
         options.exclusive = true;
         change(&mut options);
         let registry = pawl::wiring::registry(&config, true).unwrap();
-        let engine = Embedded::start_with(folder.path(), registry.into(), options)
+        let engine = EmbeddedEngine::start_with(folder.path(), registry.into(), options)
             .await
             .unwrap();
         Self::on(folder, engine, Limits::default(), Some(ADMIN_KEY)).await
@@ -83,7 +83,7 @@ impl Server {
 
     async fn on(
         folder: TempDir,
-        engine: Embedded,
+        engine: EmbeddedEngine,
         limits: Limits,
         key: Option<&'static str>,
     ) -> Self {

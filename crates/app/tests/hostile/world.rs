@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pawl::api::{self, ApiState, Limits};
 use pawl::config::Config;
-use pawl::wiring::{Cluster, Embedded, Membership, registry};
+use pawl::wiring::{Cluster, EmbeddedEngine, Membership, registry};
 use pawl_engine::Options;
 use pawl_engine::control::Control;
 use pawl_engine::worker::Roles;
@@ -34,7 +34,7 @@ pub(crate) struct World {
     pub(crate) folder: TempDir,
     /// Where the connection `books` leads to.
     pub(crate) books: String,
-    embedded: Embedded,
+    embedded: EmbeddedEngine,
     cluster: Cluster,
     stop: CancellationToken,
     served: Vec<JoinHandle<std::io::Result<()>>>,
@@ -63,7 +63,7 @@ impl World {
             ..options.clone()
         };
         let data = folder.path().join("data");
-        let embedded = Embedded::start_with(&data, nodes.clone(), alone)
+        let embedded = EmbeddedEngine::start_with(&data, nodes.clone(), alone)
             .await
             .unwrap();
         let member = Membership {

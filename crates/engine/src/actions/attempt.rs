@@ -9,7 +9,7 @@ use pawl_kernel::expr::Meter;
 use pawl_kernel::node::{NodeCall, NodeError};
 use pawl_kernel::ports::store::StoreError;
 use pawl_kernel::schedule::headers;
-use pawl_kernel::schedule::{Action, Failure, Outcome, Overlap, Run};
+use pawl_kernel::schedule::{Action, AttemptOutcome, Failure, Overlap, Run};
 use pawl_kernel::schema::graph::LateTexts;
 use pawl_kernel::secrets::{CarriedSecrets, Reader};
 use pawl_kernel::time::{Timestamp, format_duration};
@@ -35,7 +35,7 @@ impl Problem {
 }
 
 /// Over by `deadline`, whatever happens.
-pub(super) async fn make(control: &Control, run: &Run, deadline: Timestamp) -> Outcome {
+pub(super) async fn make(control: &Control, run: &Run, deadline: Timestamp) -> AttemptOutcome {
     let parts = control.parts();
     let time = deadline.since(parts.now());
     let work = AssertUnwindSafe(Box::pin(act(control, run, time))).catch_unwind();
@@ -45,12 +45,12 @@ pub(super) async fn make(control: &Control, run: &Run, deadline: Timestamp) -> O
         () = parts.clock.sleep_until(deadline) => Err(timed_out(run, time)),
     };
     match result {
-        Ok(()) => Outcome::Success,
+        Ok(()) => AttemptOutcome::Success,
         Err(mut problem) => {
             // Before it is cut to length: half a secret is not found any more.
             parts.redactor.text(&mut problem.code);
             parts.redactor.text(&mut problem.message);
-            Outcome::Failed(Failure::new(problem.code, problem.message))
+            AttemptOutcome::Failed(Failure::new(problem.code, problem.message))
         }
     }
 }

@@ -15,9 +15,9 @@ use pawl_kernel::schema::graph::Graph;
 use pawl_kernel::transition::Snapshot;
 use serde_json::{Map, Value, json};
 
-use self::place::Place;
-use super::start::{Draft, Entry, Repeat};
-use super::{Control, ControlError, StartRequest, Started};
+use self::place::BranchPlace;
+use super::start::{Draft, Repeat, VisitEntry};
+use super::{Control, ControlError, StartOutcome, StartRequest};
 
 #[derive(Clone, Debug, Default)]
 pub struct RetryRequest {
@@ -67,7 +67,7 @@ pub enum WantedVersion {
 struct Branch {
     version: u32,
     graph: Arc<Graph>,
-    place: Place,
+    place: BranchPlace,
     /// As the old execution saw it.
     context: Context,
     edit: Edit,
@@ -79,7 +79,7 @@ impl Control {
         &self,
         id: ExecutionId,
         request: RetryRequest,
-    ) -> Result<Started, ControlError> {
+    ) -> Result<StartOutcome, ControlError> {
         self.refuse_secret("the idempotency key", request.idempotency_key.as_deref())?;
         if let Some(started) = self
             .made_before(id, request.idempotency_key.as_deref())
@@ -125,7 +125,7 @@ impl Control {
         &self,
         id: ExecutionId,
         mut request: ForkRequest,
-    ) -> Result<Started, ControlError> {
+    ) -> Result<StartOutcome, ControlError> {
         let view = self.view(id).await?;
         // A step that was taken over is kept with the execution that made it.
         let place = match request.from_seq < view.execution.head.base_seq {
@@ -179,19 +179,19 @@ impl Control {
         &self,
         id: ExecutionId,
         key: Option<&str>,
-    ) -> Result<Option<Started>, ControlError> {
+    ) -> Result<Option<StartOutcome>, ControlError> {
         let Some(key) = key else { return Ok(None) };
         let Some(known) = self.parts.store.execution_by_key(key).await? else {
             return Ok(None);
         };
         check_retry_of(&self.view(known).await?.execution, id)?;
-        Ok(Some(Started::before(known)))
+        Ok(Some(StartOutcome::before(known)))
     }
 
     async fn branch(
         &self,
         view: &ExecutionView,
-        place: Place,
+        place: BranchPlace,
         wanted: WantedVersion,
         mut edit: Edit,
     ) -> Result<Branch, ControlError> {
@@ -274,9 +274,9 @@ impl Control {
         draft: Draft,
         branch: Branch,
         repeats: Option<Repeat>,
-    ) -> Result<Started, ControlError> {
+    ) -> Result<StartOutcome, ControlError> {
         let node = checks::node_exists(&branch.graph, branch.version, &branch.place.node_id)?;
-        let entry = Entry {
+        let entry = VisitEntry {
             prev_node_id: branch.place.prev_node_id.clone(),
             repeats,
         };

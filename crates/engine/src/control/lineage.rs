@@ -14,7 +14,7 @@ const GENERATIONS_MAX: usize = 100;
 pub struct Lineage {
     pub stretches: Vec<Stretch>,
     /// The beginning, if it is not kept any more.
-    pub gone: Option<Gone>,
+    pub gone: Option<RemovedSteps>,
 }
 
 /// The steps after `after` up to `up_to`, and the execution that made them.
@@ -26,12 +26,12 @@ pub struct Stretch {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gone {
+pub struct RemovedSteps {
     pub id: ExecutionId,
     pub up_to: u64,
 }
 
-impl Gone {
+impl RemovedSteps {
     pub fn message(&self) -> String {
         let Self { id, up_to } = self;
         format!(
@@ -75,7 +75,7 @@ impl Control {
                 false => None,
             };
             let Some(parent) = found else {
-                lineage.gone = Some(Gone { id, up_to });
+                lineage.gone = Some(RemovedSteps { id, up_to });
                 break;
             };
             let after = parent.execution.head.base_seq;

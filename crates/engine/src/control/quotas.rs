@@ -4,7 +4,7 @@ use pawl_kernel::context::{Context, CorruptContext, Facts};
 use pawl_kernel::expr::Scope;
 use pawl_kernel::ports::quotas::SetQuota;
 use pawl_kernel::ports::store::NewExecution;
-use pawl_kernel::quota::{Quota, QuotaKind, QuotaName, QuotaUse, Source};
+use pawl_kernel::quota::{Quota, QuotaKind, QuotaName, QuotaSource, QuotaUse};
 use pawl_kernel::schema::graph::{Graph, RenderError};
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ impl Control {
         }
         for quota in &known {
             let listed = wanted.iter().any(|set| set.name == quota.name);
-            if quota.source == Some(Source::Config) && !listed {
+            if quota.source == Some(QuotaSource::Config) && !listed {
                 self.remove_quota(quota.name.clone()).await?;
             }
         }
@@ -99,7 +99,7 @@ impl Control {
     ) -> Result<(), ControlError> {
         let rendered = match graph.has_admission_texts() {
             true => self.render_admission(new, graph)?,
-            false => Rendered::default(),
+            false => QuotaTexts::default(),
         };
         let execution = &mut new.execution;
         if execution.record.tenant.is_none() {
@@ -133,7 +133,7 @@ impl Control {
         &self,
         new: &NewExecution,
         graph: &Graph,
-    ) -> Result<Rendered, ControlError> {
+    ) -> Result<QuotaTexts, ControlError> {
         let facts = Facts {
             schema_name: graph.definition().name.clone(),
         };
@@ -168,7 +168,7 @@ impl Control {
             (true, None) => return Err(refused(key_setting, "it is null or empty")),
             (_, key) => key,
         };
-        Ok(Rendered {
+        Ok(QuotaTexts {
             tenant: text("settings.tenant", tenant)?,
             key,
         })
@@ -176,7 +176,7 @@ impl Control {
 }
 
 #[derive(Default)]
-struct Rendered {
+struct QuotaTexts {
     tenant: Option<String>,
     key: Option<String>,
 }

@@ -6,14 +6,14 @@ use pawl_kernel::ports::store::{Dispatch, ExecutionView};
 use pawl_kernel::start_key;
 use serde_json::Value;
 
-use super::{Control, ControlError, RetryRequest, Started};
+use super::{Control, ControlError, RetryRequest, StartOutcome};
 
 /// What became of it.
-pub enum Requeued {
+pub enum RequeueOutcome {
     /// It is open: a new message says so.
     Looked,
     /// It had failed: another execution goes on from there.
-    Retried(Started),
+    Retried(StartOutcome),
     /// It has completed meanwhile.
     Nothing,
 }
@@ -25,17 +25,17 @@ impl Control {
         id: ExecutionId,
         created_by: String,
         user: Option<Value>,
-    ) -> Result<Requeued, ControlError> {
+    ) -> Result<RequeueOutcome, ControlError> {
         let view = self.view(id).await?;
         match view.execution.head.status {
-            Status::Completed => Ok(Requeued::Nothing),
+            Status::Completed => Ok(RequeueOutcome::Nothing),
             Status::Failed | Status::FailedStuck => self.retry_once(id, created_by, user).await,
             Status::Stopped => Err(ControlError::Conflict(format!(
                 "execution {id} was stopped by a person; retry it if it is to go on after all"
             ))),
             _ => {
                 self.look(&view).await;
-                Ok(Requeued::Looked)
+                Ok(RequeueOutcome::Looked)
             }
         }
     }
@@ -51,7 +51,7 @@ impl Control {
         id: ExecutionId,
         created_by: String,
         user: Option<Value>,
-    ) -> Result<Requeued, ControlError> {
+    ) -> Result<RequeueOutcome, ControlError> {
         let request = RetryRequest {
             idempotency_key: Some(format!("{}{id}", start_key::REQUEUE)),
             created_by,
@@ -59,10 +59,10 @@ impl Control {
             ..RetryRequest::default()
         };
         match self.retry(id, request).await {
-            Ok(started) => Ok(Requeued::Retried(started)),
+            Ok(started) => Ok(RequeueOutcome::Retried(started)),
             // A person was faster: that is the retry.
             Err(ControlError::AlreadyRetried { retried_as, .. }) => {
-                Ok(Requeued::Retried(Started::before(retried_as)))
+                Ok(RequeueOutcome::Retried(StartOutcome::before(retried_as)))
             }
             Err(error) => Err(error),
         }

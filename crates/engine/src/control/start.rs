@@ -9,7 +9,7 @@ use pawl_kernel::execution::{
     WaitKind,
 };
 use pawl_kernel::id::{self, ExecutionId, SchemaId};
-use pawl_kernel::ports::store::{Created, NewExecution, SchemaRecord, lease};
+use pawl_kernel::ports::store::{CreateOutcome, NewExecution, SchemaRecord, lease};
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Snapshot;
@@ -75,7 +75,7 @@ pub struct StartRequest {
     pub watch: bool,
 }
 
-pub struct Started {
+pub struct StartOutcome {
     pub id: ExecutionId,
     /// `false`: the idempotency key was seen before, and this is the execution it made.
     pub created: bool,
@@ -85,7 +85,7 @@ pub struct Started {
     pub warnings: Vec<String>,
 }
 
-impl Started {
+impl StartOutcome {
     /// One that is there already.
     pub(super) fn before(id: ExecutionId) -> Self {
         Self {
@@ -130,7 +130,7 @@ pub(super) struct Draft {
 
 /// How the first position is entered: for most, as if nothing had been before.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct VisitEntry {
     pub(super) prev_node_id: Option<Arc<str>>,
     pub(super) repeats: Option<Repeat>,
 }
@@ -143,7 +143,7 @@ pub(super) struct Repeat {
 }
 
 impl Control {
-    pub async fn start(&self, request: StartRequest) -> Result<Started, ControlError> {
+    pub async fn start(&self, request: StartRequest) -> Result<StartOutcome, ControlError> {
         let schema = self.startable(&request.schema).await?;
         let version = request.version.unwrap_or(schema.latest_version);
         self.start_version(schema.id, version, request).await
@@ -155,7 +155,7 @@ impl Control {
         schema_id: SchemaId,
         version: u32,
         request: StartRequest,
-    ) -> Result<Started, ControlError> {
+    ) -> Result<StartOutcome, ControlError> {
         let graph = self.graph(schema_id, version).await?;
         let started = self.start_graph((schema_id, version), &graph, request);
         started.await
@@ -176,7 +176,7 @@ impl Control {
         (schema_id, version): (SchemaId, u32),
         graph: &Graph,
         mut request: StartRequest,
-    ) -> impl Future<Output = Result<Started, ControlError>> + Send + use<'_> {
+    ) -> impl Future<Output = Result<StartOutcome, ControlError>> + Send + use<'_> {
         let hidden = self.hide_in_start(&mut request);
         let node = match &request.at_node {
             None => Ok(graph.start()),
@@ -202,7 +202,8 @@ impl Control {
             again: false,
         };
         let node = hidden.and(node);
-        let prepared = node.and_then(|node| self.prepare(draft, graph, node, Entry::default()));
+        let prepared =
+            node.and_then(|node| self.prepare(draft, graph, node, VisitEntry::default()));
         async move { self.finish(prepared?).await }
     }
 
@@ -228,8 +229,8 @@ impl Control {
         draft: Draft,
         graph: &Graph,
         node: &Node,
-        entry: Entry,
-    ) -> Result<Started, ControlError> {
+        entry: VisitEntry,
+    ) -> Result<StartOutcome, ControlError> {
         let prepared = self.prepare(draft, graph, node, entry)?;
         self.finish(prepared).await
     }
@@ -240,7 +241,7 @@ impl Control {
         mut draft: Draft,
         graph: &Graph,
         node: &Node,
-        entry: Entry,
+        entry: VisitEntry,
     ) -> Result<Box<PreparedStart>, ControlError> {
         let now = self.parts.now();
         let id = ExecutionId(id::time_ordered(now, &*self.parts.entropy));
@@ -305,7 +306,7 @@ impl Control {
     }
 
     /// The caller runs what this worker has a slot for until it is created; the rest is left to the worker.
-    async fn finish(&self, start: Box<PreparedStart>) -> Result<Started, ControlError> {
+    async fn finish(&self, start: Box<PreparedStart>) -> Result<StartOutcome, ControlError> {
         let PreparedStart {
             id,
             schema_id,
@@ -327,19 +328,21 @@ impl Control {
             }
         };
         match (created, retry_of) {
-            (Created::AlreadyRetried(retried_as), Some(id)) => {
+            (CreateOutcome::AlreadyRetried(retried_as), Some(id)) => {
                 Err(ControlError::AlreadyRetried { id, retried_as })
             }
-            (Created::Existing(id) | Created::AlreadyRetried(id), _) => {
+            (CreateOutcome::Existing(id) | CreateOutcome::AlreadyRetried(id), _) => {
                 self.check_same_start(id, schema_id, retry_of).await?;
-                Ok(Started::before(id))
+                Ok(StartOutcome::before(id))
             }
-            (Created::New | Created::Admitted | Created::InLine, _) => Ok(Started {
-                id,
-                created: true,
-                watcher,
-                warnings: Vec::new(),
-            }),
+            (CreateOutcome::New | CreateOutcome::Admitted | CreateOutcome::InLine, _) => {
+                Ok(StartOutcome {
+                    id,
+                    created: true,
+                    watcher,
+                    warnings: Vec::new(),
+                })
+            }
         }
     }
 
@@ -403,7 +406,7 @@ fn assemble(
     draft: Draft,
     graph: &Graph,
     node: &Node,
-    entry: Entry,
+    entry: VisitEntry,
     id: ExecutionId,
     now: Timestamp,
 ) -> NewExecution {
@@ -432,7 +435,7 @@ fn assemble(
 
 fn first_position(
     node: &Node,
-    entry: Entry,
+    entry: VisitEntry,
     new_key: impl FnOnce() -> String,
     now: Timestamp,
 ) -> Position {

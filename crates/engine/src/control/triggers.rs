@@ -157,13 +157,13 @@ async fn align(parts: &Parts, schema: &SchemaRecord) -> Result<(), ControlError>
     let mut old = existing(parts, schema.id).await?;
     for (id, spec) in wanted(parts, schema).await? {
         let known = old.remove(&id);
-        let paused = Paused::of(known.as_ref());
-        if schema.active && paused == Paused::WithSchema {
+        let paused = PauseReason::of(known.as_ref());
+        if schema.active && paused == PauseReason::WithSchema {
             obey(parts, &id, ActionCommand::Resume).await?;
         }
         write(parts, schema, &id, spec, known.as_ref()).await?;
         // Written anew it may have lost its pause.
-        if paused == Paused::ByPerson {
+        if paused == PauseReason::ByPerson {
             obey(parts, &id, ActionCommand::Pause).await?;
         } else if !schema.active {
             obey(parts, &id, ActionCommand::PauseWithSchema).await?;
@@ -176,7 +176,7 @@ async fn align(parts: &Parts, schema: &SchemaRecord) -> Result<(), ControlError>
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Paused {
+enum PauseReason {
     No,
     /// It runs again when the schema does.
     WithSchema,
@@ -184,7 +184,7 @@ enum Paused {
     ByPerson,
 }
 
-impl Paused {
+impl PauseReason {
     fn of(known: Option<&ScheduledAction>) -> Self {
         let status = known.map(|known| &known.status);
         match status.filter(|status| status.paused_at.is_some()) {

@@ -8,12 +8,12 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{CommitRefusal, Skip};
 use pawl_kernel::ports::queue::{Delivery, QueueError};
 use pawl_kernel::ports::store::{Claim, DueTimer};
-use pawl_kernel::schedule::{Outcome, Record, Run};
+use pawl_kernel::schedule::{AttemptOutcome, RecordResult, Run};
 use pawl_kernel::time::Timestamp;
 
 use super::catalogue as all;
 use super::registry::SeriesRegistry;
-use super::series::{Counter, Gauge, Histogram, Raised};
+use super::series::{Counter, Gauge, GaugeGuard, Histogram};
 
 pub struct ExecutionMetrics {
     pub started: Arc<Counter>,
@@ -311,13 +311,13 @@ impl WorkerMetrics {
     }
 
     /// A worker takes messages for as long as the answer lives.
-    pub(crate) fn worker_here(&self, slots: usize) -> [Raised; 2] {
+    pub(crate) fn worker_here(&self, slots: usize) -> [GaugeGuard; 2] {
         let slots = i64::try_from(slots).unwrap_or(i64::MAX);
         [self.workers.raised(1), self.slots.raised(slots)]
     }
 
     /// A pass runs for as long as the answer lives.
-    pub(crate) fn pass_here(&self, claimed: &State) -> Raised {
+    pub(crate) fn pass_here(&self, claimed: &State) -> GaugeGuard {
         // Claims are counted from the last commit on, this one included.
         if claimed.recoveries > 1 || claimed.interrupted {
             self.recoveries.increment();
@@ -368,14 +368,14 @@ impl TimerMetrics {
     }
 
     /// `record` is what the store said to an attempt that ended like this.
-    pub(crate) fn recorded(&self, outcome: &Outcome, record: Option<&Record>) {
+    pub(crate) fn recorded(&self, outcome: &AttemptOutcome, record: Option<&RecordResult>) {
         let counter = match (record, outcome) {
             (None, _) => &self.lost,
-            (Some(Record::Busy), _) => return,
-            (Some(Record::Late(_)), _) => &self.late,
-            (Some(Record::Written(_)), Outcome::Success) => &self.succeeded,
-            (Some(Record::Written(_)), Outcome::Failed(_)) => &self.failed,
-            (Some(Record::Written(_)), Outcome::NotMade) => &self.given_back,
+            (Some(RecordResult::Busy), _) => return,
+            (Some(RecordResult::Late(_)), _) => &self.late,
+            (Some(RecordResult::Written(_)), AttemptOutcome::Success) => &self.succeeded,
+            (Some(RecordResult::Written(_)), AttemptOutcome::Failed(_)) => &self.failed,
+            (Some(RecordResult::Written(_)), AttemptOutcome::NotMade) => &self.given_back,
         };
         counter.increment();
     }

@@ -39,9 +39,9 @@ impl Gauge {
     }
 
     /// Higher by `amount` for as long as the answer lives.
-    pub fn raised(self: &Arc<Self>, amount: i64) -> Raised {
+    pub fn raised(self: &Arc<Self>, amount: i64) -> GaugeGuard {
         self.0.fetch_add(amount, Ordering::Relaxed);
-        Raised {
+        GaugeGuard {
             gauge: self.clone(),
             amount,
         }
@@ -50,12 +50,12 @@ impl Gauge {
 
 /// What [`Gauge::raised`] added; dropping takes it away, also when a task is aborted.
 #[derive(Debug)]
-pub struct Raised {
+pub struct GaugeGuard {
     gauge: Arc<Gauge>,
     amount: i64,
 }
 
-impl Drop for Raised {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.gauge.0.fetch_sub(self.amount, Ordering::Relaxed);
     }

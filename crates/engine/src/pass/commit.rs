@@ -9,7 +9,7 @@ use pawl_kernel::node::NodeError;
 use pawl_kernel::planted::{self, Bug};
 use pawl_kernel::ports::store::{CommitError, Dispatch, Probe, StoreError};
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Next, Snapshot, Transition};
+use pawl_kernel::transition::{CommitReport, Next, Snapshot, Transition};
 use pawl_kernel::visit;
 
 use super::{Pass, PassEnd, Turn};
@@ -21,7 +21,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 enum Verdict {
-    Committed(Applied),
+    Committed(CommitReport),
     InboxChanged,
     /// There is nothing more to commit to: the lease is not ours any more, or the execution was not created.
     Over(PassEnd),
@@ -64,7 +64,7 @@ impl Pass {
         }
     }
 
-    fn over(&self, applied: &Applied) -> Turn {
+    fn over(&self, applied: &CommitReport) -> Turn {
         let dispatch = || Dispatch {
             seq: applied.seq,
             ..Dispatch::of(&self.execution.head, &self.state)
@@ -186,7 +186,7 @@ impl Pass {
     async fn submit(
         &mut self,
         transition: &Transition,
-    ) -> Result<Result<Applied, CommitError>, NotStarted> {
+    ) -> Result<Result<CommitReport, CommitError>, NotStarted> {
         let Some(pending) = self.pending.take() else {
             return Ok(self.parts.store.commit(transition.clone()).await);
         };
@@ -195,7 +195,7 @@ impl Pass {
         Ok(committed)
     }
 
-    fn committed(&self, applied: Applied, transition: &Transition) -> Verdict {
+    fn committed(&self, applied: CommitReport, transition: &Transition) -> Verdict {
         if applied.lease_kept {
             self.ticket.renewed(&transition.next);
         }

@@ -12,7 +12,7 @@ use pawl_kernel::schema::definition::{HANDLE_SUCCESS, HANDLE_TIMEOUT};
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Next;
-use pawl_kernel::visit::{self, Finished};
+use pawl_kernel::visit::{self, VisitResult};
 use serde_json::{Value, json};
 
 use super::{Pass, PassEnd, Turn};
@@ -21,7 +21,7 @@ impl Pass {
     pub(super) async fn sleep(&mut self, graph: &Graph, node: &Node, until: Timestamp) -> Turn {
         if until <= self.parts.now() {
             let output = json!({"slept_until": until.to_string()});
-            let done = visit::leave(graph, node, HANDLE_SUCCESS, Finished::success(output));
+            let done = visit::leave(graph, node, HANDLE_SUCCESS, VisitResult::success(output));
             return Box::pin(self.follow(graph, node, done)).await;
         }
         self.enter_wait(WaitKind::Sleep, Some(until), None, None)
@@ -103,7 +103,7 @@ impl Pass {
         self.ledger
             .consumed
             .push((signal.id.clone(), self.seq() + 1));
-        let done = visit::leave(graph, node, HANDLE_SUCCESS, Finished::success(output));
+        let done = visit::leave(graph, node, HANDLE_SUCCESS, VisitResult::success(output));
         Box::pin(self.follow(graph, node, done)).await
     }
 

@@ -7,7 +7,7 @@ use pawl_kernel::context::{Context, Facts};
 use pawl_kernel::execution::Execution;
 use pawl_kernel::lifecycle::Release;
 use pawl_kernel::node::NodeError;
-use pawl_kernel::ports::store::{Claimed, StoreError};
+use pawl_kernel::ports::store::{ClaimedExecution, StoreError};
 use pawl_kernel::schema::graph::Graph;
 use pawl_kernel::transition::{Next, Transition};
 use pawl_kernel::visit;
@@ -29,7 +29,7 @@ enum LoadError {
 
 pub(super) async fn load(
     parts: &Parts,
-    claimed: Box<Claimed>,
+    claimed: Box<ClaimedExecution>,
     ticket: Ticket,
     mut pending: Option<PendingCreate>,
 ) -> Result<Pass, PassEnd> {
@@ -54,7 +54,7 @@ pub(super) async fn load(
 }
 
 /// What a pass needs besides the rows.
-struct Found {
+struct PassMaterial {
     graph: Arc<Graph>,
     context: CachedContext,
     token: Uuid,
@@ -62,10 +62,10 @@ struct Found {
 
 async fn gather(
     parts: &Parts,
-    claimed: &Claimed,
+    claimed: &ClaimedExecution,
     context: Option<Context>,
-) -> Result<Found, LoadError> {
-    let Claimed { execution, state } = claimed;
+) -> Result<PassMaterial, LoadError> {
+    let ClaimedExecution { execution, state } = claimed;
     let (schema_id, version) = (execution.head.schema_id, execution.head.schema_version);
     let graph = parts.graphs.get(schema_id, version).await?;
     let lease = state.lease.as_ref();
@@ -78,7 +78,7 @@ async fn gather(
         Some(context) => context,
         None => Box::pin(replay(parts, &graph, claimed)).await?,
     };
-    Ok(Found {
+    Ok(PassMaterial {
         graph,
         context,
         token: lease.token,
@@ -87,13 +87,13 @@ async fn gather(
 
 fn assemble(
     parts: &Parts,
-    claimed: Box<Claimed>,
+    claimed: Box<ClaimedExecution>,
     ticket: Ticket,
     pending: Option<PendingCreate>,
-    found: Found,
+    found: PassMaterial,
 ) -> Pass {
-    let Claimed { execution, state } = *claimed;
-    let Found {
+    let ClaimedExecution { execution, state } = *claimed;
+    let PassMaterial {
         graph,
         context,
         token,
@@ -147,9 +147,9 @@ fn assemble(
 async fn replay(
     parts: &Parts,
     graph: &Graph,
-    claimed: &Claimed,
+    claimed: &ClaimedExecution,
 ) -> Result<CachedContext, LoadError> {
-    let Claimed { execution, state } = claimed;
+    let ClaimedExecution { execution, state } = claimed;
     let facts = Facts {
         schema_name: graph.definition().name.clone(),
     };
@@ -195,7 +195,7 @@ fn repeated(mut record: Value) -> Option<Map<String, Value>> {
 }
 
 /// The store failed us before anything ran: the claim shall not count.
-async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassEnd {
+async fn put_back(parts: &Parts, claimed: &ClaimedExecution, error: &StoreError) -> PassEnd {
     tracing::warn!(execution_id = %claimed.execution.head.id, %error, "could not be loaded");
     parts
         .clock
@@ -205,7 +205,7 @@ async fn put_back(parts: &Parts, claimed: &Claimed, error: &StoreError) -> PassE
 }
 
 /// Gives the lease back for another worker.
-async fn release_unbegun(parts: &Parts, claimed: &Claimed) -> PassEnd {
+async fn release_unbegun(parts: &Parts, claimed: &ClaimedExecution) -> PassEnd {
     let Some(lease) = &claimed.state.lease else {
         return PassEnd::Abandoned;
     };
@@ -224,7 +224,7 @@ async fn release_unbegun(parts: &Parts, claimed: &Claimed) -> PassEnd {
 }
 
 /// What is stored cannot be run, now or later: say so instead of trying for ever.
-async fn end_broken(parts: &Parts, claimed: Box<Claimed>, reason: String) -> PassEnd {
+async fn end_broken(parts: &Parts, claimed: Box<ClaimedExecution>, reason: String) -> PassEnd {
     let Some(lease) = &claimed.state.lease else {
         return PassEnd::Abandoned;
     };

@@ -13,7 +13,7 @@ use pawl_kernel::schema::graph::{Graph, LateTexts, Node};
 use pawl_kernel::secrets::{CarriedSecrets, Reader};
 use pawl_kernel::time::{Timestamp, format_duration};
 use pawl_kernel::transition::Next;
-use pawl_kernel::visit::{self, Finished, Move};
+use pawl_kernel::visit::{self, Move, VisitResult};
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
@@ -293,7 +293,7 @@ impl Pass {
                     return Turn::Over(PassEnd::Abandoned);
                 };
                 let error = NodeError::new("CANCELLED", "stopped while the node was running");
-                let finished = Finished {
+                let finished = VisitResult {
                     status: pawl_kernel::execution::StepStatus::Failed,
                     output: Value::Null,
                     error: error.to_value(),
@@ -331,7 +331,7 @@ async fn place_for_long<'p>(
 }
 
 fn skipped<'g>(graph: &'g Graph, node: &'g Node) -> Move<'g> {
-    let finished = Finished {
+    let finished = VisitResult {
         status: pawl_kernel::execution::StepStatus::Skipped,
         output: Value::Null,
         error: Value::Null,

@@ -6,7 +6,7 @@ use pawl_kernel::json;
 use pawl_kernel::node::{LogLevel, LogLine, NodeError};
 use pawl_kernel::schema::graph::Node;
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::visit::Finished;
+use pawl_kernel::visit::VisitResult;
 use pawl_kernel::webhook::answer::{self, Answer};
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ impl Pass {
     pub(super) fn record(
         &mut self,
         node: &Node,
-        mut finished: Finished,
+        mut finished: VisitResult,
         next: Option<&Node>,
     ) -> Result<(), NodeError> {
         let is_answer = std::mem::take(&mut self.answering);
@@ -109,7 +109,7 @@ impl Pass {
             .any(|node| node.node_type == answer::NODE_TYPE && steps[&node.id]["status"] == success)
     }
 
-    fn make_step(&mut self, node: &Node, finished: &Finished, next: Option<&Node>) -> Step {
+    fn make_step(&mut self, node: &Node, finished: &VisitResult, next: Option<&Node>) -> Step {
         let text = |value: &Value| (!value.is_null()).then(|| json::to_text(value));
         let changes = (!finished.changes.is_empty())
             .then(|| serde_json::to_string(&finished.changes).unwrap_or_default());
@@ -134,7 +134,7 @@ impl Pass {
     fn check_limits(
         &mut self,
         node: &Node,
-        finished: &Finished,
+        finished: &VisitResult,
         step: &Step,
     ) -> Result<(), NodeError> {
         let limits = self.parts.options.payload;

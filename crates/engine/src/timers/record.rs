@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use pawl_kernel::ports::store::{DueTimer, StoreError, StoreResult};
-use pawl_kernel::schedule::Record;
+use pawl_kernel::schedule::RecordResult;
 use pawl_kernel::time::Timestamp;
 use tokio::task::JoinError;
 
 use super::{BATCH, Timers};
-use crate::actions::Done;
+use crate::actions::EndedAttempt;
 
 /// An action that another transaction has locked is asked for again after this.
 const WHILE_BUSY: Duration = Duration::from_millis(100);
 
 /// What the store said of attempts that are over.
 pub(super) struct RecordAnswer {
-    done: Vec<Done>,
-    answer: StoreResult<Vec<Option<Record>>>,
+    done: Vec<EndedAttempt>,
+    answer: StoreResult<Vec<Option<RecordResult>>>,
 }
 
 impl Timers {
@@ -94,8 +94,8 @@ impl Timers {
         }
     }
 
-    fn settle(&mut self, done: &Done, record: Option<Record>) {
-        if record == Some(Record::Busy) {
+    fn settle(&mut self, done: &EndedAttempt, record: Option<RecordResult>) {
+        if record == Some(RecordResult::Busy) {
             let again_at = self.parts.now().plus(WHILE_BUSY);
             return self.runner.postpone(done.clone(), again_at);
         }
@@ -106,7 +106,7 @@ impl Timers {
             .timers
             .recorded(&done.outcome, record.as_ref());
         match record {
-            Some(Record::Written(written)) => {
+            Some(RecordResult::Written(written)) => {
                 let Some(at) = written.row.due_at() else {
                     return;
                 };
@@ -119,7 +119,7 @@ impl Timers {
                 });
             }
             // Another owner has counted it as interrupted, or it was written anew.
-            Some(Record::Late(_) | Record::Busy) => self.window.invalidate(),
+            Some(RecordResult::Late(_) | RecordResult::Busy) => self.window.invalidate(),
             // Another worker has the shard.
             None => {
                 self.next_heartbeat = Timestamp::default();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pawl_engine::control::Control;
 use pawl_kernel::ports::store::LockRequest;
 use pawl_kernel::schedule::retry::INTERRUPTIONS_MAX;
-use pawl_kernel::schedule::{Ending, ScheduledAction};
+use pawl_kernel::schedule::{ActionEnding, ScheduledAction};
 use pawl_kernel::time::Clock;
 use pawl_testkit::clock::Rng;
 use pawl_testkit::faults::Fault;
@@ -258,7 +258,7 @@ impl Day {
         let counted = status.successful + status.failed + status.interrupted;
         let open = u64::from(status.current.is_some());
         let once = !action.id.ends_with(['0', '3', '6', '9']);
-        let done = status.finished == Some(Ending::Done);
+        let done = status.finished == Some(ActionEnding::Done);
         let right = [
             (status.successful <= fired, "more successes than firings"),
             (counted + open <= status.begun, "more ends than attempts"),

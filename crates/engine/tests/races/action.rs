@@ -13,7 +13,7 @@ use pawl_kernel::execution::Status;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry};
 use pawl_kernel::ports::schedule::ActionFilter;
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, LockRequest};
-use pawl_kernel::schedule::{Ending, ScheduledAction};
+use pawl_kernel::schedule::{ActionEnding, ScheduledAction};
 use pawl_kernel::secrets::{Patterns, SecretScope};
 use pawl_kernel::time::{Clock, Timestamp};
 use pawl_testkit::exposition::Exposition;
@@ -215,7 +215,7 @@ both! {
         let runs = told.until(1).await;
         assert_eq!((runs[0].at, runs[0].planned_at), (at, at));
         let action = until_finished(world, "soon").await;
-        assert_eq!(action.status.finished, Some(Ending::Done));
+        assert_eq!(action.status.finished, Some(ActionEnding::Done));
         assert_eq!(counts(&action), (1, 0, 0));
     }
 
@@ -261,7 +261,7 @@ both! {
         until(world, "hopeless", |action| action.status.failed == 1).await;
         world.advance(2);
         let action = until_finished(world, "hopeless").await;
-        assert_eq!(action.status.finished, Some(Ending::OutOfRetries));
+        assert_eq!(action.status.finished, Some(ActionEnding::OutOfRetries));
         let history = crew.control.attempts("hopeless", None, 10).await.unwrap();
         let ordinals: Vec<u64> = history.iter().map(|(_, past)| past.attempt.ordinal).collect();
         assert_eq!(ordinals, [2, 1]);
@@ -537,7 +537,7 @@ both! {
         for (id, action) in actions {
             let action = put(&crew.control, id, json!({"spec": {"policy": {"once": {}}, "action": action}})).await;
             let finished = until_finished(world, id).await;
-            assert_eq!(finished.status.finished, Some(Ending::Done));
+            assert_eq!(finished.status.finished, Some(ActionEnding::Done));
             let call = world.outside.calls().pop().unwrap();
             assert_eq!((call.node.as_str(), call.attempt), (id, 1));
             assert_eq!(call.key, Some(action.key(action.spec.start_at)));

@@ -7,7 +7,7 @@ use pawl_engine::insight::{doctor, explain};
 use pawl_kernel::execution::{PriorityClass, Status, WaitKind};
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::quotas::SetQuota;
-use pawl_kernel::quota::{Quota, QuotaName, Source};
+use pawl_kernel::quota::{Quota, QuotaName, QuotaSource};
 use pawl_kernel::time::Clock;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ async fn set(control: &Control, quota: &str, limit: u32) -> Quota {
         name: name(quota),
         limit,
         rate: None,
-        source: Source::Api,
+        source: QuotaSource::Api,
     };
     control.set_quota(set).await.unwrap()
 }
@@ -348,7 +348,7 @@ both! {
 
     async fn a_rate_spreads_the_starts(world: &World) {
         let crew = world.worker().await;
-        let set = SetQuota { name: name("tenant:acme"), limit: 9, rate: Some("1/m".parse().unwrap()), source: Source::Config };
+        let set = SetQuota { name: name("tenant:acme"), limit: 9, rate: Some("1/m".parse().unwrap()), source: QuotaSource::Config };
         crew.control.set_quota(set).await.unwrap();
         let schema = world.save(settings(chain(&[effect("work", json!({}))]), json!({"tenant": "acme"}))).await;
         let mut ids = Vec::new();
@@ -421,12 +421,12 @@ both! {
 
     async fn the_configuration_is_made_so(world: &World) {
         let control = world.client();
-        let from_config = |quota: &str, limit| SetQuota { name: name(quota), limit, rate: None, source: Source::Config };
+        let from_config = |quota: &str, limit| SetQuota { name: name(quota), limit, rate: None, source: QuotaSource::Config };
         set(&control, "tenant:by-hand", 5).await;
         control.configure_quotas(vec![from_config("tenant:a", 1), from_config("schema:b", 2)]).await.unwrap();
         control.configure_quotas(vec![from_config("tenant:a", 3)]).await.unwrap();
         let all = world.store.quotas(true, None, 9).await.unwrap();
         let seen: Vec<_> = all.iter().map(|q| (q.name.as_str(), q.limit(), q.source)).collect();
-        assert_eq!(seen, [("tenant:a", Some(3), Some(Source::Config)), ("tenant:by-hand", Some(5), Some(Source::Api))]);
+        assert_eq!(seen, [("tenant:a", Some(3), Some(QuotaSource::Config)), ("tenant:by-hand", Some(5), Some(QuotaSource::Api))]);
     }
 }

@@ -13,12 +13,12 @@ use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
 use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
 use pawl_kernel::ports::quotas::{AdmissionPosition, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::retention::{
-    Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+    OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest, RetentionStore,
 };
 use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
 use pawl_kernel::ports::store::{
-    Beat, CatalogError, CatalogStore, Claim, CommitError, Created, DueTimer, ExecutionFilter,
-    ExecutionStore, ExecutionView, Expired, HeldShards, History, KeepRequest, LockRequest,
+    Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
+    ExecutionStore, ExecutionView, ExpiredLease, HeldShards, History, KeepRequest, LockRequest,
     NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass, Store,
     StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
@@ -27,7 +27,7 @@ use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::quota::{Quota, QuotaName};
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Transition, WaitTimer};
+use pawl_kernel::transition::{CommitReport, Transition, WaitTimer};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -54,7 +54,7 @@ struct Script {
     removal: Option<(&'static str, RemoveRequest)>,
 }
 
-type SentCreate = (NewExecution, oneshot::Sender<StoreResult<Created>>);
+type SentCreate = (NewExecution, oneshot::Sender<StoreResult<CreateOutcome>>);
 
 /// What happens to a commit, and to the create that it was sent behind.
 #[derive(Clone)]
@@ -137,7 +137,7 @@ impl Stage {
         script.commits.pop_front().unwrap_or(Trick::None)
     }
 
-    async fn create_alone(&self, new: NewExecution) -> StoreResult<Created> {
+    async fn create_alone(&self, new: NewExecution) -> StoreResult<CreateOutcome> {
         let trick = {
             let mut script = self.script.lock().unwrap();
             script.creates_seen += 1;
@@ -156,7 +156,7 @@ impl Stage {
         trick: Trick,
         (new, told): SentCreate,
         first: Transition,
-    ) -> Result<Applied, CommitError> {
+    ) -> Result<CommitReport, CommitError> {
         let error = match trick {
             Trick::Unavailable => StoreError::Unavailable("a trick".into()),
             _ => unknown(),
@@ -165,7 +165,7 @@ impl Stage {
             gate.pass().await;
         }
         if !matches!(trick, Trick::RequestLost | Trick::Unavailable) {
-            assert_eq!(self.inner.create(new).await?, Created::New);
+            assert_eq!(self.inner.create(new).await?, CreateOutcome::New);
         }
         let applied = match trick {
             Trick::None | Trick::Wait(_) | Trick::AnswerLost => self.inner.commit(first).await,
@@ -173,7 +173,7 @@ impl Stage {
         };
         match trick {
             Trick::None | Trick::Wait(_) => {
-                told.send(Ok(Created::New)).unwrap();
+                told.send(Ok(CreateOutcome::New)).unwrap();
                 applied
             }
             _ => {
@@ -183,7 +183,11 @@ impl Stage {
         }
     }
 
-    async fn play(&self, trick: Trick, transition: Transition) -> Result<Applied, CommitError> {
+    async fn play(
+        &self,
+        trick: Trick,
+        transition: Transition,
+    ) -> Result<CommitReport, CommitError> {
         let late = self.script.lock().unwrap().late.take();
         if let Some(late) = late {
             self.inner.commit(late).await?;
@@ -229,7 +233,7 @@ macro_rules! forward {
 
 #[async_trait]
 impl ExecutionStore for Stage {
-    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+    async fn create(&self, new: NewExecution) -> StoreResult<CreateOutcome> {
         let id = new.execution.head.id;
         let (told, answer) = oneshot::channel();
         self.script.lock().unwrap().sent.insert(id, (new, told));
@@ -250,7 +254,7 @@ impl ExecutionStore for Stage {
         claims
     }
 
-    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+    async fn commit(&self, transition: Transition) -> Result<CommitReport, CommitError> {
         let trick = self.next_trick();
         self.bell.ring();
         let sent = self
@@ -308,7 +312,7 @@ forward!(OperationStore {
 
 forward!(RecoveryReads {
     leases_held(limit: u32) -> StoreResult<Vec<ExecutionId>>;
-    leases_expired(now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>>;
+    leases_expired(now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>>;
     sweep_page(request: SweepRequest) -> StoreResult<SweepPage>;
 });
 
@@ -388,11 +392,11 @@ forward!(QuotaReads {
 
 forward!(RetentionStore {
     latest_versions(after: Option<SchemaId>, limit: u32) -> StoreResult<Vec<(SchemaId, u32)>>;
-    outdated(request: OutdatedRequest) -> StoreResult<Outdated>;
-    remove(request: RemoveRequest) -> StoreResult<Removed>;
+    outdated(request: OutdatedRequest) -> StoreResult<OutdatedPage>;
+    remove(request: RemoveRequest) -> StoreResult<RemovalReport>;
     outdated_actions(finished_before: Timestamp, limit: u32) -> StoreResult<Vec<String>>;
-    remove_actions(ids: Vec<String>, finished_before: Timestamp) -> StoreResult<Removed>;
-    reclaim(now: Timestamp) -> StoreResult<Reclaimed>;
+    remove_actions(ids: Vec<String>, finished_before: Timestamp) -> StoreResult<RemovalReport>;
+    reclaim(now: Timestamp) -> StoreResult<ReclaimReport>;
     maintain(now: Timestamp) -> StoreResult<()>;
 });
 

@@ -20,14 +20,14 @@ const NODES_MAX: usize = 2_000;
 const DEPTH_MAX: usize = 32;
 const KEYWORDS: [&str; 7] = ["true", "false", "null", "and", "or", "not", "in"];
 
-pub(super) struct Parsed {
+pub(super) struct ParseResult {
     pub(super) root: Expr,
     pub(super) references: Vec<Reference>,
     pub(super) end: usize,
 }
 
 /// The whole text is one expression, in which `{{ e }}` counts as `(e)`.
-pub(super) fn parse_whole(text: &str) -> Result<Parsed, ExprError> {
+pub(super) fn parse_whole(text: &str) -> Result<ParseResult, ExprError> {
     let mut parser = Parser::new(text, 0)?;
     let root = parser.expression()?.expr;
     if parser.current.token != Token::End {
@@ -37,7 +37,7 @@ pub(super) fn parse_whole(text: &str) -> Result<Parsed, ExprError> {
 }
 
 /// The expression behind the `{{` that ends at `start`, up to and including its `}}`.
-pub(super) fn parse_hole(text: &str, start: usize) -> Result<Parsed, ExprError> {
+pub(super) fn parse_hole(text: &str, start: usize) -> Result<ParseResult, ExprError> {
     let mut parser = Parser::new(text, start)?;
     parser.inside_braces = true;
     let root = parser.expression()?.expr;
@@ -101,9 +101,9 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn finish(self, root: Expr, end: usize) -> Parsed {
+    fn finish(self, root: Expr, end: usize) -> ParseResult {
         let references = self.references;
-        Parsed {
+        ParseResult {
             root,
             references,
             end,

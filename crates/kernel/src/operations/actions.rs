@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{Operation, Transaction};
 use crate::ports::schedule::{
-    ActionCommand, ActionError, PutEffect, Written, decide_command, decide_put,
+    ActionCommand, ActionError, ActionWrite, PutEffect, decide_command, decide_put,
 };
 use crate::ports::store::{DueTimer, StoreError, StoreResult};
 use crate::schedule::{Exists, Put, ScheduledAction};
@@ -76,14 +76,14 @@ impl Operation for DeleteAction {
 async fn write<T: Send, E: Send>(
     rows: &mut dyn Transaction,
     id: &str,
-    decide: impl Fn(Option<&ScheduledAction>) -> Result<(Written, T), E> + Send + Sync,
+    decide: impl Fn(Option<&ScheduledAction>) -> Result<(ActionWrite, T), E> + Send + Sync,
     now: Timestamp,
 ) -> StoreResult<Result<(ScheduledAction, T), E>> {
     for _ in 0..LOOKS {
         let before = rows.action(id).await?;
         let (row, told) = match decide(before.as_ref()) {
-            Ok((Written::New(row), told)) => (row, told),
-            Ok((Written::Same(row), told)) => return Ok(Ok((row, told))),
+            Ok((ActionWrite::New(row), told)) => (row, told),
+            Ok((ActionWrite::Same(row), told)) => return Ok(Ok((row, told))),
             Err(refusal) => return Ok(Err(refusal)),
         };
         if rows.put_action(&row, before.map(|row| row.guid)).await? {

@@ -11,7 +11,8 @@ use super::{Access, ActionContent, AttemptRecord, FreeAction, Operation, TimerMo
 use crate::ports::schedule::{RecordRequest, SyncMark, is_time_to_forget};
 use crate::ports::store::{DueTimer, ShardPass, StoreResult};
 use crate::schedule::{
-    Begin, Limits, PastAttempt, Previous, Record, Recorded, Run, ScheduledAction, begin, record,
+    Begin, PastAttempt, Previous, RecordResult, RecordedAction, Run, ScheduleLimits,
+    ScheduledAction, begin, record,
 };
 use crate::time::Timestamp;
 
@@ -20,7 +21,7 @@ use crate::time::Timestamp;
 pub struct BeginActions {
     pub pass: ShardPass,
     pub due: Vec<DueTimer>,
-    pub limits: Limits,
+    pub limits: ScheduleLimits,
     pub now: Timestamp,
 }
 
@@ -150,14 +151,14 @@ async fn running_keys(
 pub struct RecordActions {
     pub sync: Uuid,
     pub requests: Vec<RecordRequest>,
-    pub limits: Limits,
+    pub limits: ScheduleLimits,
     pub now: Timestamp,
 }
 
 #[async_trait]
 impl Operation for RecordActions {
     /// `None`: the shard is not locked any more as it was when the attempt began, or the action cannot be decoded.
-    type Answer = Vec<Option<Record>>;
+    type Answer = Vec<Option<RecordResult>>;
 
     fn access(&self) -> Access {
         Access::Vital
@@ -203,12 +204,12 @@ struct RecordBook<'a> {
 }
 
 impl RecordBook<'_> {
-    fn record(&mut self, request: &RecordRequest) -> Option<Record> {
+    fn record(&mut self, request: &RecordRequest) -> Option<RecordResult> {
         let id = &request.timer.action_id;
         let before = match self.found.get(id).map(|action| &action.content) {
             None => None,
             Some(ActionContent::Row(row)) => Some(row.clone()),
-            Some(ActionContent::Busy) => return Some(Record::Busy),
+            Some(ActionContent::Busy) => return Some(RecordResult::Busy),
             Some(ActionContent::Unreadable) => return None,
         };
         let RecordActions { limits, now, .. } = self.operation;
@@ -221,12 +222,12 @@ impl RecordBook<'_> {
             *now,
         );
         let past = match (&answer, before) {
-            (Record::Written(recorded), Some(before)) => {
+            (RecordResult::Written(recorded), Some(before)) => {
                 self.write_down(request, &before, recorded);
                 recorded.past.clone()
             }
-            (Record::Late(_), Some(_)) => request.past(*now),
-            (_, None) | (Record::Busy, _) => None,
+            (RecordResult::Late(_), Some(_)) => request.past(*now),
+            (_, None) | (RecordResult::Busy, _) => None,
         };
         self.attempts.extend(past.map(|past| AttemptRecord {
             action_id: id.clone(),
@@ -240,7 +241,7 @@ impl RecordBook<'_> {
         &mut self,
         request: &RecordRequest,
         before: &ScheduledAction,
-        recorded: &Recorded,
+        recorded: &RecordedAction,
     ) {
         let row = &recorded.row;
         // The attempt's own row is where the attempt has put it: no write by a user moves an action whose attempt is

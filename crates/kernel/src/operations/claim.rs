@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use crate::execution::Subject;
 use crate::id::ExecutionId;
 use crate::lifecycle::{self, ClaimDecision, ClaimRequest, Skip};
-use crate::ports::store::{Claim, Claimed};
+use crate::ports::store::{Claim, ClaimedExecution};
 use crate::time::Timestamp;
 use crate::transition::Decision;
 
 /// One claim for each request, in the order asked, and the decisions to write. Of several messages about one execution
 /// only the first can take the lease: the later ones are judged by what it has made of the row.
 pub fn decide_claims<'a>(
-    mut rows: HashMap<ExecutionId, Claimed>,
+    mut rows: HashMap<ExecutionId, ClaimedExecution>,
     requests: impl IntoIterator<Item = &'a ClaimRequest>,
     now: Timestamp,
 ) -> (Vec<Claim>, Vec<Decision>) {
@@ -26,7 +26,7 @@ pub fn decide_claims<'a>(
 }
 
 fn decide_claim(
-    row: &mut Claimed,
+    row: &mut ClaimedExecution,
     request: &ClaimRequest,
     now: Timestamp,
     decisions: &mut Vec<Decision>,

@@ -9,7 +9,7 @@ use super::{Access, Operation, SweepDelay, Transaction, decide_each};
 use crate::execution::Subject;
 use crate::id::ExecutionId;
 use crate::lifecycle;
-use crate::ports::store::{Dispatch, Reaped, StoreResult, SweepRequest};
+use crate::ports::store::{Dispatch, ReapReport, StoreResult, SweepRequest};
 use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
 
@@ -53,7 +53,7 @@ pub struct ReapLease {
 #[async_trait]
 impl Operation for ReapLease {
     /// `None`: another reaper was faster, the holder came back, or its commit has the row locked.
-    type Answer = Option<Reaped>;
+    type Answer = Option<ReapReport>;
 
     fn access(&self) -> Access {
         Access::Vital
@@ -63,7 +63,7 @@ impl Operation for ReapLease {
         let free = rows.free_subjects(&[self.id]).await?;
         let reap = |row: &Subject| lifecycle::reap(&row.head, &row.state, self.on_stuck, self.now);
         let decisions = decide_each(free.rows, reap);
-        let reaped = decisions.first().map(|decision| Reaped {
+        let reaped = decisions.first().map(|decision| ReapReport {
             applied: decision.change.outcome(),
             dispatch: decision.dispatch(),
         });

@@ -35,14 +35,14 @@ impl SaveSchema {
 
 fn external_id_of(definition: &str) -> Option<i64> {
     #[derive(Deserialize)]
-    struct Numbered {
+    struct ExternalIdField {
         external_id: Option<i64>,
     }
     // Most schemas have none, and need not be read to find out.
     if !definition.contains("\"external_id\"") {
         return None;
     }
-    let read = serde_json::from_str::<Numbered>(definition);
+    let read = serde_json::from_str::<ExternalIdField>(definition);
     read.ok().and_then(|numbered| numbered.external_id)
 }
 

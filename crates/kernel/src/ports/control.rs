@@ -9,7 +9,7 @@ use crate::id::ExecutionId;
 use crate::lifecycle::{Command, Refusal, Release};
 use crate::operations::{ApplyCommand, OperationStore, ReleaseLeases, perform};
 use crate::time::Timestamp;
-use crate::transition::{Applied, Decision};
+use crate::transition::{CommitReport, Decision};
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommandError {
@@ -65,7 +65,7 @@ impl<S: OperationStore> ControlStore for S {
 #[derive(Clone, Debug)]
 pub struct CommandApplied {
     /// `None`: it was so already.
-    pub applied: Option<Applied>,
+    pub applied: Option<CommitReport>,
     pub dispatch: Option<Dispatch>,
     pub status: Status,
     /// A worker holds the lease and has yet to notice.

@@ -15,7 +15,7 @@ use crate::operations::{
     AdmitExecutions, CheckCounts, CountExecutions, MarkCounted, OperationStore, RecountQuota,
     RemoveQuota, StoreQuota, perform,
 };
-use crate::quota::{Quota, QuotaKind, QuotaName, Rate, Source};
+use crate::quota::{Quota, QuotaKind, QuotaName, QuotaSource, Rate};
 use crate::time::Timestamp;
 
 /// What an operator wants of a quota.
@@ -24,7 +24,7 @@ pub struct SetQuota {
     pub name: QuotaName,
     pub limit: u32,
     pub rate: Option<Rate>,
-    pub source: Source,
+    pub source: QuotaSource,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Holder {
 
 /// What one look of the scheduler came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Admitted {
+pub struct AdmissionReport {
     /// In the order of admission.
     pub dispatches: Vec<Dispatch>,
     /// Somebody still stands in line.
@@ -94,7 +94,7 @@ pub trait QuotaStore: Send + Sync {
     async fn remove_quota(&self, name: QuotaName, now: Timestamp) -> StoreResult<bool>;
 
     /// Lets in the executions that may come in, at most `max`.
-    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<Admitted>;
+    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<AdmissionReport>;
 
     /// Makes all executions count against a quota that it concerns and that were there before it was set. Returns how
     /// many did not count yet. Costs one look once all of them do. It can be broken off at any point and done again: the
@@ -168,12 +168,12 @@ where
         perform(self, RemoveQuota { name, now }).await
     }
 
-    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<Admitted> {
+    async fn admit(&self, now: Timestamp, max: u32) -> StoreResult<AdmissionReport> {
         // Nearly always there is no line, and nothing to lock.
         if !self.has_line().await? {
-            return Ok(Admitted::default());
+            return Ok(AdmissionReport::default());
         }
-        let mut admitted = Admitted::default();
+        let mut admitted = AdmissionReport::default();
         loop {
             let left = max - admitted.dispatches.len() as u32;
             let look = match perform(self, AdmitExecutions { now, max: left }).await {
@@ -184,7 +184,7 @@ where
             };
             let mut dispatches = admitted.dispatches;
             dispatches.extend(look.admitted.dispatches);
-            admitted = Admitted {
+            admitted = AdmissionReport {
                 dispatches,
                 ..look.admitted
             };

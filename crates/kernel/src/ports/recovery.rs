@@ -10,7 +10,7 @@ use crate::id::{ExecutionId, SchemaId};
 use crate::operations::{ClearLeases, OperationStore, ReapLease, SweepExecutions, perform};
 use crate::schema::definition::OnStuck;
 use crate::time::Timestamp;
-use crate::transition::Applied;
+use crate::transition::CommitReport;
 
 /// Bringing back what was lost.
 #[async_trait]
@@ -19,7 +19,7 @@ pub trait RecoveryStore: Send + Sync {
     async fn clear_leases(&self, now: Timestamp) -> StoreResult<u64>;
 
     /// Executions whose lease has run out by `now`.
-    async fn expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>>;
+    async fn expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>>;
 
     /// Takes one such lease away. `None`: somebody was faster, or the holder came back.
     async fn reap(
@@ -27,7 +27,7 @@ pub trait RecoveryStore: Send + Sync {
         id: ExecutionId,
         on_stuck: OnStuck,
         now: Timestamp,
-    ) -> StoreResult<Option<Reaped>>;
+    ) -> StoreResult<Option<ReapReport>>;
 
     /// Executions that [are due](SweepRequest::is_due); their next sweep is put off by `back_off`, doubled each time. In id order after `after`; the page ends at `limit` rows read.
     async fn sweep(&self, request: SweepRequest) -> StoreResult<Sweep>;
@@ -40,7 +40,7 @@ pub trait RecoveryReads: Send + Sync {
     async fn leases_held(&self, limit: u32) -> StoreResult<Vec<ExecutionId>>;
 
     /// Executions whose lease has run out by `now`.
-    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>>;
+    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>>;
 
     /// One page of the executions of a status that can run, in id order after `request.after`.
     async fn sweep_page(&self, request: SweepRequest) -> StoreResult<SweepPage>;
@@ -75,7 +75,7 @@ impl<S: OperationStore + RecoveryReads> RecoveryStore for S {
         }
     }
 
-    async fn expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>> {
+    async fn expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>> {
         self.leases_expired(now, limit).await
     }
 
@@ -84,7 +84,7 @@ impl<S: OperationStore + RecoveryReads> RecoveryStore for S {
         id: ExecutionId,
         on_stuck: OnStuck,
         now: Timestamp,
-    ) -> StoreResult<Option<Reaped>> {
+    ) -> StoreResult<Option<ReapReport>> {
         perform(self, ReapLease { id, on_stuck, now }).await
     }
 
@@ -145,14 +145,14 @@ pub struct Sweep {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expired {
+pub struct ExpiredLease {
     pub execution_id: ExecutionId,
     pub schema_id: SchemaId,
     pub schema_version: u32,
 }
 
 #[derive(Clone, Debug)]
-pub struct Reaped {
-    pub applied: Applied,
+pub struct ReapReport {
+    pub applied: CommitReport,
     pub dispatch: Option<Dispatch>,
 }

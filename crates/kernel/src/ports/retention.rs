@@ -71,7 +71,7 @@ pub struct OutdatedRequest {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outdated {
+pub struct OutdatedPage {
     /// In order.
     pub ids: Vec<ExecutionId>,
     /// Where the next page starts; `None`: the end was reached.
@@ -90,7 +90,7 @@ pub struct RemoveRequest {
 
 /// How many rows went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovalReport {
     pub executions: u64,
     /// Steps, snapshots and log lines that were deleted one by one, and attempts of actions.
     pub history: u64,
@@ -100,7 +100,7 @@ pub struct Removed {
     pub actions: u64,
 }
 
-impl std::ops::AddAssign for Removed {
+impl std::ops::AddAssign for RemovalReport {
     fn add_assign(&mut self, other: Self) {
         self.executions += other.executions;
         self.history += other.history;
@@ -112,7 +112,7 @@ impl std::ops::AddAssign for Removed {
 
 /// What was given back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reclaimed {
+pub struct ReclaimReport {
     /// Tables that were dropped as a whole.
     pub tables: Vec<String>,
     pub bytes: u64,
@@ -130,10 +130,10 @@ pub trait RetentionStore: Send + Sync {
     ) -> StoreResult<Vec<(SchemaId, u32)>>;
 
     /// Executions of one schema that may go: ended, past the cutoff, and no part of a parent that is still open.
-    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated>;
+    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<OutdatedPage>;
 
     /// Removes these with everything that belongs to them, as far as they may still go, in one transaction.
-    async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed>;
+    async fn remove(&self, request: RemoveRequest) -> StoreResult<RemovalReport>;
 
     /// Scheduled actions that finished before then, the first ones first.
     async fn outdated_actions(
@@ -147,10 +147,10 @@ pub trait RetentionStore: Send + Sync {
         &self,
         ids: Vec<String>,
         finished_before: Timestamp,
-    ) -> StoreResult<Removed>;
+    ) -> StoreResult<RemovalReport>;
 
     /// Gives back some of the space of what was removed. Bounded work; nobody has to wait long for it.
-    async fn reclaim(&self, now: Timestamp) -> StoreResult<Reclaimed>;
+    async fn reclaim(&self, now: Timestamp) -> StoreResult<ReclaimReport>;
 
     /// What the tables need from time to time to stay fast. Called about once an hour.
     async fn maintain(&self, now: Timestamp) -> StoreResult<()>;

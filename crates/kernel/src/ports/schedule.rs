@@ -13,14 +13,16 @@ use crate::operations::{
     BeginActions, CommandAction, DeleteAction, OperationStore, PutAction, RecordActions, perform,
 };
 use crate::schedule::{
-    Attempt, Exists, Limits, Outcome, PastAttempt, Put, Record, Refusal, Run, ScheduledAction,
-    Ticket,
+    ActionAttempt, ActionRefusal, AttemptOutcome, Exists, PastAttempt, Put, RecordResult, Run,
+    ScheduleLimits, ScheduledAction, Ticket,
 };
 use crate::time::Timestamp;
 
 mod rules;
 
-pub use rules::{ATTEMPTS_KEPT, PutEffect, Written, decide_command, decide_put, is_time_to_forget};
+pub use rules::{
+    ATTEMPTS_KEPT, ActionWrite, PutEffect, decide_command, decide_put, is_time_to_forget,
+};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PutError {
@@ -35,7 +37,7 @@ pub enum ActionError {
     #[error("there is no such action")]
     NotFound,
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] ActionRefusal),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -69,8 +71,8 @@ pub struct RecordRequest {
     pub timer: DueTimer,
     pub ticket: Ticket,
     /// As [`Run`] gave it, for the history of a generation that is over.
-    pub attempt: Attempt,
-    pub outcome: Outcome,
+    pub attempt: ActionAttempt,
+    pub outcome: AttemptOutcome,
     /// Used only if the row must be queued anew.
     pub fresh: Uuid,
 }
@@ -167,7 +169,7 @@ pub trait ScheduleStore: OperationStore {
         &self,
         pass: ShardPass,
         due: Vec<DueTimer>,
-        limits: Limits,
+        limits: ScheduleLimits,
         now: Timestamp,
     ) -> StoreResult<Vec<(DueTimer, Run)>> {
         let operation = BeginActions {
@@ -185,9 +187,9 @@ pub trait ScheduleStore: OperationStore {
         &self,
         sync: Uuid,
         requests: Vec<RecordRequest>,
-        limits: Limits,
+        limits: ScheduleLimits,
         now: Timestamp,
-    ) -> StoreResult<Vec<Option<Record>>> {
+    ) -> StoreResult<Vec<Option<RecordResult>>> {
         let operation = RecordActions {
             sync,
             requests,

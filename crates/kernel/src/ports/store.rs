@@ -21,20 +21,20 @@ use crate::ports::schedule::ScheduleStore;
 use crate::ports::webhooks::WebhookStore;
 use crate::ports::workers::WorkerStore;
 use crate::time::Timestamp;
-use crate::transition::{Applied, Decision, Snapshot, Transition};
+use crate::transition::{CommitReport, Decision, Snapshot, Transition};
 use crate::user::{self, Writer};
 
 mod creation;
 
 pub use super::control::{CommandApplied, CommandError, ControlStore};
 pub use super::recovery::{
-    Expired, Reaped, RecoveryReads, RecoveryStore, Sweep, SweepPage, SweepRequest,
+    ExpiredLease, ReapReport, RecoveryReads, RecoveryStore, Sweep, SweepPage, SweepRequest,
 };
 pub use super::timers::{
     ClusterView, DueTimer, HeldShards, KeepRequest, LockRequest, ShardPass, TimerKind, TimerStore,
     shard_of,
 };
-pub use creation::{Created, NewExecution};
+pub use creation::{CreateOutcome, NewExecution};
 
 /// The variant tells the caller what to do next.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -57,19 +57,19 @@ pub type StoreResult<T> = Result<T, StoreError>;
 
 #[derive(Clone, Debug)]
 pub enum Claim {
-    Taken(Box<Claimed>),
+    Taken(Box<ClaimedExecution>),
     /// The claim ended it (too many recoveries, or a stop that nobody had applied).
-    Ended(Applied),
+    Ended(CommitReport),
     Skipped(Skip),
 }
 
 #[derive(Clone, Debug)]
-pub struct Claimed {
+pub struct ClaimedExecution {
     pub execution: Execution,
     pub state: State,
 }
 
-impl Claimed {
+impl ClaimedExecution {
     /// Both rows as the claim leaves them; `record` is that of the execution decided on.
     pub fn of(decision: Decision, record: Record) -> Self {
         let Subject { head, state } = decision.after();
@@ -84,7 +84,7 @@ pub struct Probe {
     pub seq: u64,
     pub commit_id: Option<Uuid>,
     pub lease_token: Option<Uuid>,
-    pub applied: Applied,
+    pub applied: CommitReport,
 }
 
 impl Probe {
@@ -93,7 +93,7 @@ impl Probe {
             seq: state.seq,
             commit_id: state.commit_id,
             lease_token: state.lease.as_ref().map(|lease| lease.token),
-            applied: Applied::standing(head, state),
+            applied: CommitReport::standing(head, state),
         }
     }
 }
@@ -114,12 +114,12 @@ pub trait ExecutionStore: Send + Sync {
     ///
     /// A commit of its first holder may be sent without waiting for the answer: if the create was polled first, it is
     /// decided first. A store may write both as one.
-    async fn create(&self, new: NewExecution) -> StoreResult<Created>;
+    async fn create(&self, new: NewExecution) -> StoreResult<CreateOutcome>;
 
     /// Takes leases for many messages in one transaction; answers in the order asked.
     async fn claim(&self, requests: Vec<ClaimRequest>, now: Timestamp) -> StoreResult<Vec<Claim>>;
 
-    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError>;
+    async fn commit(&self, transition: Transition) -> Result<CommitReport, CommitError>;
 
     /// Reads what [`ExecutionStore::commit`] left, when its result is unknown.
     async fn probe(&self, id: ExecutionId) -> StoreResult<Option<Probe>>;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::id::{ExecutionId, SchemaId};
 use crate::ports::store::{SaveSchema, StoreResult};
-use crate::webhook::{self, Named, Webhook};
+use crate::webhook::{self, NamedTrigger, Webhook};
 
 #[async_trait]
 pub trait WebhookStore: Send + Sync {
@@ -47,7 +47,7 @@ impl WebhookRow {
 
 impl SaveSchema {
     /// The webhooks that this version has: its rows, written in the same transaction.
-    pub fn webhooks(&self) -> Vec<Named> {
+    pub fn webhooks(&self) -> Vec<NamedTrigger> {
         webhook::of_text(&self.definition)
     }
 }

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 
 /// Where a new execution goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AdmissionPlace {
     /// No quota concerns it.
     Free,
     /// It will stand in line when its start comes.
@@ -43,25 +43,25 @@ impl QuotaLedger {
 
     /// Decides about an execution to be created, and makes it what it will be: its list of quotas without those that
     /// nobody set, and `pending` if it has to stand in line.
-    pub fn enter(&mut self, new: &mut NewExecution) -> Place {
+    pub fn enter(&mut self, new: &mut NewExecution) -> AdmissionPlace {
         let mut claims = std::mem::take(&mut new.execution.head.quotas);
         claims.retain(|claim| claim.settings.is_some() || self.limits(&claim.name));
         claims.sort_by(|one, other| one.name.cmp(&other.name));
         claims.dedup_by(|one, other| one.name == other.name);
         let place = self.place(new, &claims);
         new.execution.head.quotas = claims;
-        if place == Place::InLine {
+        if place == AdmissionPlace::InLine {
             lifecycle::enqueue_for_admission(new);
         }
         place
     }
 
-    fn place(&mut self, new: &NewExecution, claims: &[QuotaUse]) -> Place {
+    fn place(&mut self, new: &NewExecution, claims: &[QuotaUse]) -> AdmissionPlace {
         if claims.is_empty() {
-            return Place::Free;
+            return AdmissionPlace::Free;
         }
         if new.state.wait.is_some() {
-            return Place::Later;
+            return AdmissionPlace::Later;
         }
         for claim in claims {
             self.learn(claim);
@@ -74,10 +74,10 @@ impl QuotaLedger {
         });
         if at_once {
             self.admit(claims, new.execution.head.priority);
-            return Place::Holds;
+            return AdmissionPlace::Holds;
         }
         self.line_up(claims);
-        Place::InLine
+        AdmissionPlace::InLine
     }
 
     /// It stands in line: its quotas have one more waiting.

@@ -124,7 +124,7 @@ pub struct AdmissionRound {
 
 /// What is to be written once everybody was admitted who could be.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RoundOutcome {
     pub quotas: Vec<Quota>,
     /// Those with nobody left in them are to be deleted.
     pub lanes: Vec<Lane>,
@@ -245,7 +245,7 @@ impl AdmissionRound {
         self.lanes[lane].waiting = 0;
     }
 
-    pub fn close(self) -> Outcome {
+    pub fn close(self) -> RoundOutcome {
         let Self {
             quotas,
             lanes,
@@ -255,7 +255,7 @@ impl AdmissionRound {
             ..
         } = self;
         let changed = |(index, lane)| changed_lanes.contains(&index).then_some(lane);
-        Outcome {
+        RoundOutcome {
             lanes: lanes.into_iter().enumerate().filter_map(changed).collect(),
             quotas: quotas
                 .into_values()

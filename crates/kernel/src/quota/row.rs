@@ -8,12 +8,12 @@ use crate::time::Timestamp;
 
 /// Who set a quota. A quota that none of them set comes from the settings of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum QuotaSource {
     Config,
     Api,
 }
 
-impl Source {
+impl QuotaSource {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Config => "config",
@@ -33,7 +33,7 @@ impl Source {
 pub struct Quota {
     pub name: QuotaName,
     /// What an operator set; `None` in all three if none did.
-    pub source: Option<Source>,
+    pub source: Option<QuotaSource>,
     pub limit: Option<u32>,
     pub rate: Option<Rate>,
     /// What the settings of a schema ask for, and the version of the schema that asked last.
@@ -120,7 +120,7 @@ impl Quota {
     }
 
     /// What an operator wants; `None` leaves it to the schemas again.
-    pub fn set(&mut self, wish: Option<(Source, u32, Option<Rate>)>, now: Timestamp) {
+    pub fn set(&mut self, wish: Option<(QuotaSource, u32, Option<Rate>)>, now: Timestamp) {
         self.source = wish.map(|(source, _, _)| source);
         self.limit = wish.map(|(_, limit, _)| limit);
         let rate = wish.and_then(|(_, _, rate)| rate);

@@ -15,7 +15,7 @@ fn name(text: &str) -> QuotaName {
 
 fn quota(text: &str, limit: u32) -> Quota {
     let mut quota = Quota::unset(name(text), at(0));
-    quota.set(Some((Source::Api, limit, None)), at(0));
+    quota.set(Some((QuotaSource::Api, limit, None)), at(0));
     quota
 }
 
@@ -163,7 +163,7 @@ fn the_operator_wins_over_the_schema() {
     quota.learn(Some(5), 2);
     quota.learn(Some(9), 1);
     assert_eq!(quota.limit(), Some(5), "an older version changes nothing");
-    quota.set(Some((Source::Config, 1, None)), at(1));
+    quota.set(Some((QuotaSource::Config, 1, None)), at(1));
     assert_eq!(quota.limit(), Some(1));
     quota.set(None, at(2));
     assert_eq!(quota.limit(), Some(5));

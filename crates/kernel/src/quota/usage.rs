@@ -36,7 +36,7 @@ impl QuotaUse {
         if claims.is_empty() {
             return None;
         }
-        let stored: Vec<Stored> = claims.iter().map(Stored::from).collect();
+        let stored: Vec<StoredUse> = claims.iter().map(StoredUse::from).collect();
         // Texts and numbers only: this cannot fail.
         serde_json::to_string(&stored).ok()
     }
@@ -45,14 +45,14 @@ impl QuotaUse {
         let Some(text) = text else {
             return Ok(Vec::new());
         };
-        let stored: Vec<Stored> = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let stored: Vec<StoredUse> = serde_json::from_str(text).map_err(|e| e.to_string())?;
         stored.into_iter().map(Self::try_from).collect()
     }
 }
 
 /// As JSON: `{"quota": "key:order-check/ACME", "limit": 1, "version": 3}`.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredUse {
     quota: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limit: Option<u32>,
@@ -60,7 +60,7 @@ struct Stored {
     version: Option<u32>,
 }
 
-impl From<&QuotaUse> for Stored {
+impl From<&QuotaUse> for StoredUse {
     fn from(claim: &QuotaUse) -> Self {
         Self {
             quota: claim.name.to_string(),
@@ -70,10 +70,10 @@ impl From<&QuotaUse> for Stored {
     }
 }
 
-impl TryFrom<Stored> for QuotaUse {
+impl TryFrom<StoredUse> for QuotaUse {
     type Error = String;
 
-    fn try_from(stored: Stored) -> Result<Self, String> {
+    fn try_from(stored: StoredUse) -> Result<Self, String> {
         Ok(Self {
             name: stored.quota.parse().map_err(|e| format!("{e}"))?,
             settings: stored.limit.zip(stored.version.or(Some(0))),

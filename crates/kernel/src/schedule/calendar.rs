@@ -69,7 +69,7 @@ pub fn pick(
     spec: &Spec,
     oldest: Timestamp,
     mode: CatchUp,
-    limits: &super::Limits,
+    limits: &super::ScheduleLimits,
     now: Timestamp,
 ) -> Option<Timestamp> {
     let several = next_after(spec, oldest).is_some_and(|next| next <= now);

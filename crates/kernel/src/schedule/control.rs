@@ -7,13 +7,13 @@ use uuid::Uuid;
 
 use super::ScheduledAction;
 use super::plan;
-use super::status::{Ending, SkipReason};
+use super::status::{ActionEnding, SkipReason};
 use crate::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ActionRefusal {
     #[error("the action is finished ({}); write it anew with override `all`", .0.name())]
-    Finished(Ending),
+    Finished(ActionEnding),
     #[error("the action is not paused")]
     NotPaused,
     #[error("the action is paused; resume it first")]
@@ -27,7 +27,7 @@ pub fn pause(
     row: &ScheduledAction,
     guid: Uuid,
     now: Timestamp,
-) -> Result<Option<ScheduledAction>, Refusal> {
+) -> Result<Option<ScheduledAction>, ActionRefusal> {
     let mut next = changed(row, guid)?;
     if row.status.paused_at.is_some() && !row.status.paused_with_schema {
         return Ok(None);
@@ -42,7 +42,7 @@ pub fn pause_with_schema(
     row: &ScheduledAction,
     guid: Uuid,
     now: Timestamp,
-) -> Result<Option<ScheduledAction>, Refusal> {
+) -> Result<Option<ScheduledAction>, ActionRefusal> {
     let mut next = changed(row, guid)?;
     if row.status.paused_at.is_some() {
         return Ok(None);
@@ -57,10 +57,10 @@ pub fn resume(
     row: &ScheduledAction,
     guid: Uuid,
     now: Timestamp,
-) -> Result<ScheduledAction, Refusal> {
+) -> Result<ScheduledAction, ActionRefusal> {
     let mut next = changed(row, guid)?;
     if next.status.paused_at.take().is_none() {
-        return Err(Refusal::NotPaused);
+        return Err(ActionRefusal::NotPaused);
     }
     next.status.paused_with_schema = false;
     let status = &mut next.status;
@@ -79,14 +79,14 @@ pub fn run_now(
     row: &ScheduledAction,
     guid: Uuid,
     now: Timestamp,
-) -> Result<ScheduledAction, Refusal> {
+) -> Result<ScheduledAction, ActionRefusal> {
     let mut next = changed(row, guid)?;
     let status = &mut next.status;
     if status.paused_at.is_some() {
-        return Err(Refusal::Paused);
+        return Err(ActionRefusal::Paused);
     }
     if let Some(attempt) = &status.current {
-        return Err(Refusal::UnderWay(attempt.started_at));
+        return Err(ActionRefusal::UnderWay(attempt.started_at));
     }
     status.scheduled_at = Some(now);
     if !status.is_under_way() && status.planned_at.is_some_and(|planned| now < planned) {
@@ -100,9 +100,9 @@ pub fn run_now(
     Ok(next)
 }
 
-fn changed(row: &ScheduledAction, guid: Uuid) -> Result<ScheduledAction, Refusal> {
+fn changed(row: &ScheduledAction, guid: Uuid) -> Result<ScheduledAction, ActionRefusal> {
     if let Some(ending) = row.status.finished {
-        return Err(Refusal::Finished(ending));
+        return Err(ActionRefusal::Finished(ending));
     }
     let mut next = row.clone();
     next.guid = guid;

@@ -15,8 +15,8 @@
 use uuid::Uuid;
 
 use super::plan::{self, Go, Previous};
-use super::status::{Attempt, Ended, Ending, Failure, PastAttempt, Status};
-use super::{Limits, ScheduledAction};
+use super::status::{ActionAttempt, ActionEnding, AttemptEnd, Failure, PastAttempt, Status};
+use super::{ScheduleLimits, ScheduledAction};
 use crate::planted::{self, Bug};
 use crate::time::Timestamp;
 
@@ -26,7 +26,7 @@ pub enum Begin {
     /// Write the row, then act, then record.
     Run(Box<Run>),
     /// Write the row; there is nothing to do now. It is put down for a later time, or finished.
-    Moved(Box<Moved>),
+    Moved(Box<MovedAction>),
     /// Nothing to write: look again then.
     NotDue { at: Timestamp },
     /// The queue's row is about something that is no more: drop it.
@@ -37,7 +37,7 @@ pub enum Begin {
 pub struct Run {
     /// `due_at` is the time to look again, should nobody record anything.
     pub row: ScheduledAction,
-    pub attempt: Attempt,
+    pub attempt: ActionAttempt,
     pub ticket: Ticket,
     /// The same for every attempt of this firing.
     pub key: String,
@@ -48,7 +48,7 @@ pub struct Run {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moved {
+pub struct MovedAction {
     pub row: ScheduledAction,
     pub interrupted: Option<PastAttempt>,
 }
@@ -66,7 +66,7 @@ pub fn begin(
     row: Option<&ScheduledAction>,
     guid: Uuid,
     previous: Previous,
-    limits: &Limits,
+    limits: &ScheduleLimits,
     now: Timestamp,
 ) -> Begin {
     let Some((row, due_at)) = row
@@ -81,19 +81,24 @@ pub fn begin(
     let mut row = row.clone();
     let interrupted = match planted::has(Bug::ActionInterruptionForgotten) {
         true => None,
-        false => row.status.end(Ended::Interrupted, now),
+        false => row.status.end(AttemptEnd::Interrupted, now),
     };
     row.status.interruptions += u32::from(interrupted.is_some());
     match decide(&mut row, previous, limits, now) {
         Go::Begin { cancel_previous } => run(row, cancel_previous, interrupted, limits, now),
-        Go::Later => Begin::Moved(Box::new(Moved { row, interrupted })),
+        Go::Later => Begin::Moved(Box::new(MovedAction { row, interrupted })),
     }
 }
 
-fn decide(row: &mut ScheduledAction, previous: Previous, limits: &Limits, now: Timestamp) -> Go {
+fn decide(
+    row: &mut ScheduledAction,
+    previous: Previous,
+    limits: &ScheduleLimits,
+    now: Timestamp,
+) -> Go {
     let (spec, status) = (&row.spec, &mut row.status);
     if spec.deadline.is_some_and(|deadline| deadline <= now) {
-        status.finish(Ending::Deadline, now);
+        status.finish(ActionEnding::Deadline, now);
         return Go::Later;
     }
     if status.attempts > 0 {
@@ -114,11 +119,11 @@ fn run(
     mut row: ScheduledAction,
     cancel_previous: bool,
     interrupted: Option<PastAttempt>,
-    limits: &Limits,
+    limits: &ScheduleLimits,
     now: Timestamp,
 ) -> Begin {
     let Some(planned_at) = row.status.planned_at else {
-        return Begin::Moved(Box::new(Moved { row, interrupted }));
+        return Begin::Moved(Box::new(MovedAction { row, interrupted }));
     };
     let delay = row.spec.policy.retry().delay(row.status.attempts);
     let patience = limits.patience_for(&row.spec.action);
@@ -131,7 +136,7 @@ fn run(
     status.begun_at = status.begun_at.or(Some(now));
     status.last_planned_at = status.last_planned_at.max(Some(planned_at));
     status.scheduled_at = Some(now.plus(delay.max(patience)));
-    let attempt = Attempt {
+    let attempt = ActionAttempt {
         ordinal: status.begun,
         number: status.attempts,
         planned_at,
@@ -154,7 +159,7 @@ fn run(
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     Success,
     Failed(Failure),
     /// It was not made after all, for sure (the lock was lost, the worker stops): it counts for nothing.
@@ -162,15 +167,15 @@ pub enum Outcome {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Record {
-    Written(Box<Recorded>),
-    Late(Late),
+pub enum RecordResult {
+    Written(Box<RecordedAction>),
+    Late(LateRecord),
     /// Somebody has the row locked: to be said again. Only stores answer this.
     Busy,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
+pub struct RecordedAction {
     pub row: ScheduledAction,
     /// For the history; `None` if the attempt was not made.
     pub past: Option<PastAttempt>,
@@ -180,22 +185,22 @@ pub struct Recorded {
 
 /// Nothing to write but the history: the attempt was counted as interrupted, or belongs to a generation that is over.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Late {
+pub struct LateRecord {
     pub ticket: Ticket,
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
 }
 
 /// `fresh` is a new guid, used only if the row must be queued anew.
 pub fn record(
     row: Option<&ScheduledAction>,
     ticket: &Ticket,
-    outcome: Outcome,
+    outcome: AttemptOutcome,
     fresh: Uuid,
-    limits: &Limits,
+    limits: &ScheduleLimits,
     now: Timestamp,
-) -> Record {
+) -> RecordResult {
     let Some(row) = row.filter(|row| is_current(&row.status, ticket)) else {
-        return Record::Late(Late {
+        return RecordResult::Late(LateRecord {
             ticket: ticket.clone(),
             outcome,
         });
@@ -206,7 +211,7 @@ pub fn record(
     if requeue {
         row.guid = fresh;
     }
-    Record::Written(Box::new(Recorded { row, past, requeue }))
+    RecordResult::Written(Box::new(RecordedAction { row, past, requeue }))
 }
 
 fn is_current(status: &Status, ticket: &Ticket) -> bool {
@@ -217,23 +222,23 @@ fn is_current(status: &Status, ticket: &Ticket) -> bool {
 
 fn settle(
     row: &mut ScheduledAction,
-    outcome: Outcome,
-    limits: &Limits,
+    outcome: AttemptOutcome,
+    limits: &ScheduleLimits,
     now: Timestamp,
 ) -> Option<PastAttempt> {
     let (spec, status) = (&row.spec, &mut row.status);
     match outcome {
-        Outcome::Success => {
-            let past = status.end(Ended::Success, now);
+        AttemptOutcome::Success => {
+            let past = status.end(AttemptEnd::Success, now);
             plan::over(spec, status, true, limits, now);
             past
         }
-        Outcome::Failed(failure) => {
-            let past = status.end(Ended::Failed(failure), now);
+        AttemptOutcome::Failed(failure) => {
+            let past = status.end(AttemptEnd::Failed(failure), now);
             retry(row, limits, now);
             past
         }
-        Outcome::NotMade => {
+        AttemptOutcome::NotMade => {
             status.current = None;
             status.attempts = status.attempts.saturating_sub(1);
             status.scheduled_at = Some(not_early(status, now));
@@ -242,7 +247,7 @@ fn settle(
     }
 }
 
-fn retry(row: &mut ScheduledAction, limits: &Limits, now: Timestamp) {
+fn retry(row: &mut ScheduledAction, limits: &ScheduleLimits, now: Timestamp) {
     let (spec, status) = (&row.spec, &mut row.status);
     let failures_before = status.attempts.saturating_sub(1);
     let at = not_early(status, now.plus(spec.policy.retry().delay(failures_before)));
@@ -250,7 +255,7 @@ fn retry(row: &mut ScheduledAction, limits: &Limits, now: Timestamp) {
         return plan::over(spec, status, false, limits, now);
     }
     if spec.deadline.is_some_and(|deadline| deadline <= at) {
-        return status.finish(Ending::Deadline, now);
+        return status.finish(ActionEnding::Deadline, now);
     }
     status.scheduled_at = Some(at);
 }

@@ -1,9 +1,9 @@
 //! From one firing to the next.
 
-use super::Limits;
+use super::ScheduleLimits;
 use super::calendar::{next_after, pick};
 use super::spec::{CatchUp, Overlap, Spec};
-use super::status::{Ending, Skip, SkipReason, Status};
+use super::status::{ActionEnding, SkipReason, SkippedFiring, Status};
 use crate::time::Timestamp;
 
 /// What is known about the execution that the firing before has started.
@@ -27,7 +27,9 @@ pub(super) enum Go {
 /// Puts the action down for a planned time, or finishes it if there is none any more.
 pub(super) fn put_down(spec: &Spec, status: &mut Status, at: Option<Timestamp>, now: Timestamp) {
     let Some(at) = at else {
-        let ending = spec.deadline.map_or(Ending::Done, |_| Ending::Deadline);
+        let ending = spec
+            .deadline
+            .map_or(ActionEnding::Done, |_| ActionEnding::Deadline);
         return status.finish(ending, now);
     };
     status.planned_at = Some(at);
@@ -42,14 +44,14 @@ pub(super) fn over(
     spec: &Spec,
     status: &mut Status,
     success: bool,
-    limits: &Limits,
+    limits: &ScheduleLimits,
     now: Timestamp,
 ) {
     let Some(repeat) = spec.policy.repeat() else {
         let ending = if success {
-            Ending::Done
+            ActionEnding::Done
         } else {
-            Ending::OutOfRetries
+            ActionEnding::OutOfRetries
         };
         return status.finish(ending, now);
     };
@@ -85,7 +87,7 @@ pub(super) fn leave_out(
     reason: SkipReason,
     now: Timestamp,
 ) {
-    status.last_skip = Some(Skip {
+    status.last_skip = Some(SkippedFiring {
         from,
         until: now.max(from),
         reason,
@@ -123,7 +125,7 @@ pub(super) fn enter(
     spec: &Spec,
     status: &mut Status,
     previous: Previous,
-    limits: &Limits,
+    limits: &ScheduleLimits,
     now: Timestamp,
 ) -> Go {
     // One in line was chosen when it got there.
@@ -171,7 +173,7 @@ pub(super) fn meet(overlap: Overlap, previous: Previous) -> Meeting {
 }
 
 /// Settles on one of the firings that are due. False: none of them, and the status says when to look again.
-fn choose(spec: &Spec, status: &mut Status, limits: &Limits, now: Timestamp) -> bool {
+fn choose(spec: &Spec, status: &mut Status, limits: &ScheduleLimits, now: Timestamp) -> bool {
     let Some(planned) = status.planned_at else {
         put_down(spec, status, None, now);
         return false;
@@ -190,7 +192,7 @@ fn choose(spec: &Spec, status: &mut Status, limits: &Limits, now: Timestamp) -> 
         return false;
     };
     if picked > planned {
-        status.last_skip = Some(Skip {
+        status.last_skip = Some(SkippedFiring {
             from: planned,
             until: before(picked),
             reason: SkipReason::CatchUp,

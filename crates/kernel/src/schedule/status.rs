@@ -36,7 +36,7 @@ pub struct Status {
     pub interrupted: u64,
     /// Attempts failed or interrupted since the last success.
     pub consecutive_failures: u64,
-    pub current: Option<Attempt>,
+    pub current: Option<ActionAttempt>,
     pub last: Option<PastAttempt>,
     /// The latest planned time that was ever begun; nothing at it or before begins again.
     #[serde(with = "optional_moment")]
@@ -48,7 +48,7 @@ pub struct Status {
     #[serde(with = "optional_moment")]
     pub last_success_planned_at: Option<Timestamp>,
     /// The last time that firings were left out.
-    pub last_skip: Option<Skip>,
+    pub last_skip: Option<SkippedFiring>,
     #[serde(with = "optional_moment")]
     pub paused_at: Option<Timestamp>,
     /// It was paused with the schema it belongs to, and goes on with it; a person's pause stays.
@@ -56,7 +56,7 @@ pub struct Status {
     pub paused_with_schema: bool,
     #[serde(with = "optional_moment")]
     pub finished_at: Option<Timestamp>,
-    pub finished: Option<Ending>,
+    pub finished: Option<ActionEnding>,
 }
 
 impl Status {
@@ -96,7 +96,7 @@ impl Status {
         self.begun_at.is_some()
     }
 
-    pub(super) fn finish(&mut self, ending: Ending, now: Timestamp) {
+    pub(super) fn finish(&mut self, ending: ActionEnding, now: Timestamp) {
         self.scheduled_at = None;
         self.planned_at = None;
         self.begun_at = None;
@@ -108,7 +108,7 @@ impl Status {
     }
 
     /// The attempt under way ended like this.
-    pub(super) fn end(&mut self, ended: Ended, now: Timestamp) -> Option<PastAttempt> {
+    pub(super) fn end(&mut self, ended: AttemptEnd, now: Timestamp) -> Option<PastAttempt> {
         let attempt = self.current.take()?;
         let past = PastAttempt {
             attempt,
@@ -116,15 +116,15 @@ impl Status {
             ended,
         };
         match &past.ended {
-            Ended::Success => {
+            AttemptEnd::Success => {
                 self.successful += 1;
                 self.last_success_planned_at = Some(past.attempt.planned_at);
             }
-            Ended::Failed(_) => self.failed += 1,
-            Ended::Interrupted => self.interrupted += 1,
+            AttemptEnd::Failed(_) => self.failed += 1,
+            AttemptEnd::Interrupted => self.interrupted += 1,
         }
         self.consecutive_failures = match &past.ended {
-            Ended::Success => 0,
+            AttemptEnd::Success => 0,
             _ => self.consecutive_failures + 1,
         };
         self.last = Some(past.clone());
@@ -144,7 +144,7 @@ impl Status {
 
 /// One try to do what a firing is for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct ActionAttempt {
     /// Its place among all attempts of the generation, from 1; no two have the same.
     pub ordinal: u64,
     /// Its place among those of its firing, from 1.
@@ -159,23 +159,23 @@ pub struct Attempt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PastAttempt {
     #[serde(flatten)]
-    pub attempt: Attempt,
+    pub attempt: ActionAttempt,
     /// For an interrupted one: when that was found.
     #[serde(with = "moment")]
     pub finished_at: Timestamp,
     #[serde(flatten)]
-    pub ended: Ended,
+    pub ended: AttemptEnd,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", content = "error", rename_all = "lowercase")]
-pub enum Ended {
+pub enum AttemptEnd {
     Success,
     Failed(Failure),
     Interrupted,
 }
 
-impl Ended {
+impl AttemptEnd {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -210,7 +210,7 @@ impl Failure {
 
 /// Firings from one planned time to another, both included, that will not happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skip {
+pub struct SkippedFiring {
     #[serde(with = "moment")]
     pub from: Timestamp,
     /// The firing itself if it was one; else no firing after this moment was left out.
@@ -243,13 +243,13 @@ impl SkipReason {
 /// Why an action is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum ActionEnding {
     Done,
     OutOfRetries,
     Deadline,
 }
 
-impl Ending {
+impl ActionEnding {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -279,19 +279,19 @@ mod optional_moment {
     use serde::{Deserializer, Serializer};
 
     #[derive(Serialize, Deserialize)]
-    struct Wrapped(#[serde(with = "moment")] Timestamp);
+    struct WrappedTime(#[serde(with = "moment")] Timestamp);
 
     pub(super) fn serialize<S: Serializer>(
         value: &Option<Timestamp>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        value.map(Wrapped).serialize(to)
+        value.map(WrappedTime).serialize(to)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Timestamp>, D::Error> {
-        let wrapped = Option::<Wrapped>::deserialize(from)?;
-        Ok(wrapped.map(|Wrapped(at)| at))
+        let wrapped = Option::<WrappedTime>::deserialize(from)?;
+        Ok(wrapped.map(|WrappedTime(at)| at))
     }
 }

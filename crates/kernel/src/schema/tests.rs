@@ -15,7 +15,7 @@ use crate::diagnostic::Severity;
 use fake::registry;
 
 /// Every diagnostic as `line:column CODE`, `w:` before warnings, `n:` before notes.
-fn places(loaded: &Loaded) -> Vec<String> {
+fn places(loaded: &LoadedSchema) -> Vec<String> {
     let place = |found: &Diagnostic| {
         found.place.map_or("-".into(), |place| {
             format!("{}:{}", place.line, place.column)
@@ -31,7 +31,7 @@ fn places(loaded: &Loaded) -> Vec<String> {
         .collect()
 }
 
-fn load_text(text: &str) -> Loaded {
+fn load_text(text: &str) -> LoadedSchema {
     load(Some("test.yaml"), text, &registry())
 }
 

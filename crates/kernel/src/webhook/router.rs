@@ -19,7 +19,7 @@ struct Branch {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum RouteMatch {
     Trigger(usize),
     /// There are triggers under this path, for these methods.
     OtherMethods(Vec<Method>),
@@ -39,16 +39,16 @@ impl Router {
     }
 
     /// `method` is `None` for one that no trigger can name.
-    pub fn find(&self, method: Option<Method>, parts: &[String]) -> Found {
+    pub fn find(&self, method: Option<Method>, parts: &[String]) -> RouteMatch {
         let mut others = Vec::new();
         if let Some(trigger) = self.root.find(method, parts, &mut others) {
-            return Found::Trigger(trigger);
+            return RouteMatch::Trigger(trigger);
         }
         others.sort_unstable();
         others.dedup();
         match others.is_empty() {
-            true => Found::Nothing,
-            false => Found::OtherMethods(others),
+            true => RouteMatch::Nothing,
+            false => RouteMatch::OtherMethods(others),
         }
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         router
     }
 
-    fn find(router: &Router, method: &str, path: &str) -> Found {
+    fn find(router: &Router, method: &str, path: &str) -> RouteMatch {
         router.find(Method::of_request(method), &requested(path).unwrap())
     }
 
@@ -120,20 +120,20 @@ mod tests {
             (Method::Get, "orders/:order/items/last"),
             (Method::Any, "orders/new"),
         ]);
-        assert_eq!(find(&router, "POST", "orders/7"), Found::Trigger(0));
-        assert_eq!(find(&router, "GET", "orders/new"), Found::Trigger(1));
-        assert_eq!(find(&router, "PUT", "orders/new"), Found::Trigger(4));
+        assert_eq!(find(&router, "POST", "orders/7"), RouteMatch::Trigger(0));
+        assert_eq!(find(&router, "GET", "orders/new"), RouteMatch::Trigger(1));
+        assert_eq!(find(&router, "PUT", "orders/new"), RouteMatch::Trigger(4));
         assert_eq!(
             find(&router, "GET", "orders/7/items/last"),
-            Found::Trigger(3)
+            RouteMatch::Trigger(3)
         );
         assert_eq!(
             find(&router, "PUT", "orders/7/items/last"),
-            Found::Trigger(2)
+            RouteMatch::Trigger(2)
         );
         assert_eq!(
             find(&router, "GET", "orders/7"),
-            Found::OtherMethods(vec![Method::Post])
+            RouteMatch::OtherMethods(vec![Method::Post])
         );
         for path in [
             "orders",
@@ -142,18 +142,18 @@ mod tests {
             "x",
             "orders/7/items/1/2",
         ] {
-            assert_eq!(find(&router, "POST", path), Found::Nothing, "{path}");
+            assert_eq!(find(&router, "POST", path), RouteMatch::Nothing, "{path}");
         }
         assert_eq!(
             find(&router, "TRACE", "orders/new"),
-            Found::OtherMethods(vec![Method::Get, Method::Post, Method::Any])
+            RouteMatch::OtherMethods(vec![Method::Get, Method::Post, Method::Any])
         );
     }
 
     #[test]
     fn a_branch_that_leads_nowhere_is_left_again() {
         let router = router(&[(Method::Get, "a/b/c"), (Method::Get, "a/:x/d")]);
-        assert_eq!(find(&router, "GET", "a/b/d"), Found::Trigger(1));
+        assert_eq!(find(&router, "GET", "a/b/d"), RouteMatch::Trigger(1));
     }
 
     #[test]

@@ -149,18 +149,18 @@ impl Service<Uri> for Connector {
 
 /// Bounds what it wraps, handshake included.
 #[derive(Clone)]
-pub(super) struct Timed<S> {
+pub(super) struct TimedConnector<S> {
     inner: S,
     limit: Duration,
 }
 
-impl<S> Timed<S> {
+impl<S> TimedConnector<S> {
     pub(super) fn new(inner: S, limit: Duration) -> Self {
         Self { inner, limit }
     }
 }
 
-impl<S> Service<Uri> for Timed<S>
+impl<S> Service<Uri> for TimedConnector<S>
 where
     S: Service<Uri, Error = BoxError>,
     S::Future: Send + 'static,

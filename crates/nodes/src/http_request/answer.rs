@@ -16,14 +16,14 @@ use crate::http::Response;
 use crate::parse::type_error;
 
 /// What the answer is measured by.
-pub(super) struct Asked {
+pub(super) struct AnswerExpectation {
     pub(super) method: Method,
     pub(super) reading: Reading,
     pub(super) accepted: Accepted,
     pub(super) now: Timestamp,
 }
 
-pub(super) fn outcome(asked: &Asked, response: &Response) -> Result<Value, NodeError> {
+pub(super) fn outcome(asked: &AnswerExpectation, response: &Response) -> Result<Value, NodeError> {
     let code = response.status.as_u16();
     if code < 400 || asked.accepted.iter().any(|range| range.contains(&code)) {
         return Ok(shape(response, body(asked, response)?));
@@ -39,7 +39,7 @@ fn shape(response: &Response, body: Value) -> Value {
     json!({"status_code": response.status.as_u16(), "headers": headers(&response.headers), "body": body})
 }
 
-fn status_error(asked: &Asked, response: &Response) -> NodeError {
+fn status_error(asked: &AnswerExpectation, response: &Response) -> NodeError {
     // The status is the error; a body that cannot be read as asked must not hide it.
     let body = body(asked, response).unwrap_or_else(|_| plain(&response.body));
     let place = &response.url[..Position::AfterPath];
@@ -50,7 +50,7 @@ fn status_error(asked: &Asked, response: &Response) -> NodeError {
     error
 }
 
-fn body(asked: &Asked, response: &Response) -> Result<Value, NodeError> {
+fn body(asked: &AnswerExpectation, response: &Response) -> Result<Value, NodeError> {
     let bytes = &response.body;
     let bodyless =
         asked.method == Method::HEAD || matches!(response.status.as_u16(), 204 | 205 | 304);

@@ -130,11 +130,11 @@ impl Measure {
 }
 
 /// The plain design, with a connection of its own like that of a worker.
-pub struct Plain {
+pub struct PlainTimers {
     session: Session,
 }
 
-impl Plain {
+impl PlainTimers {
     /// With an empty table.
     pub async fn open(options: &Options) -> Result<Self, String> {
         let connector = Connector::new(options).map_err(|error| error.to_string())?;

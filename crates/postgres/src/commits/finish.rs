@@ -6,15 +6,15 @@ use pawl_kernel::execution::Record;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{self, CommitRefusal};
 use pawl_kernel::ports::store::CommitError;
-use pawl_kernel::transition::{Applied, Decision, Transition};
+use pawl_kernel::transition::{CommitReport, Decision, Transition};
 use uuid::Uuid;
 
 use super::{Committed, share_fault};
 use crate::changes;
 use crate::error::{Fault, Outcome};
 use crate::heads::lock_heads;
-use crate::hot::{CacheRow, Hot};
-use crate::locked::Locked;
+use crate::hot::{CacheRow, RowCache};
+use crate::locked::LockedRows;
 use crate::session::Session;
 
 pub(super) async fn write_guessed(
@@ -32,15 +32,15 @@ pub(super) async fn write_guessed(
 pub(crate) type Answers = HashMap<ExecutionId, Committed>;
 
 /// What it takes to finish a batch that was written by guess. An execution without an answer is done alone.
-pub(super) struct Rest<'a> {
+pub(super) struct BatchRemainder<'a> {
     pub(super) session: &'a Session,
-    pub(super) hot: &'a Hot,
+    pub(super) hot: &'a RowCache,
     pub(super) shards: u32,
-    pub(super) locked: &'a Locked,
+    pub(super) locked: &'a LockedRows,
 }
 
-impl Rest<'_> {
-    /// Notes what was written by guess. The fault, if there was one, is for [`Rest::finish`].
+impl BatchRemainder<'_> {
+    /// Notes what was written by guess. The fault, if there was one, is for [`BatchRemainder::finish`].
     pub(super) fn take_guessed(
         &self,
         guessed: BTreeMap<ExecutionId, Guess>,
@@ -139,7 +139,7 @@ pub(super) struct Guess {
 
 impl Guess {
     /// It was right: the cache keeps the row as it is now.
-    fn settle(self, hot: &Hot) -> Applied {
+    fn settle(self, hot: &RowCache) -> CommitReport {
         let outcome = self.decision.change.outcome();
         hot.remember(CacheRow {
             subject: self.decision.after(),
@@ -150,7 +150,7 @@ impl Guess {
 }
 
 /// Sorted by id: the order in which rows are locked.
-pub(super) fn guess(transitions: &[&Transition], hot: &Hot) -> BTreeMap<ExecutionId, Guess> {
+pub(super) fn guess(transitions: &[&Transition], hot: &RowCache) -> BTreeMap<ExecutionId, Guess> {
     let decide = |transition: &&Transition| {
         let CacheRow { subject, record } = hot.take(transition.execution_id)?;
         let transition = Transition::clone(transition);
@@ -167,7 +167,7 @@ pub(super) fn guess(transitions: &[&Transition], hot: &Hot) -> BTreeMap<Executio
 pub(super) async fn commit_slowly(
     session: &Session,
     transitions: &[&Transition],
-    hot: &Hot,
+    hot: &RowCache,
     shards: u32,
 ) -> Outcome<Vec<Committed>> {
     let ids: Vec<Uuid> = transitions.iter().map(|t| t.execution_id.0).collect();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::operations::Entrance;
-use pawl_kernel::ports::store::{Created, NewExecution};
+use pawl_kernel::ports::store::{CreateOutcome, NewExecution};
 use pawl_kernel::quota::QuotaUse;
 
 use crate::creates;
@@ -22,7 +22,7 @@ pub(crate) async fn create(
     news: &[&NewExecution],
     epoch: i64,
     shards: u32,
-) -> Outcome<Option<Vec<(Created, NewExecution)>>> {
+) -> Outcome<Option<Vec<(CreateOutcome, NewExecution)>>> {
     let more = [&sql::EXECUTIONS_BY_KEYS, &sql::EXECUTIONS_SET_QUOTAS];
     session.ready(&more).await?;
     session.ready(creates::BESIDE).await?;
@@ -37,7 +37,10 @@ pub(crate) async fn create(
         existing = find_existing(session, news).await?;
         if existing.is_empty() {
             session.roll_back().await?;
-            let answer = (Created::AlreadyRetried(before), NewExecution::clone(new));
+            let answer = (
+                CreateOutcome::AlreadyRetried(before),
+                NewExecution::clone(new),
+            );
             return Ok(Some(vec![answer]));
         }
     }
@@ -111,14 +114,14 @@ fn answers(
     existing: &Existing,
     written: &[&NewExecution],
     entrance: &Entrance,
-) -> Outcome<Vec<(Created, NewExecution)>> {
+) -> Outcome<Vec<(CreateOutcome, NewExecution)>> {
     let answer = |new: &&NewExecution| {
         let id = new.execution.head.id;
         let written = written.iter().find(|one| one.execution.head.id == id);
         let Some((written, created)) = written.zip(entrance.answer(id)) else {
             let key = new.execution.record.idempotency_key.as_ref();
             if let Some(id) = key.and_then(|key| existing.get(key)) {
-                return Ok((Created::Existing(*id), NewExecution::clone(new)));
+                return Ok((CreateOutcome::Existing(*id), NewExecution::clone(new)));
             }
             // Whoever was faster is gone again.
             return Err(Fault::Busy(

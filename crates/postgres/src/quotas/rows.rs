@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join3;
 use pawl_kernel::ports::store::NewExecution;
-use pawl_kernel::quota::{Quota, QuotaName, QuotaUse, Shares, Source};
+use pawl_kernel::quota::{Quota, QuotaName, QuotaSource, QuotaUse, Shares};
 use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 
@@ -22,7 +22,7 @@ pub(super) fn quota(row: &Row) -> Outcome<Quota> {
         source: reader
             .optional_text()?
             .as_deref()
-            .and_then(Source::from_name),
+            .and_then(QuotaSource::from_name),
         limit: limit(&mut reader)?,
         rate: match reader.optional_text()? {
             None => None,
@@ -148,7 +148,7 @@ pub(super) async fn delete(session: &Session, names: &BTreeSet<QuotaName>) -> Ou
 
 fn put_quota<'a>(columns: &mut Columns<'a>, quota: &'a Quota) {
     columns.text(quota.name.as_str());
-    columns.text(quota.source.map(Source::name));
+    columns.text(quota.source.map(QuotaSource::name));
     columns.count(quota.limit.map(u64::from));
     columns.owned_text(quota.rate.map(|rate| rate.to_string()));
     columns.count(quota.settings_limit.map(u64::from));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
-use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
+use pawl_kernel::schedule::{ActionAttempt, AttemptEnd, PastAttempt, ScheduledAction};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use crate::sql;
 use crate::value::{Plain, Text, Time};
 
 /// An action as it is stored. Whether it can be read is another matter: one that cannot must not stop the others.
-pub(super) struct Stored {
+pub(super) struct StoredAction {
     pub(super) id: String,
     pub(super) guid: Uuid,
     meta: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Stored {
     status: String,
 }
 
-impl Stored {
+impl StoredAction {
     pub(super) fn new(row: &Row) -> Outcome<Self> {
         let mut reader = Reader::new(row);
         Ok(Self {
@@ -107,7 +107,7 @@ pub(super) fn queue_row(row: &Row) -> Outcome<QueueRow> {
 pub(super) fn past_attempt(row: &Row) -> Outcome<(u64, PastAttempt)> {
     let mut reader = Reader::new(row);
     let generation = reader.count()?;
-    let attempt = Attempt {
+    let attempt = ActionAttempt {
         ordinal: reader.count()?,
         number: reader.number()?,
         planned_at: reader.time()?,
@@ -118,7 +118,7 @@ pub(super) fn past_attempt(row: &Row) -> Outcome<(u64, PastAttempt)> {
     let past = PastAttempt {
         attempt,
         finished_at,
-        ended: Ended::from_stored(&status, error.as_deref()).map_err(Fault::Corrupt)?,
+        ended: AttemptEnd::from_stored(&status, error.as_deref()).map_err(Fault::Corrupt)?,
     };
     Ok((generation, past))
 }

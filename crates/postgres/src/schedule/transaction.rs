@@ -18,7 +18,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::only_action;
-use super::rows::{self, Stored, texts};
+use super::rows::{self, StoredAction, texts};
 use crate::error::Outcome;
 use crate::rows::Reader;
 use crate::session::Session;
@@ -189,7 +189,7 @@ async fn free_actions(
     let free = texts(&free?)?;
     let mut found = HashMap::new();
     for row in &loaded? {
-        let stored = Stored::new(row)?;
+        let stored = StoredAction::new(row)?;
         let (id, guid) = (stored.id.clone(), stored.guid);
         let content = if free.contains(&id) {
             let row = stored.readable();

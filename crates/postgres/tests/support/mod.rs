@@ -10,10 +10,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use pawl_kernel::execution::{State, Status};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{
-    Claim, CommitError, Created, ExecutionStore, NewExecution, StoreError,
+    Claim, CommitError, CreateOutcome, ExecutionStore, NewExecution, StoreError,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Transition};
+use pawl_kernel::transition::{CommitReport, Transition};
 use pawl_postgres::{OpenError, Options, PostgresStore};
 use pawl_testkit::fixture;
 use tokio_postgres::NoTls;
@@ -138,7 +138,7 @@ impl Held {
     pub(crate) async fn new(store: &PostgresStore, now: Timestamp) -> Self {
         let new = new_at(now);
         let id = new.execution.head.id;
-        assert_eq!(store.create(new).await.unwrap(), Created::New);
+        assert_eq!(store.create(new).await.unwrap(), CreateOutcome::New);
         Self::claim(store, id, now).await.unwrap()
     }
 
@@ -189,7 +189,7 @@ impl Held {
     }
 
     /// Takes note of a commit that was answered.
-    pub(crate) fn committed(&mut self, transition: &Transition, applied: &Applied) {
+    pub(crate) fn committed(&mut self, transition: &Transition, applied: &CommitReport) {
         self.state.seq = applied.seq;
         self.state.version = applied.version;
         self.state.position = transition.next.position().clone();

@@ -8,7 +8,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, Release, Skip};
 use pawl_kernel::ports::quotas::QuotaReads;
 use pawl_kernel::ports::store::{
-    Claim, ControlStore, Created, DueTimer, ExecutionStore, LockRequest, RecoveryStore,
+    Claim, ControlStore, CreateOutcome, DueTimer, ExecutionStore, LockRequest, RecoveryStore,
     SweepRequest, TimerStore,
 };
 use pawl_kernel::quota::QuotaUse;
@@ -43,7 +43,7 @@ async fn a_locked_quota_spoils_no_answer_of_others() {
         store.create(new)
     );
     assert_eq!(advanced.unwrap().seq, 2);
-    assert_eq!(created.unwrap(), Created::New);
+    assert_eq!(created.unwrap(), CreateOutcome::New);
     assert!(unavailable(&ended.unwrap_err()));
     client.batch_execute("COMMIT").await.unwrap();
     assert_eq!(
@@ -58,7 +58,7 @@ async fn counted(store: &PostgresStore, quota: &str) -> Held {
     let claim = QuotaUse::with_limit(quota.parse().unwrap(), 5, 1);
     new.execution.head.quotas = vec![claim];
     let id = new.execution.head.id;
-    assert_eq!(store.create(new).await.unwrap(), Created::Admitted);
+    assert_eq!(store.create(new).await.unwrap(), CreateOutcome::Admitted);
     Held::claim(store, id, now()).await.unwrap()
 }
 
@@ -81,9 +81,9 @@ async fn counted_creations_with_the_same_key_in_one_batch() {
         store.create(second),
         store.create(third)
     );
-    assert_eq!(answers.0.unwrap(), Created::Admitted);
-    assert_eq!(answers.1.unwrap(), Created::Existing(id));
-    assert_eq!(answers.2.unwrap(), Created::Admitted);
+    assert_eq!(answers.0.unwrap(), CreateOutcome::Admitted);
+    assert_eq!(answers.1.unwrap(), CreateOutcome::Existing(id));
+    assert_eq!(answers.2.unwrap(), CreateOutcome::Admitted);
     let quota = store.quota("key:flow-1/a".parse().unwrap()).await.unwrap();
     assert_eq!(quota.unwrap().used, 2);
 }
@@ -102,8 +102,8 @@ async fn whoever_lines_up_again_overwrites_nobodys_count() {
     };
     let (holder, waiter) = (limited(), limited());
     let (holder_id, waiter_id) = (holder.execution.head.id, waiter.execution.head.id);
-    assert_eq!(store.create(holder).await.unwrap(), Created::Admitted);
-    assert_eq!(store.create(waiter).await.unwrap(), Created::InLine);
+    assert_eq!(store.create(holder).await.unwrap(), CreateOutcome::Admitted);
+    assert_eq!(store.create(waiter).await.unwrap(), CreateOutcome::InLine);
     let held = Held::claim(&store, holder_id, now()).await.unwrap();
     store
         .command(waiter_id, Command::Pause, now())

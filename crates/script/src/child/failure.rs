@@ -4,7 +4,7 @@ use rquickjs::{Coerced, Ctx, FromJs, Object, Type, Value};
 
 use super::console;
 use crate::error::Code;
-use crate::wire::{Failed, MESSAGE_BYTES_MAX};
+use crate::wire::{FailureFrame, MESSAGE_BYTES_MAX};
 
 /// The name under which the engine knows the user's source.
 pub(super) const FILE: &str = "code";
@@ -12,8 +12,8 @@ pub(super) const FILE: &str = "code";
 const LINES_BEFORE: u32 = 1;
 const STACK_LINES_MAX: usize = 16;
 
-pub(super) fn plain(code: Code, message: impl Into<String>) -> Failed {
-    Failed {
+pub(super) fn plain(code: Code, message: impl Into<String>) -> FailureFrame {
+    FailureFrame {
         code,
         message: message.into(),
         name: None,
@@ -24,18 +24,18 @@ pub(super) fn plain(code: Code, message: impl Into<String>) -> Failed {
     }
 }
 
-pub(super) fn timeout(time_ms: u64) -> Failed {
+pub(super) fn timeout(time_ms: u64) -> FailureFrame {
     let error = crate::ScriptError::timeout(std::time::Duration::from_millis(time_ms));
     plain(error.code, error.message)
 }
 
-pub(super) fn memory(memory_bytes: usize) -> Failed {
+pub(super) fn memory(memory_bytes: usize) -> FailureFrame {
     let error = crate::ScriptError::memory(memory_bytes);
     plain(error.code, error.message)
 }
 
-pub(super) fn syntax(message: String, line: u32, column: u32) -> Failed {
-    Failed {
+pub(super) fn syntax(message: String, line: u32, column: u32) -> FailureFrame {
+    FailureFrame {
         name: Some("SyntaxError".to_owned()),
         line: Some(line),
         column: Some(column),
@@ -44,14 +44,14 @@ pub(super) fn syntax(message: String, line: u32, column: u32) -> Failed {
 }
 
 /// The source ended the function around it and went on.
-pub(super) fn unbalanced() -> Failed {
+pub(super) fn unbalanced() -> FailureFrame {
     syntax("a `}` closes more than was opened".to_owned(), 1, 1)
 }
 
 /// Nothing is left to do, and the result is not there. A job that had no memory left ends like that too.
-pub(super) fn unsettled() -> Failed {
+pub(super) fn unsettled() -> FailureFrame {
     let message = "the code waits for a promise that nothing will settle; there are no timers and no network here";
-    Failed {
+    FailureFrame {
         maybe_memory: true,
         ..plain(Code::Error, message)
     }
@@ -63,7 +63,7 @@ pub(super) fn thrown<'js>(
     value: Value<'js>,
     source: &str,
     memory_bytes: usize,
-) -> Failed {
+) -> FailureFrame {
     let Some(error) = value.as_object().filter(|_| value.is_error()) else {
         return not_an_error(ctx, &value, source, memory_bytes);
     };
@@ -73,7 +73,7 @@ pub(super) fn thrown<'js>(
     match (name.as_str(), message.as_str()) {
         ("InternalError", "out of memory") => return memory(memory_bytes),
         ("RangeError", "Maximum call stack size exceeded") => {
-            return Failed {
+            return FailureFrame {
                 name: Some(name),
                 ..located(
                     plain(
@@ -92,7 +92,7 @@ pub(super) fn thrown<'js>(
     } else {
         message
     };
-    Failed {
+    FailureFrame {
         name: Some(name),
         ..located(plain(Code::Error, shown), &stack, source)
     }
@@ -103,7 +103,7 @@ fn not_an_error<'js>(
     value: &Value<'js>,
     source: &str,
     memory_bytes: usize,
-) -> Failed {
+) -> FailureFrame {
     // Without memory for an error object the engine throws null; code needs a word for that.
     let can_throw = ["throw", "reject"].iter().any(|word| source.contains(word));
     let is_null = value.is_null();
@@ -112,14 +112,14 @@ fn not_an_error<'js>(
     }
     let shown = console::show(ctx, value, MESSAGE_BYTES_MAX);
     let message = format!("{shown} was thrown; throw an Error to see where it comes from");
-    Failed {
+    FailureFrame {
         maybe_memory: is_null,
         ..plain(Code::Error, message)
     }
 }
 
 /// The error of a source that does not parse, at its place in what the user wrote.
-pub(super) fn unparsable<'js>(ctx: &Ctx<'js>, value: &Value<'js>, source: &str) -> Failed {
+pub(super) fn unparsable<'js>(ctx: &Ctx<'js>, value: &Value<'js>, source: &str) -> FailureFrame {
     let (message, stack) = match value.as_object() {
         Some(error) => (
             text(ctx, error, "message").unwrap_or_default(),
@@ -144,7 +144,7 @@ pub(super) fn unparsable<'js>(ctx: &Ctx<'js>, value: &Value<'js>, source: &str) 
     }
 }
 
-fn located(mut failed: Failed, stack: &str, source: &str) -> Failed {
+fn located(mut failed: FailureFrame, stack: &str, source: &str) -> FailureFrame {
     let lines = u32::try_from(source.split('\n').count()).unwrap_or(u32::MAX);
     let own = |line: u32| line > LINES_BEFORE && line - LINES_BEFORE <= lines;
     if let Some((line, column)) = places(stack).find(|(line, _)| own(*line)) {

@@ -21,7 +21,7 @@ use super::link::Link;
 use super::realm::evaluate;
 use crate::LogLevel;
 use crate::data::ROOTS;
-use crate::wire::{self, Frame, Given, SAFE_INTEGER_MAX};
+use crate::wire::{self, Frame, ReplyFrame, SAFE_INTEGER_MAX};
 
 const CORE: &str = include_str!("js/core.js");
 const ITEMS: &str = include_str!("js/items.js");
@@ -50,7 +50,7 @@ pub(super) struct ScriptRun {
     pub(super) console: Console,
     pub(super) now_ms: Cell<f64>,
     pub(super) random: Cell<u64>,
-    pub(super) given: RefCell<Vec<Given>>,
+    pub(super) given: RefCell<Vec<ReplyFrame>>,
 }
 
 /// Puts the names into the realm; returns `kept`.

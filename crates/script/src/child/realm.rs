@@ -15,7 +15,7 @@ use super::names::{self, ScriptRun};
 use super::output::{Clock, Fault, Output, unwrapped};
 use crate::Limits;
 use crate::error::Code;
-use crate::wire::{Failed, Run};
+use crate::wire::{FailureFrame, Run};
 
 /// Everything of the language, but no clock, no shared memory and no way to watch the garbage collector.
 type Language = (
@@ -59,7 +59,7 @@ impl Timer {
 }
 
 impl Realm {
-    pub(super) fn new(limits: &Limits, link: &Rc<Link>) -> Result<Self, Failed> {
+    pub(super) fn new(limits: &Limits, link: &Rc<Link>) -> Result<Self, FailureFrame> {
         Self::make(limits, link)
             .map_err(|error| failure::plain(Code::Crashed, format!("no engine: {error}")))
     }
@@ -92,7 +92,7 @@ impl Realm {
     }
 
     /// Runs the source as the body of an async function; the result as JSON.
-    pub(super) fn run(&self, mut run: Run<'_>, limits: &Limits) -> Result<String, Failed> {
+    pub(super) fn run(&self, mut run: Run<'_>, limits: &Limits) -> Result<String, FailureFrame> {
         self.start_timer(&run);
         self.job.now_ms.set(run.now_ms as f64);
         self.job.random.set(run.seed);
@@ -116,7 +116,7 @@ impl Realm {
 
     /// The source as a function, called. It is data to us: nothing is put into it, and a wrapper line before it
     /// keeps its own lines whole.
-    fn call<'js>(&self, ctx: &Ctx<'js>, run: &Run<'_>) -> Result<Value<'js>, Failed> {
+    fn call<'js>(&self, ctx: &Ctx<'js>, run: &Run<'_>) -> Result<Value<'js>, FailureFrame> {
         refuse_nul(&run.source)?;
         let wrapped = format!("(async function () {{\n{}\n}})", run.source);
         let body: Value<'js> = ctx
@@ -128,7 +128,7 @@ impl Realm {
         self.settle(ctx, &promise, run)
     }
 
-    fn unreadable<'js>(&self, ctx: &Ctx<'js>, error: Value<'js>, run: &Run<'_>) -> Failed {
+    fn unreadable<'js>(&self, ctx: &Ctx<'js>, error: Value<'js>, run: &Run<'_>) -> FailureFrame {
         let is_syntax = error.as_object().is_some_and(|error| {
             error
                 .get::<_, String>("name")
@@ -149,7 +149,7 @@ impl Realm {
         ctx: &Ctx<'js>,
         promise: &Promise<'js>,
         run: &Run<'_>,
-    ) -> Result<Value<'js>, Failed> {
+    ) -> Result<Value<'js>, FailureFrame> {
         while promise.state() == PromiseState::Pending {
             if self.timer.is_over() {
                 return Err(failure::timeout(run.time_ms));
@@ -170,7 +170,7 @@ impl Realm {
         value: Value<'js>,
         run: &Run<'_>,
         limits: &Limits,
-    ) -> Result<String, Failed> {
+    ) -> Result<String, FailureFrame> {
         let is_array = self
             .kept
             .clone()
@@ -192,13 +192,13 @@ impl Realm {
         }
     }
 
-    fn thrown(&self, ctx: &Ctx<'_>, run: &Run<'_>) -> Failed {
+    fn thrown(&self, ctx: &Ctx<'_>, run: &Run<'_>) -> FailureFrame {
         failure::thrown(ctx, ctx.catch(), &run.source, self.memory_bytes)
     }
 }
 
 /// The engine takes text that ends at a NUL.
-fn refuse_nul(source: &str) -> Result<(), Failed> {
+fn refuse_nul(source: &str) -> Result<(), FailureFrame> {
     let Some(at) = source.find('\0') else {
         return Ok(());
     };

@@ -9,7 +9,7 @@ use tokio_postgres::{CancelToken, Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fault::chain;
-use super::meter::{Meter, Metered};
+use super::meter::{Meter, MeteredStream};
 use super::tls;
 use crate::settings::{Encryption, Server, Settings};
 
@@ -25,7 +25,7 @@ pub(crate) struct Connector {
     limit: Duration,
 }
 
-pub(crate) struct Opened {
+pub(crate) struct OpenedConnection {
     pub(crate) client: Client,
     pub(crate) meter: Meter,
 }
@@ -66,7 +66,7 @@ impl Connector {
     }
 
     /// The error is for people.
-    pub(crate) async fn open(&self) -> Result<Opened, String> {
+    pub(crate) async fn open(&self) -> Result<OpenedConnection, String> {
         match tokio::time::timeout(self.limit, self.opened()).await {
             Ok(Ok(opened)) => Ok(opened),
             Ok(Err(reason)) => Err(format!("{reason} at {}", self.address())),
@@ -78,13 +78,13 @@ impl Connector {
         }
     }
 
-    async fn stream(&self, meter: &Meter) -> std::io::Result<Metered> {
+    async fn stream(&self, meter: &Meter) -> std::io::Result<MeteredStream> {
         let stream = TcpStream::connect((self.server.host.as_str(), self.server.port)).await?;
         stream.set_nodelay(true)?;
-        Ok(Metered::new(stream, meter.clone()))
+        Ok(MeteredStream::new(stream, meter.clone()))
     }
 
-    async fn opened(&self) -> Result<Opened, String> {
+    async fn opened(&self) -> Result<OpenedConnection, String> {
         let meter = Meter::default();
         meter.allow(GREETING_BYTES);
         let stream = self
@@ -106,7 +106,7 @@ impl Connector {
                 client
             }
         };
-        Ok(Opened { client, meter })
+        Ok(OpenedConnection { client, meter })
     }
 
     /// Best effort: the server also gives up by itself, but later.
@@ -138,8 +138,8 @@ impl Connector {
 fn for_host(
     tls: &MakeRustlsConnect,
     host: &str,
-) -> Result<<MakeRustlsConnect as MakeTlsConnect<Metered>>::TlsConnect, String> {
-    MakeTlsConnect::<Metered>::make_tls_connect(&mut tls.clone(), host)
+) -> Result<<MakeRustlsConnect as MakeTlsConnect<MeteredStream>>::TlsConnect, String> {
+    MakeTlsConnect::<MeteredStream>::make_tls_connect(&mut tls.clone(), host)
         .map_err(|error| error.to_string())
 }
 

@@ -30,18 +30,18 @@ impl Meter {
     }
 }
 
-pub(crate) struct Metered {
+pub(crate) struct MeteredStream {
     stream: TcpStream,
     meter: Meter,
 }
 
-impl Metered {
+impl MeteredStream {
     pub(crate) fn new(stream: TcpStream, meter: Meter) -> Self {
         Self { stream, meter }
     }
 }
 
-impl AsyncRead for Metered {
+impl AsyncRead for MeteredStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -57,7 +57,7 @@ impl AsyncRead for Metered {
     }
 }
 
-impl AsyncWrite for Metered {
+impl AsyncWrite for MeteredStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

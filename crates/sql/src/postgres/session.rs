@@ -12,14 +12,14 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{CancelToken, Client, Row, SimpleQueryMessage, Statement};
 
 use super::bind::{Parameter, parameter};
-use super::connect::Opened;
+use super::connect::OpenedConnection;
 use super::fault::of;
 use super::meter::Meter;
 use super::read::{Raw, Room, Unreadable, is_readable, value};
 use crate::fault::{Fault, not_prepared};
 use crate::guard::Verb;
 use crate::lexer::Dialect;
-use crate::placeholders::Compiled;
+use crate::placeholders::CompiledStatement;
 use crate::results::{Budget, Rows, check_columns, weight};
 use crate::transaction::{Claim, Session};
 
@@ -70,7 +70,7 @@ impl Times {
 }
 
 impl ServerConnection {
-    pub(crate) async fn new(opened: Opened, name: Arc<str>) -> Result<Self, Fault> {
+    pub(crate) async fn new(opened: OpenedConnection, name: Arc<str>) -> Result<Self, Fault> {
         let mut connection = Self {
             client: opened.client,
             meter: opened.meter,
@@ -325,7 +325,7 @@ impl Session for ServerConnection {
 
     async fn run(
         &mut self,
-        statement: &Compiled,
+        statement: &CompiledStatement,
         lists: Vec<Vec<Value>>,
         budget: &Budget,
     ) -> Result<Vec<Rows>, (usize, Fault)> {

@@ -22,9 +22,9 @@ const PATTERN_MAX: usize = 1_000;
 
 /// What the connection has to obey at the moment.
 #[derive(Clone)]
-pub(crate) struct Obeyed(Arc<Mutex<Arc<Stop>>>);
+pub(crate) struct StopFlag(Arc<Mutex<Arc<Stop>>>);
 
-impl Obeyed {
+impl StopFlag {
     pub(crate) fn new(stop: Arc<Stop>) -> Self {
         Self(Arc::new(Mutex::new(stop)))
     }
@@ -46,7 +46,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn of(obeyed: &Obeyed) -> Self {
+    fn of(obeyed: &StopFlag) -> Self {
         Self {
             stop: obeyed.get(),
             steps: 0,
@@ -86,7 +86,7 @@ impl ToSql for Answer {
 /// Puts ours in the place of theirs. No value may become longer than `bytes`.
 pub(crate) fn replace_slow_ones(
     connection: &Connection,
-    obeyed: &Obeyed,
+    obeyed: &StopFlag,
     bytes: usize,
 ) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
@@ -320,7 +320,7 @@ enum Part {
     Never,
 }
 
-fn like(call: &Context<'_>, obeyed: &Obeyed) -> rusqlite::Result<Answer> {
+fn like(call: &Context<'_>, obeyed: &StopFlag) -> rusqlite::Result<Answer> {
     let escape = match call.len() {
         3 => match text(call.get_raw(2)) {
             None => return Ok(Answer::Null),
@@ -361,7 +361,7 @@ fn like_parts(pattern: &[u8], escape: Option<&[u8]>) -> Vec<Part> {
     parts
 }
 
-fn glob(call: &Context<'_>, obeyed: &Obeyed) -> rusqlite::Result<Answer> {
+fn glob(call: &Context<'_>, obeyed: &StopFlag) -> rusqlite::Result<Answer> {
     let (Some(pattern), Some(whole)) = (text(call.get_raw(0)), text(call.get_raw(1))) else {
         return Ok(Answer::Null);
     };
@@ -492,7 +492,7 @@ mod tests {
     fn ours() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         let stop = Stop::new(Instant::now() + Duration::from_secs(60), usize::MAX);
-        replace_slow_ones(&connection, &Obeyed::new(stop), 1_000).unwrap();
+        replace_slow_ones(&connection, &StopFlag::new(stop), 1_000).unwrap();
         connection
     }
 

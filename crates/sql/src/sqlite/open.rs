@@ -11,7 +11,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use super::functions::{Obeyed, replace_slow_ones};
+use super::functions::{StopFlag, replace_slow_ones};
 use crate::guard::APPLIED;
 
 const STATEMENTS_CACHED: usize = 200;
@@ -51,7 +51,7 @@ pub(crate) fn open(
     access: Access,
     max_bytes: usize,
     ours: Arc<AtomicBool>,
-    obeyed: &Obeyed,
+    obeyed: &StopFlag,
 ) -> rusqlite::Result<Connection> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if access == Access::Create {
@@ -180,7 +180,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ours = Arc::new(AtomicBool::new(true));
         let file = folder.path().join("a.db");
-        let obeyed = Obeyed::new(Stop::new(Instant::now(), usize::MAX));
+        let obeyed = StopFlag::new(Stop::new(Instant::now(), usize::MAX));
         let connection = open(&file, Access::Create, 1 << 20, ours.clone(), &obeyed).unwrap();
         connection
             .execute_batch("CREATE TABLE pawl_applied (effect_key TEXT); CREATE TABLE t (a)")

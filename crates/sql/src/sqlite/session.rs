@@ -11,13 +11,13 @@ use rusqlite::{CachedStatement, Row};
 use serde_json::{Map, Value};
 
 use super::fault::{because, of};
-use super::functions::Obeyed;
+use super::functions::StopFlag;
 use super::stop::Stop;
-use super::values::{Shown, bind, read, shown};
+use super::values::{ColumnDisplay, bind, read, shown};
 use crate::fault::{Fault, not_prepared};
 use crate::guard::Verb;
 use crate::lexer::Dialect;
-use crate::placeholders::Compiled;
+use crate::placeholders::CompiledStatement;
 use crate::results::{Budget, Rows, check_columns, weight};
 use crate::settings::Settings;
 use crate::transaction::{Claim, Session};
@@ -40,7 +40,7 @@ pub(crate) struct FileConnection {
     file: Option<Identity>,
     /// Our own statements may do what those of users may not.
     ours: Arc<AtomicBool>,
-    obeyed: Obeyed,
+    obeyed: StopFlag,
     name: Arc<str>,
     stop: Arc<Stop>,
     statement_timeout: Duration,
@@ -51,7 +51,7 @@ impl FileConnection {
     pub(crate) fn new(
         inner: rusqlite::Connection,
         ours: Arc<AtomicBool>,
-        obeyed: Obeyed,
+        obeyed: StopFlag,
         file: Option<Identity>,
         name: Arc<str>,
         settings: &Settings,
@@ -191,7 +191,7 @@ impl FileConnection {
 
     fn run_all(
         &self,
-        compiled: &Compiled,
+        compiled: &CompiledStatement,
         lists: Vec<Vec<Value>>,
         budget: &Budget,
     ) -> Result<Vec<Rows>, (usize, Fault)> {
@@ -216,7 +216,7 @@ impl FileConnection {
     fn run_one(
         &self,
         statement: &mut CachedStatement<'_>,
-        columns: &[(String, Shown)],
+        columns: &[(String, ColumnDisplay)],
         values: Vec<Value>,
         budget: &Budget,
     ) -> Result<Vec<Value>, Fault> {
@@ -239,7 +239,7 @@ impl FileConnection {
     }
 }
 
-fn columns(statement: &CachedStatement<'_>) -> Result<Vec<(String, Shown)>, NodeError> {
+fn columns(statement: &CachedStatement<'_>) -> Result<Vec<(String, ColumnDisplay)>, NodeError> {
     check_columns(statement.column_names())?;
     let column =
         |column: rusqlite::Column<'_>| (column.name().to_owned(), shown(column.decl_type()));
@@ -248,7 +248,7 @@ fn columns(statement: &CachedStatement<'_>) -> Result<Vec<(String, Shown)>, Node
 
 fn read_row(
     row: &Row<'_>,
-    columns: &[(String, Shown)],
+    columns: &[(String, ColumnDisplay)],
     budget: &Budget,
 ) -> Result<Value, NodeError> {
     let mut fields = Map::with_capacity(columns.len());
@@ -298,7 +298,7 @@ impl Session for FileConnection {
 
     async fn run(
         &mut self,
-        statement: &Compiled,
+        statement: &CompiledStatement,
         lists: Vec<Vec<Value>>,
         budget: &Budget,
     ) -> Result<Vec<Rows>, (usize, Fault)> {

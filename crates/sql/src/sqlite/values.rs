@@ -38,31 +38,31 @@ pub(crate) fn bind(value: Value) -> Result<Cell, String> {
 
 /// How a column is shown, by what it was declared as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ColumnDisplay {
     Plain,
     Boolean,
     Json,
 }
 
-pub(crate) fn shown(declared: Option<&str>) -> Shown {
+pub(crate) fn shown(declared: Option<&str>) -> ColumnDisplay {
     match declared.map(str::to_ascii_uppercase).as_deref() {
-        Some("BOOLEAN" | "BOOL") => Shown::Boolean,
-        Some("JSON") => Shown::Json,
-        _ => Shown::Plain,
+        Some("BOOLEAN" | "BOOL") => ColumnDisplay::Boolean,
+        Some("JSON") => ColumnDisplay::Json,
+        _ => ColumnDisplay::Plain,
     }
 }
 
-pub(crate) fn read(cell: ValueRef<'_>, shown: Shown) -> Result<Value, String> {
+pub(crate) fn read(cell: ValueRef<'_>, shown: ColumnDisplay) -> Result<Value, String> {
     Ok(match (cell, shown) {
         (ValueRef::Null, _) => Value::Null,
-        (ValueRef::Integer(number @ 0..=1), Shown::Boolean) => Value::Bool(number == 1),
+        (ValueRef::Integer(number @ 0..=1), ColumnDisplay::Boolean) => Value::Bool(number == 1),
         (ValueRef::Integer(number), _) => Value::from(number),
         (ValueRef::Real(number), _) => float(number),
         (ValueRef::Text(bytes), shown) => {
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| "its text is no UTF-8; write CAST(… AS BLOB)".to_owned())?;
             match shown {
-                Shown::Json => exact::json(text).map_err(|error| match error {
+                ColumnDisplay::Json => exact::json(text).map_err(|error| match error {
                     Inexact::Number => format!("{DIGITS_LOST}; write CAST(… AS TEXT)"),
                     Inexact::Unreadable(reason) => format!(
                         "it is declared JSON, but its text cannot be kept as such: {reason}; write CAST(… AS TEXT)"
@@ -86,7 +86,7 @@ mod tests {
         let cases = include_str!("../../../../tests/json_policy.json");
         for case in serde_json::from_str::<Vec<Value>>(cases).unwrap() {
             let text = ValueRef::Text(case["text"].as_str().unwrap().as_bytes());
-            let read = read(text, Shown::Json);
+            let read = read(text, ColumnDisplay::Json);
             match case.get("kept") {
                 Some(kept) => assert_eq!(read.as_ref(), Ok(kept), "{case}"),
                 None => assert!(
@@ -118,17 +118,29 @@ mod tests {
     #[test]
     fn cells_become_values() {
         let text = |text: &'static str| ValueRef::Text(text.as_bytes());
-        assert_eq!(read(ValueRef::Integer(1), Shown::Boolean), Ok(json!(true)));
-        assert_eq!(read(ValueRef::Integer(2), Shown::Boolean), Ok(json!(2)));
-        assert_eq!(read(ValueRef::Integer(1), Shown::Plain), Ok(json!(1)));
-        assert_eq!(read(text("[1]"), Shown::Json), Ok(json!([1])));
-        assert_eq!(read(text("[1]"), Shown::Plain), Ok(json!("[1]")));
-        assert_eq!(read(ValueRef::Blob(b"hi"), Shown::Plain), Ok(json!("aGk=")));
+        assert_eq!(
+            read(ValueRef::Integer(1), ColumnDisplay::Boolean),
+            Ok(json!(true))
+        );
+        assert_eq!(
+            read(ValueRef::Integer(2), ColumnDisplay::Boolean),
+            Ok(json!(2))
+        );
+        assert_eq!(
+            read(ValueRef::Integer(1), ColumnDisplay::Plain),
+            Ok(json!(1))
+        );
+        assert_eq!(read(text("[1]"), ColumnDisplay::Json), Ok(json!([1])));
+        assert_eq!(read(text("[1]"), ColumnDisplay::Plain), Ok(json!("[1]")));
+        assert_eq!(
+            read(ValueRef::Blob(b"hi"), ColumnDisplay::Plain),
+            Ok(json!("aGk="))
+        );
         let infinite = ValueRef::Real(f64::INFINITY);
-        assert_eq!(read(infinite, Shown::Plain), Ok(json!("Infinity")));
-        assert!(read(text("["), Shown::Json).is_err());
-        let lost = read(text("[0.12345678901234567890]"), Shown::Json).unwrap_err();
+        assert_eq!(read(infinite, ColumnDisplay::Plain), Ok(json!("Infinity")));
+        assert!(read(text("["), ColumnDisplay::Json).is_err());
+        let lost = read(text("[0.12345678901234567890]"), ColumnDisplay::Json).unwrap_err();
         assert!(lost.contains("CAST(… AS TEXT)"), "{lost}");
-        assert!(read(ValueRef::Text(&[0xff]), Shown::Plain).is_err());
+        assert!(read(ValueRef::Text(&[0xff]), ColumnDisplay::Plain).is_err());
     }
 }

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use pawl_kernel::node::{NodeError, PayloadLimits};
 use pawl_sql::{
-    Applied, Connections, Dialect, Expectation, Params, Plan, Scope, Script, Settings, Work,
+    Connections, Dialect, Expectation, Params, Plan, Scope, Script, Settings, TransactionReport,
+    Work,
 };
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -93,7 +94,11 @@ impl Bed {
         connection
     }
 
-    pub(crate) async fn run(&self, config: Value, key: &str) -> Result<Applied, NodeError> {
+    pub(crate) async fn run(
+        &self,
+        config: Value,
+        key: &str,
+    ) -> Result<TransactionReport, NodeError> {
         self.connections.run(work(config, key)).await
     }
 

@@ -29,11 +29,11 @@ pub enum Queue {
 }
 
 /// A folder of Pawl while no engine is on it.
-pub struct Filling {
+pub struct FolderFiller {
     connection: Connection,
 }
 
-impl Filling {
+impl FolderFiller {
     /// The tables are made if there are none.
     pub fn open(folder: &Path) -> Result<Self, String> {
         let options = Options::default();
@@ -227,7 +227,7 @@ mod tests {
     async fn what_is_filled_in_is_what_workers_find() {
         let folder = tempfile::tempdir().unwrap();
         let actions: Vec<_> = (0..20).map(action).collect();
-        let mut filling = Filling::open(folder.path()).unwrap();
+        let mut filling = FolderFiller::open(folder.path()).unwrap();
         let (old, new) = actions.split_at(15);
         filling.fill(old, Queue::Processing, 16, START).unwrap();
         filling.fill(new, Queue::Incoming, 16, START).unwrap();

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use pawl_kernel::quota::{Quota, QuotaName, Rate, Shares, Source};
+use pawl_kernel::quota::{Quota, QuotaName, QuotaSource, Rate, Shares};
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -27,7 +27,7 @@ pub(super) fn quota(row: &Row<'_>) -> rusqlite::Result<Quota> {
         source: row
             .get_ref(1)?
             .as_str_or_null()?
-            .and_then(Source::from_name),
+            .and_then(QuotaSource::from_name),
         limit: row.get(2)?,
         rate: rate(row, 3)?,
         settings_limit: row.get(4)?,
@@ -73,7 +73,7 @@ pub(super) fn put(connection: &Connection, quota: &Quota) -> JobResult<()> {
     } = quota.shares;
     connection.prepare_cached(sql::QUOTA_PUT)?.execute(params![
         quota.name.as_str(),
-        quota.source.map(Source::name),
+        quota.source.map(QuotaSource::name),
         quota.limit,
         quota.rate.map(|rate| rate.to_string()),
         quota.settings_limit,

@@ -7,7 +7,7 @@ use pawl_kernel::operations::{
     AdmissionLook, AdmitExecutions, CheckCounts, Operation, RecountQuota, StoreQuota,
 };
 use pawl_kernel::ports::quotas::{Miscount, Recount, SetQuota};
-use pawl_kernel::quota::{self, AdmissionState, Source};
+use pawl_kernel::quota::{self, AdmissionState, QuotaSource};
 use pawl_kernel::time::Timestamp;
 use pawl_testkit::fixture::{at, execution_id, new_execution};
 
@@ -35,7 +35,7 @@ fn set(connection: &mut Connection, quota: &str, limit: u32) {
         name: name(quota),
         limit,
         rate: None,
-        source: Source::Api,
+        source: QuotaSource::Api,
     };
     run(connection, StoreQuota { set, now: at(0) });
 }

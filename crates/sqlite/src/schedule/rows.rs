@@ -2,7 +2,7 @@
 
 use pawl_kernel::operations::AttemptRecord;
 use pawl_kernel::ports::schedule::{QueueRow, ShardHolder, SyncMark};
-use pawl_kernel::schedule::{Attempt, Ended, PastAttempt, ScheduledAction};
+use pawl_kernel::schedule::{ActionAttempt, AttemptEnd, PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
@@ -13,7 +13,7 @@ use crate::rows::{count, integer, optional_time, optional_uuid, time, uuid};
 use crate::sql;
 
 /// An action as it is stored. Whether it can be read is another matter: one that cannot must not stop the others.
-pub(super) struct Stored {
+pub(super) struct StoredAction {
     pub(super) guid: Uuid,
     id: String,
     meta: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Stored {
     status: String,
 }
 
-impl Stored {
+impl StoredAction {
     fn new(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
@@ -50,16 +50,16 @@ impl Stored {
     }
 }
 
-pub(super) fn stored(connection: &Connection, id: &str) -> JobResult<Option<Stored>> {
+pub(super) fn stored(connection: &Connection, id: &str) -> JobResult<Option<StoredAction>> {
     let found = connection
         .prepare_cached(sql::ACTION_LOAD)?
-        .query_row([id], Stored::new)
+        .query_row([id], StoredAction::new)
         .optional()?;
     Ok(found)
 }
 
 pub(super) fn load(connection: &Connection, id: &str) -> JobResult<Option<ScheduledAction>> {
-    stored(connection, id)?.map(Stored::read).transpose()
+    stored(connection, id)?.map(StoredAction::read).transpose()
 }
 
 /// Those of a list that can be read.
@@ -69,10 +69,13 @@ pub(super) fn readable(
     page: impl Params,
 ) -> JobResult<Vec<ScheduledAction>> {
     let mut statement = connection.prepare_cached(text)?;
-    let found: Vec<Stored> = statement
-        .query_map(page, Stored::new)?
+    let found: Vec<StoredAction> = statement
+        .query_map(page, StoredAction::new)?
         .collect::<Result<_, _>>()?;
-    Ok(found.into_iter().filter_map(Stored::readable).collect())
+    Ok(found
+        .into_iter()
+        .filter_map(StoredAction::readable)
+        .collect())
 }
 
 /// The whole row.
@@ -149,9 +152,9 @@ pub(super) fn queue_row(row: &Row<'_>) -> rusqlite::Result<QueueRow> {
 /// An attempt and its generation.
 pub(super) fn past_attempt(row: &Row<'_>) -> rusqlite::Result<(u64, PastAttempt)> {
     let error: Option<String> = row.get(7)?;
-    let ended = Ended::from_stored(row.get_ref(6)?.as_str()?, error.as_deref());
+    let ended = AttemptEnd::from_stored(row.get_ref(6)?.as_str()?, error.as_deref());
     let past = PastAttempt {
-        attempt: Attempt {
+        attempt: ActionAttempt {
             ordinal: count(row, 1)?,
             number: row.get(2)?,
             planned_at: time(row, 3)?,

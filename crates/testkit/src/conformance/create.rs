@@ -4,7 +4,7 @@ use futures_util::future::join;
 use pawl_kernel::execution::{DebugMode, Edit, PriorityClass, Status, Wait, WaitKind};
 use pawl_kernel::lifecycle::{Command, CommitRefusal};
 use pawl_kernel::ports::store::{
-    CommitError, Created, ExecutionView, NewExecution, StoreError, lease,
+    CommitError, CreateOutcome, ExecutionView, NewExecution, StoreError, lease,
 };
 use pawl_kernel::transition::Snapshot;
 use serde_json::Map;
@@ -149,7 +149,7 @@ async fn a_commit_that_is_refused_leaves_the_create(scene: Scene) {
     first.lease_token = uuid(78);
     let (created, committed) =
         join(scene.store.create(new.clone()), scene.store.commit(first)).await;
-    assert_eq!(created.unwrap(), Created::New);
+    assert_eq!(created.unwrap(), CreateOutcome::New);
     assert!(
         matches!(committed, Err(CommitError::Refused(CommitRefusal::Fenced))),
         "{committed:?}"
@@ -165,7 +165,7 @@ async fn same_key_gives_the_first_execution(scene: Scene) {
     let mut second = new_execution(2);
     second.execution.record.idempotency_key = Some("order-1".into());
     let answer = scene.store.create(second).await.unwrap();
-    assert_eq!(answer, Created::Existing(id));
+    assert_eq!(answer, CreateOutcome::Existing(id));
     let second = scene.store.execution(execution_id(2)).await.unwrap();
     assert!(second.is_none(), "nothing else was made");
 }
@@ -193,7 +193,7 @@ async fn same_key_is_found_after_the_end(scene: Scene) {
     let mut second = new_execution(2);
     second.execution.record.idempotency_key = Some("order-1".into());
     let answer = scene.store.create(second).await.unwrap();
-    assert_eq!(answer, Created::Existing(id));
+    assert_eq!(answer, CreateOutcome::Existing(id));
 }
 
 async fn an_unknown_execution_is_none(scene: Scene) {
@@ -280,7 +280,7 @@ async fn a_second_retry_is_refused_unless_asked_for(scene: Scene) {
     failed(&scene, 1).await;
     let first = scene.create_as(retry_of(1, 2)).await;
     let refused = scene.store.create(retry_of(1, 3)).await.unwrap();
-    assert_eq!(refused, Created::AlreadyRetried(first));
+    assert_eq!(refused, CreateOutcome::AlreadyRetried(first));
     let nothing = scene.store.execution(execution_id(3)).await.unwrap();
     assert!(nothing.is_none());
     assert_eq!(
@@ -310,17 +310,19 @@ async fn a_retry_under_its_key_is_the_same_one(scene: Scene) {
     };
     let first = scene.create_as(keyed(2, "once")).await;
     let same = scene.store.create(keyed(3, "once")).await.unwrap();
-    assert_eq!(same, Created::Existing(first));
+    assert_eq!(same, CreateOutcome::Existing(first));
     let other = scene.store.create(keyed(3, "twice")).await.unwrap();
-    assert_eq!(other, Created::AlreadyRetried(first));
+    assert_eq!(other, CreateOutcome::AlreadyRetried(first));
 }
 
 async fn of_retries_at_the_same_moment_one_is_made(scene: Scene) {
     failed(&scene, 1).await;
     let tries = (2..10).map(|n| scene.store.create(retry_of(1, n)));
     let answers = futures_util::future::join_all(tries).await;
-    let answers: Vec<Created> = answers.into_iter().map(Result::unwrap).collect();
-    let made = answers.iter().filter(|answer| **answer == Created::New);
+    let answers: Vec<CreateOutcome> = answers.into_iter().map(Result::unwrap).collect();
+    let made = answers
+        .iter()
+        .filter(|answer| **answer == CreateOutcome::New);
     assert_eq!(made.count(), 1, "{answers:?}");
     let named = scene
         .execution(execution_id(1))
@@ -328,7 +330,7 @@ async fn of_retries_at_the_same_moment_one_is_made(scene: Scene) {
         .record
         .retried_as
         .unwrap();
-    let refused = Created::AlreadyRetried(named);
+    let refused = CreateOutcome::AlreadyRetried(named);
     assert_eq!(
         answers.iter().filter(|answer| **answer == refused).count(),
         7

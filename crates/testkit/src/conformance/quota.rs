@@ -5,9 +5,9 @@ use std::time::Duration;
 use pawl_kernel::execution::{Control, PriorityClass, Status, Wait, WaitKind};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{Command, Release, Skip};
-use pawl_kernel::ports::quotas::{Admitted, SetQuota};
-use pawl_kernel::ports::store::{Created, NewExecution};
-use pawl_kernel::quota::{Quota, QuotaName, QuotaUse, Source};
+use pawl_kernel::ports::quotas::{AdmissionReport, SetQuota};
+use pawl_kernel::ports::store::{CreateOutcome, NewExecution};
+use pawl_kernel::quota::{Quota, QuotaName, QuotaSource, QuotaUse};
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
 
@@ -89,12 +89,12 @@ impl Scene {
             name: name(quota),
             limit,
             rate: rate.map(|rate| rate.parse().unwrap()),
-            source: Source::Api,
+            source: QuotaSource::Api,
         };
         self.store.set_quota(set, at(0)).await.unwrap()
     }
 
-    async fn enter(&self, new: NewExecution) -> Created {
+    async fn enter(&self, new: NewExecution) -> CreateOutcome {
         self.store.create(new).await.unwrap()
     }
 
@@ -128,7 +128,7 @@ impl Scene {
     }
 }
 
-fn admitted(look: &Admitted) -> Vec<ExecutionId> {
+fn admitted(look: &AdmissionReport) -> Vec<ExecutionId> {
     let ids = look.dispatches.iter().map(|dispatch| dispatch.execution_id);
     ids.collect()
 }
@@ -137,7 +137,7 @@ async fn a_quota_that_nobody_set_is_no_quota(scene: Scene) {
     let answer = scene
         .enter(counted(1, &["schema:flow-1", "tenant:acme"]))
         .await;
-    assert_eq!(answer, Created::New);
+    assert_eq!(answer, CreateOutcome::New);
     let execution = scene.execution(execution_id(1)).await;
     assert_eq!(
         (execution.head.status, execution.head.quotas),
@@ -146,13 +146,17 @@ async fn a_quota_that_nobody_set_is_no_quota(scene: Scene) {
     assert_eq!(scene.store.quotas(false, None, 10).await.unwrap(), []);
     assert_eq!(
         scene.store.admit(at(9), 10).await.unwrap(),
-        Admitted::default()
+        AdmissionReport::default()
     );
 }
 
 async fn there_is_room_or_there_is_a_line(scene: Scene) {
     scene.set("schema:flow-1", 2).await;
-    let answers = [Created::Admitted, Created::Admitted, Created::InLine];
+    let answers = [
+        CreateOutcome::Admitted,
+        CreateOutcome::Admitted,
+        CreateOutcome::InLine,
+    ];
     for (n, expected) in (1..).zip(answers) {
         let answer = scene
             .enter(counted(n, &["schema:flow-1", "tenant:none"]))
@@ -174,7 +178,7 @@ async fn whoever_stands_in_line_is_pending(scene: Scene) {
     new.execution.head.started_at = Some(at(1));
     new.state.recoveries = 1;
     new.state.lease = Some(fixture::claim_request(execution_id(1), 5, at(1)).lease);
-    assert_eq!(scene.enter(new).await, Created::InLine);
+    assert_eq!(scene.enter(new).await, CreateOutcome::InLine);
     let view = scene.view(execution_id(1)).await;
     let (execution, state) = (view.execution, view.state);
     assert_eq!(execution.head.status, Status::Pending);
@@ -296,7 +300,7 @@ async fn nobody_overtakes_those_in_line(scene: Scene) {
     scene.enter(counted(2, &["schema:flow-1"])).await;
     scene.end(1, at(5)).await;
     let late = scene.enter(counted(3, &["schema:flow-1"])).await;
-    assert_eq!(late, Created::InLine);
+    assert_eq!(late, CreateOutcome::InLine);
     assert_eq!(scene.admit(at(6)).await, [execution_id(2)]);
 }
 
@@ -453,13 +457,13 @@ async fn a_delayed_start_stands_in_line_later(scene: Scene) {
     scene.set("tenant:acme", 1).await;
     assert_eq!(
         scene.enter(delayed(1, &["tenant:acme"])).await,
-        Created::New
+        CreateOutcome::New
     );
     assert_eq!(scene.use_of("tenant:acme").await, (0, 0), "not yet");
     // Room that nobody uses yet is for whoever comes first.
     assert_eq!(
         scene.enter(counted(2, &["tenant:acme"])).await,
-        Created::Admitted
+        CreateOutcome::Admitted
     );
     assert_eq!(fire_all(&scene, at(60)).await, 0, "no message for it");
     assert_eq!(scene.status(execution_id(1)).await, Status::Pending);
@@ -501,18 +505,28 @@ async fn a_key_seen_before_takes_no_place(scene: Scene) {
         new.execution.record.idempotency_key = Some("order-1".into());
         new
     };
-    assert_eq!(scene.enter(with_key(1)).await, Created::Admitted);
+    assert_eq!(scene.enter(with_key(1)).await, CreateOutcome::Admitted);
     let again = scene.enter(with_key(2)).await;
-    assert_eq!(again, Created::Existing(execution_id(1)));
+    assert_eq!(again, CreateOutcome::Existing(execution_id(1)));
     assert_eq!(scene.use_of("tenant:acme").await, (1, 0));
 }
 
 async fn the_schema_sets_a_limit_by_itself(scene: Scene) {
     let key = "key:flow-1/ACME";
-    assert_eq!(scene.enter(keyed(1, key, 1, 1)).await, Created::Admitted);
-    assert_eq!(scene.enter(keyed(2, key, 1, 1)).await, Created::InLine);
+    assert_eq!(
+        scene.enter(keyed(1, key, 1, 1)).await,
+        CreateOutcome::Admitted
+    );
+    assert_eq!(
+        scene.enter(keyed(2, key, 1, 1)).await,
+        CreateOutcome::InLine
+    );
     let other = scene.enter(keyed(3, "key:flow-1/other", 1, 1)).await;
-    assert_eq!(other, Created::Admitted, "keys do not mind each other");
+    assert_eq!(
+        other,
+        CreateOutcome::Admitted,
+        "keys do not mind each other"
+    );
     let quota = scene.store.quota(name(key)).await.unwrap().unwrap();
     assert_eq!((quota.limit(), quota.source), (Some(1), None));
     scene.end(1, at(5)).await;
@@ -612,14 +626,14 @@ async fn a_quota_set_again_knows_who_was_there(scene: Scene) {
         .unwrap();
     assert_eq!(
         scene.enter(counted(3, &["tenant:acme"])).await,
-        Created::New
+        CreateOutcome::New
     );
     assert_eq!(scene.execution(execution_id(3)).await.head.quotas, []);
     let quota = scene.set("tenant:acme", 2).await;
     assert_eq!(quota.used, 2);
     assert_eq!(
         scene.enter(counted(4, &["tenant:acme"])).await,
-        Created::InLine
+        CreateOutcome::InLine
     );
 }
 

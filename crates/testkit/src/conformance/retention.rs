@@ -7,11 +7,11 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{Command, Refusal, Skip};
 use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::retention::{
-    Cutoff, KEY_KEPT, Outdated, OutdatedRequest, RemoveRequest, Removed,
+    Cutoff, KEY_KEPT, OutdatedPage, OutdatedRequest, RemovalReport, RemoveRequest,
 };
 use pawl_kernel::ports::schedule::ActionFilter;
-use pawl_kernel::ports::store::Created;
-use pawl_kernel::schedule::{Outcome, Override};
+use pawl_kernel::ports::store::CreateOutcome;
+use pawl_kernel::schedule::{AttemptOutcome, Override};
 use pawl_kernel::time::Timestamp;
 
 use super::scene::Scene;
@@ -51,7 +51,7 @@ impl Scene {
         cutoff: Cutoff,
         after: Option<ExecutionId>,
         limit: u32,
-    ) -> Outdated {
+    ) -> OutdatedPage {
         let request = OutdatedRequest {
             schema_id: schema_id(1),
             cutoff,
@@ -61,7 +61,7 @@ impl Scene {
         self.store.outdated(request).await.unwrap()
     }
 
-    async fn remove(&self, ids: &[ExecutionId], cutoff: Cutoff) -> Removed {
+    async fn remove(&self, ids: &[ExecutionId], cutoff: Cutoff) -> RemovalReport {
         let request = RemoveRequest {
             ids: ids.to_vec(),
             cutoff,
@@ -95,7 +95,7 @@ async fn what_ended_goes_with_all_that_belongs_to_it(scene: Scene) {
     let cutoff = hour(at(DAY));
     assert_eq!(scene.outdated(cutoff).await, [id, other]);
     let removed = scene.remove(&[id], cutoff).await;
-    let expected = Removed {
+    let expected = RemovalReport {
         executions: 1,
         history: 4 + 1 + 2,
         signals: 2,
@@ -116,7 +116,7 @@ async fn what_ended_goes_with_all_that_belongs_to_it(scene: Scene) {
     let letters = scene.store.dead_letters(false, 0, 10).await.unwrap();
     assert_eq!(letters.len(), 1);
     assert_eq!(letters[0].execution_id, Some(other));
-    assert_eq!(scene.remove(&[id], cutoff).await, Removed::default());
+    assert_eq!(scene.remove(&[id], cutoff).await, RemovalReport::default());
 }
 
 async fn what_is_open_stays(scene: Scene) {
@@ -130,7 +130,7 @@ async fn what_is_open_stays(scene: Scene) {
     scene.advance(ids[4], 2, at(5)).await;
     let cutoff = hour(at(300 * DAY));
     assert!(scene.outdated(cutoff).await.is_empty());
-    assert_eq!(scene.remove(&ids, cutoff).await, Removed::default());
+    assert_eq!(scene.remove(&ids, cutoff).await, RemovalReport::default());
     for id in ids {
         assert!(scene.exists(id).await);
     }
@@ -143,10 +143,10 @@ async fn what_ended_lately_stays(scene: Scene) {
     scene.finish(id, Status::Completed, at(10 * DAY)).await;
     let early = hour(at(10 * DAY + 3_600));
     assert!(scene.outdated(early).await.is_empty());
-    assert_eq!(scene.remove(&[id], early).await, Removed::default());
+    assert_eq!(scene.remove(&[id], early).await, RemovalReport::default());
     let late = hour(at(10 * DAY + 3_601));
     assert_eq!(scene.outdated(late).await, [id]);
-    assert_eq!(scene.remove(&[id], early).await, Removed::default());
+    assert_eq!(scene.remove(&[id], early).await, RemovalReport::default());
     assert_eq!(scene.remove(&[id], late).await.executions, 1);
 }
 
@@ -161,14 +161,14 @@ async fn a_key_is_answered_for_a_day_and_then_free(scene: Scene) {
     let day = KEY_KEPT.as_secs() as i64;
     let early = hour(at(10 + day));
     assert!(scene.outdated(early).await.is_empty());
-    assert_eq!(scene.remove(&[id], early).await, Removed::default());
+    assert_eq!(scene.remove(&[id], early).await, RemovalReport::default());
     let again = scene.store.create(keyed(2)).await.unwrap();
-    assert_eq!(again, Created::Existing(id));
+    assert_eq!(again, CreateOutcome::Existing(id));
     let late = hour(at(11 + day));
     assert_eq!(scene.outdated(late).await, [id]);
     assert_eq!(scene.remove(&[id], late).await.executions, 1);
     let again = scene.store.create(keyed(3)).await.unwrap();
-    assert_eq!(again, Created::New);
+    assert_eq!(again, CreateOutcome::New);
 }
 
 async fn children_stay_as_long_as_their_parent_is_open(scene: Scene) {
@@ -185,7 +185,10 @@ async fn children_stay_as_long_as_their_parent_is_open(scene: Scene) {
     scene.finish(orphan, Status::Completed, at(10)).await;
     let cutoff = hour(at(DAY));
     assert_eq!(scene.outdated(cutoff).await, [orphan]);
-    assert_eq!(scene.remove(&[child], cutoff).await, Removed::default());
+    assert_eq!(
+        scene.remove(&[child], cutoff).await,
+        RemovalReport::default()
+    );
     scene.finish(parent, Status::Completed, at(DAY)).await;
     assert_eq!(scene.outdated(cutoff).await, [child, orphan]);
     assert_eq!(scene.remove(&[child, orphan], cutoff).await.executions, 2);
@@ -333,7 +336,7 @@ async fn finished_actions_go_with_their_history(scene: Scene) {
         let runs = worker.begin(now).await;
         assert_eq!(runs.len(), count);
         for run in &runs {
-            worker.record(run, Outcome::Success, 50, now).await;
+            worker.record(run, AttemptOutcome::Success, 50, now).await;
         }
     }
     let store = &scene.store;

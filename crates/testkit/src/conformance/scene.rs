@@ -9,11 +9,11 @@ use pawl_kernel::execution::{Execution, State, Status, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, CommitRefusal, Refusal, Skip};
 use pawl_kernel::ports::store::{
-    Claim, Claimed, CommandApplied, CommandError, CommitError, Created, DueTimer, ExecutionView,
-    NewExecution, Store,
+    Claim, ClaimedExecution, CommandApplied, CommandError, CommitError, CreateOutcome, DueTimer,
+    ExecutionView, NewExecution, Store,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Transition};
+use pawl_kernel::transition::{CommitReport, Transition};
 
 use crate::fixture::{self, at, claim_request, commit, pass, uuid};
 
@@ -34,7 +34,7 @@ impl Scene {
 
     pub async fn create_as(&self, new: NewExecution) -> ExecutionId {
         let id = new.execution.head.id;
-        assert_eq!(self.store.create(new).await.unwrap(), Created::New);
+        assert_eq!(self.store.create(new).await.unwrap(), CreateOutcome::New);
         id
     }
 
@@ -45,7 +45,7 @@ impl Scene {
     }
 
     /// Claims with the token `uuid(token)`; it must succeed.
-    pub async fn claim(&self, id: ExecutionId, token: u64, now: Timestamp) -> Claimed {
+    pub async fn claim(&self, id: ExecutionId, token: u64, now: Timestamp) -> ClaimedExecution {
         taken(self.ask(claim_request(id, token, now), now).await)
     }
 
@@ -53,15 +53,15 @@ impl Scene {
         skipped(self.ask(claim_request(id, 999, now), now).await)
     }
 
-    pub async fn commit(&self, transition: Transition) -> Applied {
+    pub async fn commit(&self, transition: Transition) -> CommitReport {
         self.store.commit(transition).await.unwrap()
     }
 
     /// Both are sent before either is answered.
-    pub async fn create_and_commit(&self, new: &NewExecution, first: Transition) -> Applied {
+    pub async fn create_and_commit(&self, new: &NewExecution, first: Transition) -> CommitReport {
         let (created, committed) =
             join(self.store.create(new.clone()), self.store.commit(first)).await;
-        assert_eq!(created.unwrap(), Created::New);
+        assert_eq!(created.unwrap(), CreateOutcome::New);
         committed.unwrap()
     }
 
@@ -73,7 +73,7 @@ impl Scene {
     }
 
     /// Claims, commits so many steps and lets go.
-    pub async fn advance(&self, id: ExecutionId, steps: u64, now: Timestamp) -> Applied {
+    pub async fn advance(&self, id: ExecutionId, steps: u64, now: Timestamp) -> CommitReport {
         let claimed = self.claim(id, 500, now).await;
         self.commit(commit(&claimed.state, now).steps(steps).build())
             .await
@@ -88,7 +88,7 @@ impl Scene {
     }
 
     /// Runs to the end.
-    pub async fn finish(&self, id: ExecutionId, status: Status, now: Timestamp) -> Applied {
+    pub async fn finish(&self, id: ExecutionId, status: Status, now: Timestamp) -> CommitReport {
         let claimed = self.claim(id, 700, now).await;
         self.commit(commit(&claimed.state, now).steps(1).end(status).build())
             .await
@@ -179,7 +179,7 @@ impl Scene {
     }
 }
 
-pub(super) fn taken(claim: Claim) -> Claimed {
+pub(super) fn taken(claim: Claim) -> ClaimedExecution {
     match claim {
         Claim::Taken(claimed) => *claimed,
         other => panic!("expected the lease, got {other:?}"),
@@ -193,7 +193,7 @@ pub(super) fn skipped(claim: Claim) -> Skip {
     }
 }
 
-pub(super) fn ended(claim: Claim) -> Applied {
+pub(super) fn ended(claim: Claim) -> CommitReport {
     match claim {
         Claim::Ended(applied) => applied,
         other => panic!("expected an end, got {other:?}"),

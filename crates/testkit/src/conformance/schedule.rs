@@ -8,7 +8,7 @@ use pawl_kernel::ports::schedule::{
     ATTEMPTS_KEPT, ActionCommand, ActionError, ActionFilter, PutEffect, PutError,
 };
 use pawl_kernel::schedule::{
-    Ended, Outcome, Override, PastAttempt, Put, Refusal, ScheduledAction, Spec,
+    ActionRefusal, AttemptEnd, AttemptOutcome, Override, PastAttempt, Put, ScheduledAction, Spec,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::user::Writer;
@@ -57,7 +57,12 @@ impl Scene {
         done.await.unwrap()
     }
 
-    async fn order_refused(&self, id: &str, command: ActionCommand, now: Timestamp) -> Refusal {
+    async fn order_refused(
+        &self,
+        id: &str,
+        command: ActionCommand,
+        now: Timestamp,
+    ) -> ActionRefusal {
         let done = self.store.command_action(id, command, uuid(404), now).await;
         match done {
             Err(ActionError::Refused(refusal)) => refusal,
@@ -199,7 +204,9 @@ async fn delete_forgets_all(scene: Scene) {
     scene.put(put("b", 2, periodic(at(500), 60)), at(5)).await;
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
-    worker.record(&run, Outcome::Success, 50, at(101)).await;
+    worker
+        .record(&run, AttemptOutcome::Success, 50, at(101))
+        .await;
     assert_eq!(scene.past("a").await.len(), 1);
     assert!(scene.store.delete_action("a").await.unwrap());
     assert!(!scene.store.delete_action("a").await.unwrap());
@@ -236,7 +243,9 @@ async fn run_now_is_due_at_once(scene: Scene) {
     let worker = Worker::new(&scene, 9, at(50)).await;
     let run = worker.only_run(at(50)).await;
     assert_eq!(run.1.attempt.planned_at, at(50));
-    worker.record(&run, Outcome::Success, 50, at(51)).await;
+    worker
+        .record(&run, AttemptOutcome::Success, 50, at(51))
+        .await;
     assert_eq!(scene.action("a").await.due_at(), Some(at(1000)));
     scene.check_queued("a").await;
 }
@@ -249,18 +258,20 @@ async fn commands_are_refused_with_a_reason(scene: Scene) {
     assert!(matches!(unknown, Err(ActionError::NotFound)), "{unknown:?}");
     scene.put(put("a", 1, once(at(100), 0)), at(5)).await;
     let refusal = scene.order_refused("a", ActionCommand::Resume, at(6)).await;
-    assert_eq!(refusal, Refusal::NotPaused);
+    assert_eq!(refusal, ActionRefusal::NotPaused);
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
     let refusal = scene
         .order_refused("a", ActionCommand::RunNow, at(101))
         .await;
-    assert_eq!(refusal, Refusal::UnderWay(at(100)));
-    worker.record(&run, Outcome::Success, 50, at(102)).await;
+    assert_eq!(refusal, ActionRefusal::UnderWay(at(100)));
+    worker
+        .record(&run, AttemptOutcome::Success, 50, at(102))
+        .await;
     let refusal = scene
         .order_refused("a", ActionCommand::Pause, at(103))
         .await;
-    assert!(matches!(refusal, Refusal::Finished(_)), "{refusal:?}");
+    assert!(matches!(refusal, ActionRefusal::Finished(_)), "{refusal:?}");
 }
 
 async fn the_same_command_again_changes_nothing(scene: Scene) {
@@ -317,7 +328,9 @@ async fn actions_are_listed_by_what_they_are(scene: Scene) {
     scene.order("d", ActionCommand::Pause, 10, at(6)).await;
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
-    worker.record(&run, Outcome::Success, 50, at(101)).await;
+    worker
+        .record(&run, AttemptOutcome::Success, 50, at(101))
+        .await;
     let filter = |finished, due_before: Option<i64>| ActionFilter {
         finished,
         due_before: due_before.map(at),
@@ -345,7 +358,7 @@ async fn fire(scene: &Scene, spec: Spec, count: i64) {
         let now = Timestamp::from_micros(start.as_micros() + n * 1_000_000);
         let run = worker.only_run(now).await;
         worker
-            .record(&run, Outcome::Success, 1000 + n as u64, now)
+            .record(&run, AttemptOutcome::Success, 1000 + n as u64, now)
             .await;
     }
 }
@@ -358,7 +371,10 @@ async fn the_history_has_pages(scene: Scene) {
     let places: Vec<_> = all.iter().map(place).collect();
     let expected: Vec<_> = (1..=5).rev().map(|ordinal| (generation, ordinal)).collect();
     assert_eq!(places, expected);
-    assert!(all.iter().all(|(_, past)| past.ended == Ended::Success));
+    assert!(
+        all.iter()
+            .all(|(_, past)| past.ended == AttemptEnd::Success)
+    );
     assert_eq!(all[0].1.attempt.planned_at, at(104));
     assert_eq!(scene.action("a").await.status.last, Some(all[0].1.clone()));
     let page = scene.store.attempts("a", Some(expected[1]), 2).await;

@@ -6,7 +6,7 @@ use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::quotas::SetQuota;
 use pawl_kernel::ports::store::{NewExecution, Store};
-use pawl_kernel::quota::{QuotaName, QuotaUse, Source};
+use pawl_kernel::quota::{QuotaName, QuotaSource, QuotaUse};
 
 use super::{Story, told};
 use crate::fixture;
@@ -71,7 +71,7 @@ impl Story {
             name: name(self.some_name()),
             limit: self.rng.below(4) as u32,
             rate: self.rng.chance(250).then(|| rate.parse().unwrap()),
-            source: *self.rng.pick(&[Source::Api, Source::Config]),
+            source: *self.rng.pick(&[QuotaSource::Api, QuotaSource::Config]),
         };
         let now = self.now;
         self.note("set_quota", &set);

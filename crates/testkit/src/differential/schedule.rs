@@ -11,7 +11,8 @@ use uuid::Uuid;
 use pawl_kernel::ports::schedule::{ActionCommand, ActionFilter, RecordRequest, SyncMark};
 use pawl_kernel::ports::store::{Dispatch, DueTimer, LockRequest, Store, StoreResult, TimerKind};
 use pawl_kernel::schedule::{
-    Action, Author, Failure, Limits, Outcome, Override, Put, Record, Run, Spec, read_spec,
+    Action, AttemptOutcome, Author, Failure, Override, Put, RecordResult, Run, ScheduleLimits,
+    Spec, read_spec,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::user::Writer;
@@ -21,7 +22,7 @@ use crate::fixture::{self, pass};
 
 /// What a story came to, so that a test can demand that it was one.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reached {
+pub struct StoryReport {
     pub runs: u64,
     pub interrupted: u64,
     pub successes: u64,
@@ -32,7 +33,7 @@ pub struct Reached {
     pub finished: u64,
 }
 
-impl std::ops::AddAssign for Reached {
+impl std::ops::AddAssign for StoryReport {
     fn add_assign(&mut self, other: Self) {
         self.runs += other.runs;
         self.interrupted += other.interrupted;
@@ -54,7 +55,7 @@ pub async fn compare_schedules(
     length: usize,
     a: Arc<dyn Store>,
     b: Arc<dyn Store>,
-) -> Reached {
+) -> StoryReport {
     let mut story = Story::new(seed, a, b);
     story.executions = 2 * EXECUTIONS;
     let mut desk = Desk::new(story);
@@ -86,8 +87,8 @@ struct Desk {
     lock: Uuid,
     old_locks: Vec<Uuid>,
     flights: Vec<Flight>,
-    limits: Limits,
-    reached: Reached,
+    limits: ScheduleLimits,
+    reached: StoryReport,
 }
 
 fn ids() -> [String; 5] {
@@ -106,12 +107,12 @@ impl Desk {
             story,
             old_locks: Vec::new(),
             flights: Vec::new(),
-            limits: Limits {
+            limits: ScheduleLimits {
                 patience: Duration::from_secs(patience),
                 catch_up_max,
-                ..Limits::default()
+                ..ScheduleLimits::default()
             },
-            reached: Reached::default(),
+            reached: StoryReport::default(),
         }
     }
 
@@ -326,12 +327,12 @@ impl Desk {
         self.count(&answers[0]);
     }
 
-    fn count(&mut self, records: &[Option<Record>]) {
+    fn count(&mut self, records: &[Option<RecordResult>]) {
         for record in records {
             match record {
-                None | Some(Record::Busy) => self.reached.lock_lost += 1,
-                Some(Record::Late(_)) => self.reached.late += 1,
-                Some(Record::Written(written)) => {
+                None | Some(RecordResult::Busy) => self.reached.lock_lost += 1,
+                Some(RecordResult::Late(_)) => self.reached.late += 1,
+                Some(RecordResult::Written(written)) => {
                     self.reached.requeued += u64::from(written.requeue);
                     self.reached.successes += u64::from(written.past.is_some());
                     self.reached.finished += u64::from(written.row.status.is_finished());
@@ -341,10 +342,10 @@ impl Desk {
     }
 
     /// A start that succeeds leaves an execution, which the next firing may meet.
-    async fn outcome(&mut self, flight: &Flight) -> Outcome {
+    async fn outcome(&mut self, flight: &Flight) -> AttemptOutcome {
         match self.story.rng.below(10) {
-            0 => return Outcome::NotMade,
-            1..4 => return Outcome::Failed(Failure::new("BROKEN", "it broke")),
+            0 => return AttemptOutcome::NotMade,
+            1..4 => return AttemptOutcome::Failed(Failure::new("BROKEN", "it broke")),
             _ => {}
         }
         let starts = matches!(flight.run.row.spec.action, Action::StartExecution { .. });
@@ -363,7 +364,7 @@ impl Desk {
             let made = self.story.stores[0].execution(new.execution.head.id).await;
             self.story.created += u64::from(made.unwrap().is_some());
         }
-        Outcome::Success
+        AttemptOutcome::Success
     }
 
     async fn compare(&self) {
@@ -413,7 +414,10 @@ impl Desk {
     }
 }
 
-fn request((flight, outcome, fresh): &(Flight, Outcome, Uuid), store: usize) -> RecordRequest {
+fn request(
+    (flight, outcome, fresh): &(Flight, AttemptOutcome, Uuid),
+    store: usize,
+) -> RecordRequest {
     RecordRequest {
         lock: flight.lock,
         timer: flight.timers[store].clone(),
@@ -462,17 +466,17 @@ struct Pass {
     collect: bool,
     /// Some rows are left for later.
     skip: u64,
-    limits: Limits,
+    limits: ScheduleLimits,
     now: Timestamp,
 }
 
 #[derive(Debug)]
-struct Passed {
+struct PassReport {
     runs: Vec<(DueTimer, Run)>,
     fired: Vec<Dispatch>,
 }
 
-impl Passed {
+impl PassReport {
     fn without_shards(&self) -> impl std::fmt::Debug {
         let runs: Vec<_> = self.runs.iter().map(|(t, run)| (plain(t), run)).collect();
         (runs, &self.fired)
@@ -480,7 +484,7 @@ impl Passed {
 }
 
 impl Pass {
-    async fn run(&self, store: &dyn Store) -> StoreResult<Passed> {
+    async fn run(&self, store: &dyn Store) -> StoreResult<PassReport> {
         let shards = store
             .keep_shards(fixture::keep_request(self.owner, self.now))
             .await?
@@ -500,6 +504,6 @@ impl Pass {
             .begin_actions(pass(self.lock), due.clone(), self.limits.clone(), self.now)
             .await?;
         let fired = in_order(store.fire(pass(self.lock), due, self.now).await)?;
-        Ok(Passed { runs, fired })
+        Ok(PassReport { runs, fired })
     }
 }

@@ -11,8 +11,8 @@ use pawl_kernel::execution::{DebugMode, State, Status, Wait, WaitKind};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode, Release};
 use pawl_kernel::ports::store::{
-    Claim, Created, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store, StoreResult,
-    TimerKind, lease,
+    Claim, CreateOutcome, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store,
+    StoreResult, TimerKind, lease,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -54,7 +54,7 @@ impl Story {
             .await;
         if matches!(
             answer,
-            Ok(Created::New | Created::Admitted | Created::InLine)
+            Ok(CreateOutcome::New | CreateOutcome::Admitted | CreateOutcome::InLine)
         ) {
             self.created = self.created.max(self.number(&new));
         }
@@ -434,7 +434,7 @@ fn lease_of(state: &State) -> Option<(ExecutionId, Uuid)> {
 /// What a pass came to, without the numbers of shards.
 #[derive(Debug)]
 #[expect(dead_code, reason = "compared as debug text")]
-struct Pass {
+struct VerbPass {
     locked: bool,
     kept: bool,
     collected: Vec<(Timestamp, String, Uuid, TimerKind)>,
@@ -448,7 +448,7 @@ async fn timer_pass(
     guid: Uuid,
     now: Timestamp,
     before: Timestamp,
-) -> StoreResult<Pass> {
+) -> StoreResult<VerbPass> {
     let mut request = fixture::lock_request(0, now);
     request.guid = guid;
     let locked = store.lock_shards(request).await?;
@@ -466,7 +466,7 @@ async fn timer_pass(
     let mut upcoming: Vec<_> = due.iter().map(without_shard).collect();
     upcoming.sort_unstable();
     let fired = in_order(store.fire(pass(guid), due, now).await)?;
-    Ok(Pass {
+    Ok(VerbPass {
         locked: !locked.is_empty(),
         kept: !shards.is_empty(),
         collected,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::retention::{
-    Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+    OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest, RetentionStore,
 };
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::time::Timestamp;
@@ -22,11 +22,11 @@ impl RetentionStore for FaultyStore {
             .await
     }
 
-    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated> {
+    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<OutdatedPage> {
         self.pass(READ, self.inner.outdated(request)).await
     }
 
-    async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed> {
+    async fn remove(&self, request: RemoveRequest) -> StoreResult<RemovalReport> {
         self.pass(WRITE, self.inner.remove(request)).await
     }
 
@@ -43,12 +43,12 @@ impl RetentionStore for FaultyStore {
         &self,
         ids: Vec<String>,
         finished_before: Timestamp,
-    ) -> StoreResult<Removed> {
+    ) -> StoreResult<RemovalReport> {
         self.pass(WRITE, self.inner.remove_actions(ids, finished_before))
             .await
     }
 
-    async fn reclaim(&self, now: Timestamp) -> StoreResult<Reclaimed> {
+    async fn reclaim(&self, now: Timestamp) -> StoreResult<ReclaimReport> {
         self.pass(WRITE, self.inner.reclaim(now)).await
     }
 

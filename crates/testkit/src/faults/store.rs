@@ -13,13 +13,13 @@ use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::lifecycle::ClaimRequest;
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::store::{
-    Beat, CatalogError, CatalogStore, Claim, CommitError, Created, DueTimer, ExecutionFilter,
-    ExecutionStore, ExecutionView, Expired, HeldShards, History, KeepRequest, LockRequest,
+    Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
+    ExecutionStore, ExecutionView, ExpiredLease, HeldShards, History, KeepRequest, LockRequest,
     NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass, Store,
     StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Transition, WaitTimer};
+use pawl_kernel::transition::{CommitReport, Transition, WaitTimer};
 
 use super::{Fault, Faults};
 
@@ -117,7 +117,7 @@ fn stand_still<T>(call: impl Future<Output = T>) -> T {
 
 #[async_trait]
 impl ExecutionStore for FaultyStore {
-    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+    async fn create(&self, new: NewExecution) -> StoreResult<CreateOutcome> {
         self.pass(WRITE, self.inner.create(new)).await
     }
 
@@ -125,7 +125,7 @@ impl ExecutionStore for FaultyStore {
         self.pass(WRITE, self.inner.claim(requests, now)).await
     }
 
-    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+    async fn commit(&self, transition: Transition) -> Result<CommitReport, CommitError> {
         self.pass(WRITE, self.inner.commit(transition)).await
     }
 
@@ -163,7 +163,7 @@ impl RecoveryReads for FaultyStore {
         self.pass(READ, self.inner.leases_held(limit)).await
     }
 
-    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>> {
+    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>> {
         self.pass(READ, self.inner.leases_expired(now, limit)).await
     }
 

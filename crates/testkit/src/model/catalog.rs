@@ -11,7 +11,7 @@ use pawl_kernel::ports::store::{
 use pawl_kernel::ports::webhooks::WebhookRow;
 use pawl_kernel::schema::definition::LANGUAGE;
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::webhook::{self, Named};
+use pawl_kernel::webhook::{self, NamedTrigger};
 
 use super::ModelStore;
 
@@ -100,7 +100,7 @@ impl Catalog {
     /// No two schemas take the same requests.
     fn check_paths(&self, own: SchemaId, save: &SaveSchema) -> Result<(), CatalogError> {
         let others = self.visible().filter(|schema| schema.record.id != own);
-        let others: Vec<(&str, Named)> = others
+        let others: Vec<(&str, NamedTrigger)> = others
             .flat_map(|schema| {
                 let named = schema.named().into_iter();
                 named.map(|one| (schema.record.name.as_str(), one))
@@ -182,13 +182,13 @@ impl Schema {
         self.versions.push(version(self.record.id, number, save));
     }
 
-    fn named(&self) -> Vec<Named> {
+    fn named(&self) -> Vec<NamedTrigger> {
         let latest = self.versions.last();
         latest.map_or_else(Vec::new, |latest| webhook::of_text(&latest.definition))
     }
 
     fn webhooks(&self) -> Vec<WebhookRow> {
-        let row = |one: Named| WebhookRow {
+        let row = |one: NamedTrigger| WebhookRow {
             schema_id: self.record.id,
             schema: self.record.name.clone(),
             version: self.record.latest_version,

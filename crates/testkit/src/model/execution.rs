@@ -8,18 +8,18 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{self, ClaimRequest, CommitRefusal};
 use pawl_kernel::operations::decide_claims;
 use pawl_kernel::ports::store::{
-    Beat, Claim, Claimed, CommitError, Created, ExecutionStore, History, NewExecution, Probe,
-    StoreError, StoreResult,
+    Beat, Claim, ClaimedExecution, CommitError, CreateOutcome, ExecutionStore, History,
+    NewExecution, Probe, StoreError, StoreResult,
 };
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Transition};
+use pawl_kernel::transition::{CommitReport, Transition};
 
 use super::tables::{Row, Tables, was_kept_out};
 use super::{JournalEntry, ModelStore, Presence};
 
 #[async_trait]
 impl ExecutionStore for ModelStore {
-    async fn create(&self, new: NewExecution) -> StoreResult<Created> {
+    async fn create(&self, new: NewExecution) -> StoreResult<CreateOutcome> {
         self.lock().create(new)
     }
 
@@ -27,7 +27,7 @@ impl ExecutionStore for ModelStore {
         Ok(self.lock().claim(&requests, now))
     }
 
-    async fn commit(&self, transition: Transition) -> Result<Applied, CommitError> {
+    async fn commit(&self, transition: Transition) -> Result<CommitReport, CommitError> {
         self.lock().commit(transition)
     }
 
@@ -69,18 +69,18 @@ impl ExecutionStore for ModelStore {
 }
 
 impl Tables {
-    fn create(&mut self, mut new: NewExecution) -> StoreResult<Created> {
+    fn create(&mut self, mut new: NewExecution) -> StoreResult<CreateOutcome> {
         let id = new.execution.head.id;
         let key = new.execution.record.idempotency_key.clone();
         if let Some(known) = key.as_ref().and_then(|key| self.keys.get(key)) {
-            return Ok(Created::Existing(*known));
+            return Ok(CreateOutcome::Existing(*known));
         }
         let origin = new.execution.record.retry_of;
         if let Some(before) = origin
             .and_then(|origin| self.row(origin)?.execution.record.retried_as)
             .filter(|_| !new.again)
         {
-            return Ok(Created::AlreadyRetried(before));
+            return Ok(CreateOutcome::AlreadyRetried(before));
         }
         if self.rows.contains_key(&id) {
             return Err(StoreError::Rejected(format!("{id} exists already")));
@@ -109,7 +109,7 @@ impl Tables {
         let row = |request: &ClaimRequest| {
             let row = self.row(request.execution_id)?;
             let (execution, state) = (row.execution.clone(), row.state.clone());
-            Some((request.execution_id, Claimed { execution, state }))
+            Some((request.execution_id, ClaimedExecution { execution, state }))
         };
         let rows = requests.iter().filter_map(row).collect();
         let (claims, decisions) = decide_claims(rows, requests, now);
@@ -119,7 +119,7 @@ impl Tables {
         claims
     }
 
-    fn commit(&mut self, transition: Transition) -> Result<Applied, CommitError> {
+    fn commit(&mut self, transition: Transition) -> Result<CommitReport, CommitError> {
         let id = transition.execution_id;
         let Some(row) = self.row(id) else {
             return Err(CommitError::Refused(CommitRefusal::Fenced));

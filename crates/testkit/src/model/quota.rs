@@ -12,7 +12,7 @@ use pawl_kernel::operations::{
     finish_now,
 };
 use pawl_kernel::ports::quotas::{AdmissionPosition, BEFORE_MAX, Holder, Miscounts, QuotaReads};
-use pawl_kernel::ports::store::{Created, NewExecution, StoreResult};
+use pawl_kernel::ports::store::{CreateOutcome, NewExecution, StoreResult};
 use pawl_kernel::quota::{Group, Lane, LaneId, Quota, QuotaName, QuotaUse};
 use pawl_kernel::time::Timestamp;
 
@@ -23,7 +23,7 @@ use super::tables::Tables;
 pub(super) struct Quotas {
     rows: BTreeMap<QuotaName, Quota>,
     holders: BTreeMap<HolderKey, Timestamp>,
-    lanes: BTreeMap<LaneId, Line>,
+    lanes: BTreeMap<LaneId, LaneLine>,
     /// Those that do not count yet the executions that were there before them, with the number of the change that set
     /// them.
     uncounted: BTreeMap<QuotaName, i64>,
@@ -34,7 +34,7 @@ pub(super) struct Quotas {
 }
 
 #[derive(Default)]
-struct Line {
+struct LaneLine {
     turn: u64,
     /// Ids are in the order of age.
     ids: BTreeSet<ExecutionId>,
@@ -179,7 +179,7 @@ impl QuotaRows for Tables {
         let turn = self.quotas.turn;
         for LaneEntry { place, .. } in entries {
             let line = self.quotas.lanes.entry(place.lane.clone());
-            let line = line.or_insert_with(|| Line {
+            let line = line.or_insert_with(|| LaneLine {
                 turn,
                 ids: BTreeSet::new(),
             });
@@ -293,12 +293,12 @@ impl QuotaRows for Tables {
 
 impl Tables {
     /// Decides where a new execution goes.
-    pub(super) fn enter(&mut self, new: &mut NewExecution) -> StoreResult<Created> {
+    pub(super) fn enter(&mut self, new: &mut NewExecution) -> StoreResult<CreateOutcome> {
         let now = new.state.updated_at;
         let entrance = finish_now(Entrance::decide(self, slice::from_mut(new), now))?;
         let answer = entrance.answer(new.execution.head.id);
         finish_now(entrance.write(self, &[new]))?;
-        Ok(answer.unwrap_or(Created::New))
+        Ok(answer.unwrap_or(CreateOutcome::New))
     }
 }
 

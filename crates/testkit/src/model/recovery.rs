@@ -6,7 +6,9 @@ use async_trait::async_trait;
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{Expired, RecoveryReads, StoreResult, SweepPage, SweepRequest};
+use pawl_kernel::ports::store::{
+    ExpiredLease, RecoveryReads, StoreResult, SweepPage, SweepRequest,
+};
 use pawl_kernel::time::Timestamp;
 
 use super::ModelStore;
@@ -21,7 +23,7 @@ impl RecoveryReads for ModelStore {
         Ok(held.take(limit as usize).collect())
     }
 
-    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<Expired>> {
+    async fn leases_expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>> {
         let tables = self.lock();
         let rows = tables.open.iter().map(|id| &tables.rows[id]);
         Ok(rows
@@ -59,8 +61,8 @@ impl Tables {
     }
 }
 
-fn expired(row: &Row) -> Expired {
-    Expired {
+fn expired(row: &Row) -> ExpiredLease {
+    ExpiredLease {
         execution_id: row.execution.head.id,
         schema_id: row.execution.head.schema_id,
         schema_version: row.execution.head.schema_version,

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::retention::{
-    Cutoff, Outdated, OutdatedRequest, Reclaimed, RemoveRequest, Removed, RetentionStore,
+    Cutoff, OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest,
+    RetentionStore,
 };
 use pawl_kernel::ports::store::{StoreError, StoreResult};
 use pawl_kernel::time::Timestamp;
@@ -39,7 +40,7 @@ impl RetentionStore for ModelStore {
         Ok(later.take(limit as usize).collect())
     }
 
-    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<Outdated> {
+    async fn outdated(&self, request: OutdatedRequest) -> StoreResult<OutdatedPage> {
         let tables = self.lock();
         match tables.unreadable.contains(&request.schema_id) {
             true => Err(too_slow()),
@@ -47,12 +48,12 @@ impl RetentionStore for ModelStore {
         }
     }
 
-    async fn remove(&self, request: RemoveRequest) -> StoreResult<Removed> {
+    async fn remove(&self, request: RemoveRequest) -> StoreResult<RemovalReport> {
         let mut tables = self.lock();
         if request.ids.iter().any(|id| tables.stuck.contains(id)) {
             return Err(too_slow());
         }
-        let mut removed = Removed::default();
+        let mut removed = RemovalReport::default();
         for id in request.ids {
             removed += tables.remove(id, &request.cutoff);
         }
@@ -81,9 +82,9 @@ impl RetentionStore for ModelStore {
         &self,
         ids: Vec<String>,
         finished_before: Timestamp,
-    ) -> StoreResult<Removed> {
+    ) -> StoreResult<RemovalReport> {
         let actions = &mut self.lock().actions;
-        let mut removed = Removed::default();
+        let mut removed = RemovalReport::default();
         for id in ids {
             let finished_at = actions.rows.get(&id).and_then(|row| row.status.finished_at);
             if finished_at.is_some_and(|at| at < finished_before) {
@@ -97,8 +98,8 @@ impl RetentionStore for ModelStore {
     }
 
     /// Memory gives itself back.
-    async fn reclaim(&self, _now: Timestamp) -> StoreResult<Reclaimed> {
-        Ok(Reclaimed::default())
+    async fn reclaim(&self, _now: Timestamp) -> StoreResult<ReclaimReport> {
+        Ok(ReclaimReport::default())
     }
 
     async fn maintain(&self, _now: Timestamp) -> StoreResult<()> {
@@ -111,14 +112,14 @@ fn too_slow() -> StoreError {
 }
 
 impl Tables {
-    fn outdated(&self, request: &OutdatedRequest) -> Outdated {
+    fn outdated(&self, request: &OutdatedRequest) -> OutdatedPage {
         let from = request.after.map_or(Bound::Unbounded, Bound::Excluded);
         let to = Bound::Excluded(request.cutoff.first_id_kept());
         if request
             .after
             .is_some_and(|after| after >= request.cutoff.first_id_kept())
         {
-            return Outdated::default();
+            return OutdatedPage::default();
         }
         let rows = self.rows.range((from, to));
         let page: Vec<ExecutionId> = rows
@@ -127,7 +128,7 @@ impl Tables {
             .take(request.limit as usize)
             .collect();
         let full = page.len() == request.limit as usize;
-        Outdated {
+        OutdatedPage {
             next: page.last().copied().filter(|_| full),
             ids: page
                 .into_iter()
@@ -149,22 +150,22 @@ impl Tables {
         cutoff.is_past(&row.execution) && !parent_open
     }
 
-    fn remove(&mut self, id: ExecutionId, cutoff: &Cutoff) -> Removed {
+    fn remove(&mut self, id: ExecutionId, cutoff: &Cutoff) -> RemovalReport {
         if !self.may_go(id, cutoff) {
-            return Removed::default();
+            return RemovalReport::default();
         }
         let Some(row) = self.rows.remove(&id) else {
-            return Removed::default();
+            return RemovalReport::default();
         };
         if let Some(key) = &row.execution.record.idempotency_key {
             self.keys.remove(key);
         }
-        Removed {
+        RemovalReport {
             executions: 1,
             history: (row.steps.len() + row.snapshots.len() + row.logs.len()) as u64,
             signals: row.signals.len() as u64,
             dead_letters: self.letters.remove_of(id),
-            ..Removed::default()
+            ..RemovalReport::default()
         }
     }
 }

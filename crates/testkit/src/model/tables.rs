@@ -8,7 +8,7 @@ use pawl_kernel::operations::{Note, finish_now, follow_decisions};
 use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::quota::{self, QuotaChange};
 use pawl_kernel::time::Timestamp;
-use pawl_kernel::transition::{Applied, Change, Decision, Snapshot, WaitTimer};
+use pawl_kernel::transition::{Change, CommitReport, Decision, Snapshot, WaitTimer};
 
 use super::catalog::Catalog;
 use super::keys::Keys;
@@ -127,7 +127,7 @@ impl Tables {
         self.rows.get(&id)
     }
 
-    pub(super) fn apply(&mut self, change: Change) -> Applied {
+    pub(super) fn apply(&mut self, change: Change) -> CommitReport {
         let applied = change.outcome();
         let id = change.state.execution_id;
         let now = change.state.updated_at;

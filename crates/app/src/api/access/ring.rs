@@ -34,16 +34,16 @@ pub struct BadAdminKey(&'static str);
 /// The keys that open this server.
 pub(in crate::api) struct KeyRing {
     admin: Option<KeyHash>,
-    remembered: Mutex<HashMap<KeyHash, Remembered>>,
+    remembered: Mutex<HashMap<KeyHash, CachedKey>>,
 }
 
-struct Remembered {
+struct CachedKey {
     record: KeyRecord,
     /// When the store was asked.
     asked_at: Timestamp,
 }
 
-impl Remembered {
+impl CachedKey {
     /// A clock that was set back makes it stale, not eternal.
     fn is_fresh(&self, now: Timestamp) -> bool {
         now >= self.asked_at && now.since(self.asked_at) < REMEMBERED
@@ -87,7 +87,7 @@ impl KeyRing {
         }
         let found = state.store().key_by_hash(hash).await?;
         let record = found.ok_or_else(stranger)?;
-        let known = Remembered {
+        let known = CachedKey {
             record: record.clone(),
             asked_at: now,
         };
@@ -133,7 +133,7 @@ impl KeyRing {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<KeyHash, Remembered>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<KeyHash, CachedKey>> {
         self.remembered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

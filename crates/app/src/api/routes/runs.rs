@@ -172,7 +172,7 @@ fn insight_routes() -> Vec<Route> {
             "Why it is where it is",
             insight::why,
         )
-        .answer::<wire::Explained>(200),
+        .answer::<wire::ExplainAnswer>(200),
         get(
             "/api/executions/{id}/diff",
             VIEWER,

@@ -29,17 +29,17 @@ pub(in crate::api) fn peer_of(address: IpAddr) -> IpAddr {
     }
 }
 
-pub(super) struct Places {
+pub(super) struct ConnectionPlaces {
     free: Arc<Semaphore>,
     /// `None`: a peer may have all.
     per_peer: Option<usize>,
-    taken: Arc<Taken>,
+    taken: Arc<OpenConnections>,
 }
 
 #[derive(Default)]
-struct Taken(Mutex<HashMap<IpAddr, usize>>);
+struct OpenConnections(Mutex<HashMap<IpAddr, usize>>);
 
-impl Taken {
+impl OpenConnections {
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,14 +47,14 @@ impl Taken {
 
 /// The right to be connected, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     _permit: OwnedSemaphorePermit,
     _share: Option<Share>,
 }
 
 struct Share {
     peer: IpAddr,
-    taken: Arc<Taken>,
+    taken: Arc<OpenConnections>,
 }
 
 impl std::fmt::Debug for Share {
@@ -75,7 +75,7 @@ impl Drop for Share {
     }
 }
 
-impl Places {
+impl ConnectionPlaces {
     /// `per_peer` 0: no limit of its own.
     pub(super) fn new(connections: usize, per_peer: usize) -> Self {
         Self {
@@ -85,14 +85,14 @@ impl Places {
         }
     }
 
-    pub(super) fn take(&self, address: IpAddr) -> Result<Place, Full> {
+    pub(super) fn take(&self, address: IpAddr) -> Result<ConnectionPlace, Full> {
         let permit = self.free.clone().try_acquire_owned();
         let permit = permit.map_err(|_| Full::Server)?;
         let share = match self.per_peer {
             Some(most) => Some(self.share(peer_of(address), most).ok_or(Full::Peer)?),
             None => None,
         };
-        Ok(Place {
+        Ok(ConnectionPlace {
             _permit: permit,
             _share: share,
         })
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn one_peer_leaves_places_to_others() {
-        let places = Places::new(3, 2);
+        let places = ConnectionPlaces::new(3, 2);
         let first = places.take(ip("10.0.0.1")).unwrap();
         let _second = places.take(ip("::ffff:10.0.0.1")).unwrap();
         assert_eq!(places.take(ip("10.0.0.1")).unwrap_err(), Full::Peer);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_is_one_peer() {
-        let places = Places::new(9, 1);
+        let places = ConnectionPlaces::new(9, 1);
         let _one = places.take(ip("2001:db8:1:2::1")).unwrap();
         assert_eq!(
             places.take(ip("2001:db8:1:2::ffff")).unwrap_err(),
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn behind_a_proxy_all_are_one_peer_without_a_limit() {
-        let places = Places::new(3, 0);
+        let places = ConnectionPlaces::new(3, 0);
         let all: Vec<_> = (0..3).map(|_| places.take(ip("10.0.0.1"))).collect();
         assert!(all.iter().all(Result::is_ok));
         assert_eq!(places.take(ip("10.0.0.1")).unwrap_err(), Full::Server);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use pawl_engine::control::Started;
+use pawl_engine::control::StartOutcome;
 use pawl_engine::{News, Watcher};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::webhook::Respond;
@@ -78,7 +78,7 @@ pub(super) async fn check_repetition(
 }
 
 /// One that has run to its answer already.
-pub(super) fn at_once(started: &Started, respond: Respond) -> Option<Response> {
+pub(super) fn at_once(started: &StartOutcome, respond: Respond) -> Option<Response> {
     let watcher = started.watcher.as_ref();
     let watcher = watcher.filter(|_| respond == Respond::RespondNode)?;
     Some(send(started.id, watcher.answer()?))
@@ -87,7 +87,7 @@ pub(super) fn at_once(started: &Started, respond: Respond) -> Option<Response> {
 /// The answer, or where to look for it once `wait` or the server is over.
 pub(super) async fn wait(
     state: &ApiState,
-    started: Started,
+    started: StartOutcome,
     respond: Respond,
     wait: Duration,
 ) -> ApiResult {

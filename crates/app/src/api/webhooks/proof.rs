@@ -7,9 +7,9 @@ use pawl_kernel::webhook::{Auth, Webhook};
 use crate::api::ApiState;
 use crate::api::error::{ApiError, ApiResult};
 
-struct Sent<'a>(&'a HeaderMap);
+struct RequestHeaders<'a>(&'a HeaderMap);
 
-impl Headers for Sent<'_> {
+impl Headers for RequestHeaders<'_> {
     fn one(&self, name: &str) -> Option<&str> {
         let mut all = self.0.get_all(name).iter();
         match (all.next(), all.next()) {
@@ -31,7 +31,7 @@ pub(super) fn check_head(
 ) -> ApiResult<()> {
     let auth = &webhook.trigger.auth;
     let secret = secret(state, webhook);
-    let checked = auth::check_head(auth, secret, &Sent(headers), state.now());
+    let checked = auth::check_head(auth, secret, &RequestHeaders(headers), state.now());
     checked.map_err(|refusal| refused(state, webhook, refusal))
 }
 
@@ -43,7 +43,7 @@ pub(super) fn check(
 ) -> ApiResult<Proof> {
     let auth = &webhook.trigger.auth;
     let secret = secret(state, webhook);
-    let checked = auth::check(auth, secret, &Sent(headers), body, state.now());
+    let checked = auth::check(auth, secret, &RequestHeaders(headers), body, state.now());
     checked.map_err(|refusal| refused(state, webhook, refusal))
 }
 

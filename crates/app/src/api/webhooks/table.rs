@@ -11,7 +11,7 @@ use axum::http::request::Parts as Head;
 use axum::http::{HeaderValue, Method as HttpMethod, StatusCode, header};
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::webhook::path::requested;
-use pawl_kernel::webhook::router::{Found, Router, params};
+use pawl_kernel::webhook::router::{RouteMatch, Router, params};
 use pawl_kernel::webhook::{Auth, Method, Webhook};
 use serde_json::Value;
 
@@ -24,8 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const UNKNOWN_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
-pub(super) struct Tables {
-    known: Mutex<Known>,
+pub(super) struct WebhookTables {
+    known: Mutex<TableState>,
     /// One asks, the others wait for it or go on with what is known.
     asking: tokio::sync::Mutex<()>,
     stale: AtomicBool,
@@ -34,14 +34,14 @@ pub(super) struct Tables {
 }
 
 #[derive(Clone, Default)]
-struct Known {
-    table: Arc<Table>,
+struct TableState {
+    table: Arc<WebhookTable>,
     /// When the store was last asked; `None`: never.
     asked: Option<Instant>,
 }
 
 #[derive(Default)]
-struct Table {
+struct WebhookTable {
     revision: u64,
     webhooks: Vec<Arc<Webhook>>,
     router: Router,
@@ -49,17 +49,17 @@ struct Table {
     of_schema: HashMap<SchemaId, usize>,
 }
 
-impl Tables {
+impl WebhookTables {
     pub(super) fn changed(&self) {
         self.stale.store(true, Ordering::Release);
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> TableState {
         let known = self.known.lock();
         known.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn current(&self, state: &ApiState) -> ApiResult<Arc<Table>> {
+    async fn current(&self, state: &ApiState) -> ApiResult<Arc<WebhookTable>> {
         let known = self.known();
         let Some(asked) = known.asked else {
             return Box::pin(self.ask(state, Instant::now())).await;
@@ -80,7 +80,7 @@ impl Tables {
     }
 
     /// For a path that is not known: what the store says after `since`, but not more often than it can bear.
-    async fn ask_again(&self, state: &ApiState, since: Instant) -> ApiResult<Arc<Table>> {
+    async fn ask_again(&self, state: &ApiState, since: Instant) -> ApiResult<Arc<WebhookTable>> {
         if let Some(asked) = self.known().asked {
             let wait = UNKNOWN_EVERY.saturating_sub(asked.elapsed());
             tokio::time::sleep(wait).await;
@@ -89,7 +89,7 @@ impl Tables {
     }
 
     /// What the store says, asked after `since`.
-    async fn ask(&self, state: &ApiState, since: Instant) -> ApiResult<Arc<Table>> {
+    async fn ask(&self, state: &ApiState, since: Instant) -> ApiResult<Arc<WebhookTable>> {
         let _turn = self.asking.lock().await;
         let known = self.known();
         if known.asked.is_some_and(|asked| asked > since) {
@@ -116,7 +116,7 @@ impl Tables {
                 }
             };
         }
-        let known = Known {
+        let known = TableState {
             table: table.clone(),
             asked: Some(asked),
         };
@@ -125,11 +125,11 @@ impl Tables {
     }
 }
 
-async fn load(state: &ApiState) -> ApiResult<Table> {
+async fn load(state: &ApiState) -> ApiResult<WebhookTable> {
     let (revision, rows) = state.store().webhooks().await?;
-    let mut table = Table {
+    let mut table = WebhookTable {
         revision,
-        ..Table::default()
+        ..WebhookTable::default()
     };
     for row in rows.into_iter().filter(|row| row.active) {
         let (schema, name) = (row.schema.clone(), row.name.clone());
@@ -142,7 +142,7 @@ async fn load(state: &ApiState) -> ApiResult<Table> {
     Ok(table)
 }
 
-impl Table {
+impl WebhookTable {
     fn add(&mut self, webhook: Webhook) {
         let (place, trigger) = (self.webhooks.len(), &webhook.trigger);
         self.router.add(trigger.method, &trigger.path, place);
@@ -173,7 +173,7 @@ pub(super) async fn find(state: &ApiState, head: &Head) -> ApiResult<Call> {
 
 async fn look(
     state: &ApiState,
-    table: &Table,
+    table: &WebhookTable,
     head: &Head,
     path: &str,
     parts: &[String],
@@ -188,7 +188,7 @@ async fn look(
         .router
         .find(Method::of_request(head.method.as_str()), parts)
     {
-        Found::Trigger(place) => {
+        RouteMatch::Trigger(place) => {
             let webhook = table.webhooks[place].clone();
             let pairs = params(&webhook.trigger.path, parts);
             let params = pairs.map(|(name, said)| (name.to_owned(), Value::from(said)));
@@ -199,8 +199,8 @@ async fn look(
                 path: path.to_owned(),
             })
         }
-        Found::OtherMethods(methods) => Err(other_methods(&methods)),
-        Found::Nothing => Err(nothing()),
+        RouteMatch::OtherMethods(methods) => Err(other_methods(&methods)),
+        RouteMatch::Nothing => Err(nothing()),
     }
 }
 
@@ -208,7 +208,7 @@ async fn look(
 /// without one has said nothing of who may call it, so nobody may.
 async fn entry(
     state: &ApiState,
-    table: &Table,
+    table: &WebhookTable,
     path: &str,
     schema: &str,
     node: &str,

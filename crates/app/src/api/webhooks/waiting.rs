@@ -6,26 +6,26 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::webhook::Webhook;
 
-type Key = (SchemaId, String);
+type WebhookKey = (SchemaId, String);
 
-pub(super) struct Waiting {
+pub(super) struct WaitingCalls {
     most: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<CallCounts>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct CallCounts {
     all: usize,
-    by_webhook: HashMap<Key, usize>,
+    by_webhook: HashMap<WebhookKey, usize>,
 }
 
 /// The right to wait, until it is dropped.
-pub(super) struct Place<'a> {
-    waiting: &'a Waiting,
-    key: Key,
+pub(super) struct WaitPlace<'a> {
+    waiting: &'a WaitingCalls,
+    key: WebhookKey,
 }
 
-impl Waiting {
+impl WaitingCalls {
     /// Of so many connections.
     pub(super) fn new(connections: usize) -> Self {
         Self {
@@ -34,12 +34,12 @@ impl Waiting {
         }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, CallCounts> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `None`: all are taken, or this webhook has two thirds of them already.
-    pub(super) fn take(&self, webhook: &Webhook) -> Option<Place<'_>> {
+    pub(super) fn take(&self, webhook: &Webhook) -> Option<WaitPlace<'_>> {
         let key = (webhook.schema_id, webhook.name.clone());
         let mut taken = self.taken();
         let own = taken.by_webhook.get(&key).copied().unwrap_or_default();
@@ -48,11 +48,11 @@ impl Waiting {
         }
         taken.all += 1;
         taken.by_webhook.insert(key.clone(), own + 1);
-        Some(Place { waiting: self, key })
+        Some(WaitPlace { waiting: self, key })
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for WaitPlace<'_> {
     fn drop(&mut self) {
         let mut taken = self.waiting.taken();
         taken.all -= 1;
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn one_webhook_leaves_places_to_others() {
-        let waiting = Waiting::new(12);
+        let waiting = WaitingCalls::new(12);
         let (one, other) = (webhook(1), webhook(2));
         let mut ones: Vec<_> = std::iter::from_fn(|| waiting.take(&one)).collect();
         let others: Vec<_> = std::iter::from_fn(|| waiting.take(&other)).collect();

@@ -9,7 +9,7 @@ use pawl_engine::control::Control;
 use pawl_engine::worker::Roles;
 use pawl_kernel::schedule::ScheduledAction;
 use pawl_kernel::time::{Clock, Timestamp};
-use pawl_postgres::baseline::timers::{self, Plain};
+use pawl_postgres::baseline::timers::{self, PlainTimers};
 
 use super::firings::Firings;
 use super::ground::{Engine, Ground, Idle, Queue};
@@ -28,7 +28,7 @@ const SETTLING: Duration = Duration::from_secs(3);
 
 pub(super) struct ClusterGround<'a> {
     site: &'a Site,
-    plain: Plain,
+    plain: PlainTimers,
     /// A process that does nothing by itself: it writes what users write, and knows the database's time.
     server: Cluster,
 }
@@ -41,7 +41,9 @@ impl<'a> ClusterGround<'a> {
             .config
             .database
             .options(&site.places.database_url, &Options::default());
-        let plain = Plain::open(&options).await.map_err(BenchError::Failed)?;
+        let plain = PlainTimers::open(&options)
+            .await
+            .map_err(BenchError::Failed)?;
         Ok(Self {
             site,
             plain,

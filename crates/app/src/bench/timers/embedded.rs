@@ -8,12 +8,12 @@ use pawl_engine::Options;
 use pawl_engine::control::Control;
 use pawl_kernel::schedule::ScheduledAction;
 use pawl_kernel::time::{Clock, Timestamp};
-use pawl_sqlite::baseline::timers::{self, Filling, Plain};
+use pawl_sqlite::baseline::timers::{self, FolderFiller, Plain};
 
 use super::ground::{Engine, Ground, Idle, Queue};
 use crate::bench::{BenchError, flows, idle};
 use crate::system::SystemClock;
-use crate::wiring::Embedded;
+use crate::wiring::EmbeddedEngine;
 
 pub(super) struct EmbeddedGround {
     folder: PathBuf,
@@ -30,8 +30,8 @@ impl EmbeddedGround {
         })
     }
 
-    fn filling(&self) -> Result<Filling, BenchError> {
-        Filling::open(&self.folder).map_err(BenchError::Failed)
+    fn filling(&self) -> Result<FolderFiller, BenchError> {
+        FolderFiller::open(&self.folder).map_err(BenchError::Failed)
     }
 
     fn plain<T>(
@@ -55,7 +55,7 @@ impl Ground for EmbeddedGround {
             ..options
         };
         let registry = Arc::new(flows::registry()?);
-        let embedded = Embedded::start_with(&self.folder, registry, options).await;
+        let embedded = EmbeddedEngine::start_with(&self.folder, registry, options).await;
         Ok(Engine::Embedded(Box::new(
             embedded.map_err(BenchError::of)?,
         )))

@@ -9,7 +9,7 @@ use pawl_kernel::schedule::ScheduledAction;
 use pawl_kernel::time::{Clock, Timestamp};
 
 use crate::bench::BenchError;
-use crate::wiring::{Cluster, Embedded};
+use crate::wiring::{Cluster, EmbeddedEngine};
 
 /// Where the rows of actions stand that are filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl dyn Ground + '_ {
 
 /// A running worker.
 pub(super) enum Engine {
-    Embedded(Box<Embedded>),
+    Embedded(Box<EmbeddedEngine>),
     Cluster(Box<Cluster>),
 }
 

@@ -9,7 +9,7 @@ use super::super::client::{self, Client, Content};
 use super::super::failure::{Done, Failure};
 use super::super::{source, terminal, text};
 use super::look;
-use super::{ContinueArgs, ForkArgs, One, RetryArgs, SignalArgs, StartArgs, WaitFlag};
+use super::{ContinueArgs, ForkArgs, OneExecution, RetryArgs, SignalArgs, StartArgs, WaitFlag};
 use crate::wire::{
     ContinueMode, ContinueRequest, Execution, ForkRequest, NewNote, Reference, RetryRequest, Span,
     StartRequest, Text,
@@ -39,7 +39,7 @@ pub(super) async fn start(args: StartArgs, json: bool) -> Done {
     started_one(&started, &args.wait, json)
 }
 
-pub(super) async fn plain(one: One, verb: &str, json: bool) -> Done {
+pub(super) async fn plain(one: OneExecution, verb: &str, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let answer = client
         .post(&["executions", &one.id, verb], Content::None)
@@ -194,7 +194,7 @@ fn brief(answer: &Value, json: bool) -> Done {
     terminal::say(&format!("{} {shown} at {node}", execution.id))
 }
 
-pub(super) async fn note(one: One, text: String, json: bool) -> Done {
+pub(super) async fn note(one: OneExecution, text: String, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let body = only_given(&NewNote { text })?;
     let path = ["executions", &one.id, "notes"];

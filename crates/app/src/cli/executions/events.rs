@@ -8,7 +8,7 @@ use super::super::client::{self, Client};
 use super::super::failure::{Done, Failure};
 use super::super::terminal::{self, Style};
 use super::super::text;
-use super::{One, look};
+use super::{OneExecution, look};
 use crate::wire::{Execution, Step};
 
 /// A server that never ends a line must not fill our memory.
@@ -22,7 +22,7 @@ struct Event {
     data: String,
 }
 
-pub(super) async fn follow(one: One, json: bool) -> Done {
+pub(super) async fn follow(one: OneExecution, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let mut last = String::new();
     loop {

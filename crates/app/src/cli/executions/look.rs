@@ -9,9 +9,9 @@ use super::super::schemas::pair;
 use super::super::table::{self, Table};
 use super::super::terminal::{self, Colour, Style};
 use super::super::text;
-use super::{HistoryArgs, ListArgs, One};
+use super::{HistoryArgs, ListArgs, OneExecution};
 use crate::wire::{
-    Change, Comparison, CurrentContext, CurrentWait, Execution, Explained, GoneSteps, LogLine,
+    Change, Comparison, CurrentContext, CurrentWait, Execution, ExplainAnswer, GoneSteps, LogLine,
     Note, Page, ShownStep, Step, StepContext, StepPage, StepPair, StepPlace,
 };
 
@@ -70,7 +70,7 @@ fn error_code(execution: &Execution<'_>) -> String {
     }
 }
 
-pub(super) async fn show(one: One, json: bool) -> Done {
+pub(super) async fn show(one: OneExecution, json: bool) -> Done {
     let execution = Client::new(&one.server)?
         .get(&["executions", &one.id])
         .await?;
@@ -209,7 +209,7 @@ pub(super) fn result(step: &Step<'_>) -> String {
     }
 }
 
-pub(super) async fn logs(one: One, json: bool) -> Done {
+pub(super) async fn logs(one: OneExecution, json: bool) -> Done {
     let all = all_pages(&Client::new(&one.server)?, &one.id, "logs", &[]).await?;
     if json {
         return terminal::print_json(&all);
@@ -270,7 +270,7 @@ async fn all_pages(
     }
 }
 
-pub(super) async fn context(one: One, seq: Option<u64>, json: bool) -> Done {
+pub(super) async fn context(one: OneExecution, seq: Option<u64>, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let Some(seq) = seq else {
         let now = client.get(&["executions", &one.id, "context"]).await?;
@@ -312,14 +312,14 @@ fn differences(list: &[Change]) -> Done {
     table.print()
 }
 
-pub(super) async fn explain(one: One, json: bool) -> Done {
+pub(super) async fn explain(one: OneExecution, json: bool) -> Done {
     let answer = Client::new(&one.server)?
         .get(&["executions", &one.id, "explain"])
         .await?;
     if json {
         return terminal::print_json(&answer);
     }
-    let found: Explained = client::read(&answer)?;
+    let found: ExplainAnswer = client::read(&answer)?;
     terminal::say(&format!("{}\n", text::line(&found.sentence)))?;
     for (name, value) in &found.facts {
         pair(name, &text::brief(value, usize::MAX))?;
@@ -327,7 +327,7 @@ pub(super) async fn explain(one: One, json: bool) -> Done {
     Ok(())
 }
 
-pub(super) async fn diff(one: One, with: Option<&str>, own: bool, json: bool) -> Done {
+pub(super) async fn diff(one: OneExecution, with: Option<&str>, own: bool, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let mut url = client.at(&["executions", &one.id, "diff"]);
     if own {

@@ -9,13 +9,13 @@ use super::super::table::{self, Table};
 use super::super::validate::some;
 use super::super::{source, terminal, text};
 use super::words;
-use super::{HistoryArgs, ListArgs, One, PreviewArgs};
+use super::{ActionHistoryArgs, ActionListArgs, OneAction, PreviewArgs};
 use crate::wire::{ActionStatus, Attempt, Page, PlannedTime, ScheduledAction};
 
 /// Firings that `show` shows.
 const FIRINGS_SHOWN: &str = "5";
 
-pub(super) async fn list(args: ListArgs, json: bool) -> Done {
+pub(super) async fn list(args: ActionListArgs, json: bool) -> Done {
     let client = Client::new(&args.server)?;
     let mut url = client.at(&["scheduled-actions"]);
     let finished = match (args.finished, args.open) {
@@ -68,7 +68,7 @@ fn more(next: Option<String>) -> Done {
     }
 }
 
-pub(super) async fn show(one: One, json: bool) -> Done {
+pub(super) async fn show(one: OneAction, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let mut action = client.get(&["scheduled-actions", &one.id]).await?;
     let mut url = client.at(&["scheduled-actions", &one.id, "firings"]);
@@ -160,7 +160,7 @@ fn describe_status(status: &ActionStatus) -> Done {
     Ok(())
 }
 
-pub(super) async fn history(args: HistoryArgs, json: bool) -> Done {
+pub(super) async fn history(args: ActionHistoryArgs, json: bool) -> Done {
     let client = Client::new(&args.one.server)?;
     let mut url = client.at(&["scheduled-actions", &args.one.id, "attempts"]);
     url.query_pairs_mut()

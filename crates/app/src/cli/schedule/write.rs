@@ -8,7 +8,7 @@ use super::super::client::{self, Client, Content};
 use super::super::failure::{Done, Failure};
 use super::super::{source, terminal, text};
 use super::words;
-use super::{One, PutArgs, WhatArgs, WhenArgs};
+use super::{OneAction, PutArgs, WhatArgs, WhenArgs};
 use crate::system::SystemClock;
 use crate::wire::ScheduledAction;
 use pawl_kernel::time::Clock as _;
@@ -134,7 +134,7 @@ fn value(flag: &str, argument: Option<&str>) -> Result<Value, Failure> {
     argument.map_or(Ok(Value::Null), |text| source::json_argument(flag, text))
 }
 
-pub(super) async fn delete(one: One, json: bool) -> Done {
+pub(super) async fn delete(one: OneAction, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let url = client.at(&["scheduled-actions", &one.id]);
     let answer = client.ask(Method::DELETE, url, Content::None).await?;
@@ -144,7 +144,7 @@ pub(super) async fn delete(one: One, json: bool) -> Done {
     }
 }
 
-pub(super) async fn command(one: One, verb: &str, json: bool) -> Done {
+pub(super) async fn command(one: OneAction, verb: &str, json: bool) -> Done {
     let client = Client::new(&one.server)?;
     let path = ["scheduled-actions", &one.id, verb];
     let answer = client.post(&path, Content::None).await?;

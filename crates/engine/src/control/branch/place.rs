@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::{Control, ControlError};
 
-pub(super) struct Place {
+pub(super) struct BranchPlace {
     /// The last step that is taken over.
     pub(super) seq: u64,
     pub(super) node_id: Arc<str>,
@@ -21,7 +21,10 @@ pub(super) struct Place {
 
 impl Control {
     /// The last step if it failed, else the position itself (a limit, a stop, a worker that vanished).
-    pub(super) async fn failed_step(&self, view: &ExecutionView) -> Result<Place, ControlError> {
+    pub(super) async fn failed_step(
+        &self,
+        view: &ExecutionView,
+    ) -> Result<BranchPlace, ControlError> {
         let (seq, position) = (view.state.seq, &view.state.position);
         let own = seq > view.execution.head.base_seq;
         let last = match own {
@@ -32,14 +35,14 @@ impl Control {
             last.filter(|step| step.status == StepStatus::Failed && step.next_node_id.is_none());
         let effect_key = position.effect_key.clone();
         Ok(match failed {
-            Some(step) => Place {
+            Some(step) => BranchPlace {
                 seq: seq - 1,
                 effect_key,
                 without_input: has_no_input(&step),
                 node_id: step.node_id,
                 prev_node_id: step.prev_node_id,
             },
-            None => Place {
+            None => BranchPlace {
                 seq,
                 node_id: position.node_id.clone(),
                 prev_node_id: position.prev_node_id.clone(),
@@ -53,7 +56,7 @@ impl Control {
         &self,
         view: &ExecutionView,
         seq: u64,
-    ) -> Result<Place, ControlError> {
+    ) -> Result<BranchPlace, ControlError> {
         let last = view.state.seq;
         if seq > last {
             let message =
@@ -84,7 +87,7 @@ impl Control {
                 "the execution ended with step {seq}; fork from an earlier one"
             ))
         };
-        Ok(Place {
+        Ok(BranchPlace {
             seq,
             node_id: node_id.ok_or_else(ended)?,
             prev_node_id,

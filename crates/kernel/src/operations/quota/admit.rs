@@ -13,7 +13,7 @@ use crate::execution::Subject;
 use crate::id::ExecutionId;
 use crate::lifecycle;
 use crate::operations::{Access, FreeSubjects, Operation, Transaction};
-use crate::ports::quotas::Admitted;
+use crate::ports::quotas::AdmissionReport;
 use crate::ports::store::StoreResult;
 use crate::quota::round::next_by_rate;
 use crate::quota::{AdmissionRound, Group, Lane, LaneId, Quota, QuotaName};
@@ -30,7 +30,7 @@ pub struct AdmitExecutions {
 /// What came of one look.
 #[derive(Clone, Debug, Default)]
 pub struct AdmissionLook {
-    pub admitted: Admitted,
+    pub admitted: AdmissionReport,
     /// Places of executions that do not wait were found and dropped: the next in line may be due already.
     pub has_strays: bool,
 }
@@ -45,9 +45,9 @@ impl Operation for AdmitExecutions {
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {
         if !rows.lock_admission().await? {
-            let admitted = Admitted {
+            let admitted = AdmissionReport {
                 waiting: true,
-                ..Admitted::default()
+                ..AdmissionReport::default()
             };
             return Ok(AdmissionLook {
                 admitted,
@@ -235,7 +235,7 @@ impl AdmitExecutions {
     async fn look_ahead(
         &self,
         rows: &mut dyn Transaction,
-        admitted: &mut Admitted,
+        admitted: &mut AdmissionReport,
     ) -> StoreResult<()> {
         let groups = rows.waiting_groups().await?;
         let quotas = rows.load_quotas(&wide_names(&groups)).await?;

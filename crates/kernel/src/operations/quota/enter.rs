@@ -5,14 +5,14 @@ use std::collections::{BTreeSet, HashMap};
 use super::{QuotaRows, add_holders, enter_lanes, holders_of, lock_ledger, names_of, write_quotas};
 use crate::execution::Head;
 use crate::id::ExecutionId;
-use crate::ports::store::{Created, NewExecution, StoreResult};
-use crate::quota::{Place, QuotaLedger, QuotaName};
+use crate::ports::store::{CreateOutcome, NewExecution, StoreResult};
+use crate::quota::{AdmissionPlace, QuotaLedger, QuotaName};
 use crate::time::Timestamp;
 
 /// What was decided about executions that are about to be created. The store writes their own rows in between.
 pub struct Entrance {
     ledger: QuotaLedger,
-    places: HashMap<ExecutionId, Place>,
+    places: HashMap<ExecutionId, AdmissionPlace>,
     now: Timestamp,
 }
 
@@ -38,30 +38,32 @@ impl Entrance {
     pub fn take_back(&mut self, new: &NewExecution) {
         let Head { id, quotas, .. } = &new.execution.head;
         match self.places.remove(id) {
-            Some(Place::Holds) => quotas.iter().for_each(|one| self.ledger.release(&one.name)),
-            Some(Place::InLine) => self.ledger.leave(quotas),
-            Some(Place::Free | Place::Later) | None => {}
+            Some(AdmissionPlace::Holds) => {
+                quotas.iter().for_each(|one| self.ledger.release(&one.name))
+            }
+            Some(AdmissionPlace::InLine) => self.ledger.leave(quotas),
+            Some(AdmissionPlace::Free | AdmissionPlace::Later) | None => {}
         }
     }
 
     /// `None`: nothing was decided about it, or it was taken back.
-    pub fn answer(&self, id: ExecutionId) -> Option<Created> {
+    pub fn answer(&self, id: ExecutionId) -> Option<CreateOutcome> {
         self.places.get(&id).map(|place| match place {
-            Place::Free | Place::Later => Created::New,
-            Place::Holds => Created::Admitted,
-            Place::InLine => Created::InLine,
+            AdmissionPlace::Free | AdmissionPlace::Later => CreateOutcome::New,
+            AdmissionPlace::Holds => CreateOutcome::Admitted,
+            AdmissionPlace::InLine => CreateOutcome::InLine,
         })
     }
 
     /// Writes what they hold and where they wait, once their own rows are written.
     pub async fn write(self, rows: &mut dyn QuotaRows, news: &[&NewExecution]) -> StoreResult<()> {
-        let of = |wanted: Place| -> Vec<&Head> {
+        let of = |wanted: AdmissionPlace| -> Vec<&Head> {
             let heads = news.iter().map(|new| &new.execution.head);
             heads
                 .filter(|head| self.places.get(&head.id) == Some(&wanted))
                 .collect()
         };
-        let (holding, waiting) = (of(Place::Holds), of(Place::InLine));
+        let (holding, waiting) = (of(AdmissionPlace::Holds), of(AdmissionPlace::InLine));
         add_holders(rows, &holders_of(holding), self.now).await?;
         enter_lanes(rows, &waiting, &self.ledger, self.now).await?;
         write_quotas(rows, self.ledger.close(), self.now).await

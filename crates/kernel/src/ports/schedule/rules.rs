@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::{ActionCommand, ActionError, ActionFilter, RecordRequest};
 use crate::ports::store::{DueTimer, TimerKind};
 use crate::schedule::{
-    Ended, Exists, Failure, Meta, Outcome, Override, PastAttempt, Put, ScheduledAction, Spec,
-    Status, pause, pause_with_schema, put, resume, run_now,
+    AttemptEnd, AttemptOutcome, Exists, Failure, Meta, Override, PastAttempt, Put, ScheduledAction,
+    Spec, Status, pause, pause_with_schema, put, resume, run_now,
 };
 use crate::time::Timestamp;
 
@@ -27,7 +27,7 @@ pub fn is_time_to_forget(ordinal: u64) -> bool {
 
 /// What a write by a user comes to.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Written {
+pub enum ActionWrite {
     /// Write the row and, if it is due some time, a row in the incoming queue.
     New(ScheduledAction),
     /// There is nothing to write: it was asked for before, or it is so already.
@@ -45,7 +45,7 @@ pub fn decide_put(
     existing: Option<&ScheduledAction>,
     request: Put,
     now: Timestamp,
-) -> Result<(Written, PutEffect), Exists> {
+) -> Result<(ActionWrite, PutEffect), Exists> {
     let effect = match (existing, request.mode) {
         // The same write again, if it was one that only creates. What stood there before another one is not known any
         // more: it counts as a replacement.
@@ -53,8 +53,8 @@ pub fn decide_put(
         (Some(_), Override::MetaAndSpecOnly | Override::All) => PutEffect::Replaced,
     };
     let written = match existing.filter(|row| row.guid == request.guid) {
-        Some(row) => Written::Same(row.clone()),
-        None => Written::New(put(existing, request, now)?),
+        Some(row) => ActionWrite::Same(row.clone()),
+        None => ActionWrite::New(put(existing, request, now)?),
     };
     Ok((written, effect))
 }
@@ -64,10 +64,10 @@ pub fn decide_command(
     command: ActionCommand,
     guid: Uuid,
     now: Timestamp,
-) -> Result<Written, ActionError> {
+) -> Result<ActionWrite, ActionError> {
     let row = row.ok_or(ActionError::NotFound)?;
     if row.guid == guid {
-        return Ok(Written::Same(row.clone()));
+        return Ok(ActionWrite::Same(row.clone()));
     }
     let next = match command {
         ActionCommand::Pause => pause(row, guid, now)?,
@@ -75,7 +75,7 @@ pub fn decide_command(
         ActionCommand::Resume => Some(resume(row, guid, now)?),
         ActionCommand::RunNow => Some(run_now(row, guid, now)?),
     };
-    Ok(next.map_or_else(|| Written::Same(row.clone()), Written::New))
+    Ok(next.map_or_else(|| ActionWrite::Same(row.clone()), ActionWrite::New))
 }
 
 impl DueTimer {
@@ -99,9 +99,9 @@ impl RecordRequest {
     /// For the history, where the action has gone on without this attempt.
     pub fn past(&self, now: Timestamp) -> Option<PastAttempt> {
         let ended = match &self.outcome {
-            Outcome::Success => Ended::Success,
-            Outcome::Failed(failure) => Ended::Failed(failure.clone()),
-            Outcome::NotMade => return None,
+            AttemptOutcome::Success => AttemptEnd::Success,
+            AttemptOutcome::Failed(failure) => AttemptEnd::Failed(failure.clone()),
+            AttemptOutcome::NotMade => return None,
         };
         Some(PastAttempt {
             attempt: self.attempt.clone(),
@@ -205,7 +205,7 @@ impl Meta {
     }
 }
 
-impl Ended {
+impl AttemptEnd {
     /// The column `error`.
     pub fn error_to_stored(&self) -> Option<String> {
         match self {
@@ -269,13 +269,13 @@ mod tests {
     #[test]
     fn ends_come_back() {
         for ended in [
-            Ended::Success,
-            Ended::Interrupted,
-            Ended::Failed(Failure::new("X", "it broke")),
+            AttemptEnd::Success,
+            AttemptEnd::Interrupted,
+            AttemptEnd::Failed(Failure::new("X", "it broke")),
         ] {
             let error = ended.error_to_stored();
             assert_eq!(
-                Ended::from_stored(ended.name(), error.as_deref()),
+                AttemptEnd::from_stored(ended.name(), error.as_deref()),
                 Ok(ended)
             );
         }

@@ -30,7 +30,7 @@ impl NewExecution {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Created {
+pub enum CreateOutcome {
     /// No quota concerns it, or none yet.
     New,
     /// New, and it holds a place in its quotas.

@@ -1,9 +1,9 @@
 use super::*;
-use crate::schedule::status::{Ending, SkipReason};
+use crate::schedule::status::{ActionEnding, SkipReason};
 
 struct Play {
     row: ScheduledAction,
-    limits: Limits,
+    limits: ScheduleLimits,
     guids: u128,
 }
 
@@ -11,7 +11,7 @@ impl Play {
     fn of(policy: Value) -> Self {
         Self {
             row: row(spec(policy)),
-            limits: Limits::default(),
+            limits: ScheduleLimits::default(),
             guids: 100,
         }
     }
@@ -43,7 +43,7 @@ impl Play {
         assert!(matches!(begin, Begin::Moved(_)), "{begin:?}");
     }
 
-    fn record(&mut self, ticket: &Ticket, outcome: Outcome, now: Timestamp) -> Record {
+    fn record(&mut self, ticket: &Ticket, outcome: AttemptOutcome, now: Timestamp) -> RecordResult {
         self.guids += 1;
         let record = record(
             Some(&self.row),
@@ -53,13 +53,13 @@ impl Play {
             &self.limits,
             now,
         );
-        if let Record::Written(recorded) = &record {
+        if let RecordResult::Written(recorded) = &record {
             self.row = recorded.row.clone();
         }
         record
     }
 
-    fn fire(&mut self, now: Timestamp, outcome: Outcome) -> Timestamp {
+    fn fire(&mut self, now: Timestamp, outcome: AttemptOutcome) -> Timestamp {
         let run = self.run(now);
         self.record(&run.ticket, outcome, now);
         run.attempt.planned_at
@@ -79,8 +79,8 @@ impl Play {
     }
 }
 
-fn failed() -> Outcome {
-    Outcome::Failed(Failure::new("HTTP_STATUS", "503"))
+fn failed() -> AttemptOutcome {
+    AttemptOutcome::Failed(Failure::new("HTTP_STATUS", "503"))
 }
 
 fn after(count: u64) -> Timestamp {
@@ -115,16 +115,16 @@ fn once_done_is_done() {
         play.begin_with(Previous::Over, after(4)),
         Begin::NotDue { at: after(13) }
     );
-    play.record(&run.ticket, Outcome::Success, after(4));
+    play.record(&run.ticket, AttemptOutcome::Success, after(4));
     assert_eq!(
         (play.row.status.finished, play.row.due_at()),
-        (Some(Ending::Done), None)
+        (Some(ActionEnding::Done), None)
     );
     assert_eq!(play.begin_with(Previous::Over, after(20)), Begin::Stale);
     assert!(
         matches!(
-            play.record(&run.ticket, Outcome::Success, after(21)),
-            Record::Late(_)
+            play.record(&run.ticket, AttemptOutcome::Success, after(21)),
+            RecordResult::Late(_)
         ),
         "twice the same record"
     );
@@ -146,7 +146,7 @@ fn retries_wait_longer_and_end() {
     }
     play.fire(now, failed());
     let status = &play.row.status;
-    assert_eq!(status.finished, Some(Ending::OutOfRetries));
+    assert_eq!(status.finished, Some(ActionEnding::OutOfRetries));
     assert_eq!(
         (status.failed, status.consecutive_failures, status.begun),
         (3, 3, 3)
@@ -168,8 +168,8 @@ fn an_interrupted_attempt_is_found_and_counted() {
     );
     assert!(
         matches!(
-            play.record(&lost.ticket, Outcome::Success, after(11)),
-            Record::Late(_)
+            play.record(&lost.ticket, AttemptOutcome::Success, after(11)),
+            RecordResult::Late(_)
         ),
         "counted as interrupted"
     );
@@ -177,7 +177,7 @@ fn an_interrupted_attempt_is_found_and_counted() {
     let third = play.run(after(30));
     let status = &play.row.status;
     assert_eq!((status.interrupted, status.finished), (2, None));
-    let failure = Outcome::Failed(Failure::new("X", "no"));
+    let failure = AttemptOutcome::Failed(Failure::new("X", "no"));
     play.record(&third.ticket, failure, after(31));
     assert_eq!(play.row.status.finished, None);
 }
@@ -186,9 +186,9 @@ fn an_interrupted_attempt_is_found_and_counted() {
 fn an_attempt_not_made_counts_for_nothing() {
     let mut play = Play::of(json!({"once": {}}));
     let run = play.run(after(0));
-    play.record(&run.ticket, Outcome::NotMade, after(1));
+    play.record(&run.ticket, AttemptOutcome::NotMade, after(1));
     assert_eq!(play.row.due_at(), Some(after(1)));
-    assert_eq!(play.fire(after(1), Outcome::Success), noon());
+    assert_eq!(play.fire(after(1), AttemptOutcome::Success), noon());
     assert_eq!(
         (play.row.status.successful, play.row.status.interrupted),
         (1, 0)
@@ -202,7 +202,7 @@ fn the_deadline_ends_retries() {
     play.fire(after(2), failed());
     assert_eq!(
         play.row.status.finished,
-        Some(Ending::Deadline),
+        Some(ActionEnding::Deadline),
         "the retry would be at 5 s"
     );
     let mut play = Play::of(json!({"once": {"retry": retries(9)}})).until(after(4));
@@ -210,14 +210,14 @@ fn the_deadline_ends_retries() {
     play.moved(after(11));
     assert_eq!(
         (play.row.status.finished, play.row.status.interrupted),
-        (Some(Ending::Deadline), 1)
+        (Some(ActionEnding::Deadline), 1)
     );
     let mut play = Play::of(json!({"periodic": {"period": "10s"}})).until(after(15));
-    play.fire(after(0), Outcome::Success);
-    play.fire(after(10), Outcome::Success);
+    play.fire(after(0), AttemptOutcome::Success);
+    play.fire(after(10), AttemptOutcome::Success);
     assert_eq!(
         play.row.status.finished,
-        Some(Ending::Deadline),
+        Some(ActionEnding::Deadline),
         "the next would be at 20 s"
     );
 }
@@ -225,11 +225,11 @@ fn the_deadline_ends_retries() {
 #[test]
 fn a_clock_set_back_fires_nothing_twice() {
     let mut play = Play::of(json!({"cron": {"expr": "* * * * *"}}));
-    play.fire(after(0), Outcome::Success);
+    play.fire(after(0), AttemptOutcome::Success);
     let run = play.run(after(60));
     // An hour back, between begin and record.
     let back = after(61).minus(seconds(3_600));
-    play.record(&run.ticket, Outcome::Success, back);
+    play.record(&run.ticket, AttemptOutcome::Success, back);
     assert_eq!(play.row.due_at(), Some(after(120)));
     assert_eq!(
         play.begin_with(Previous::Over, back),
@@ -239,7 +239,7 @@ fn a_clock_set_back_fires_nothing_twice() {
     let manual = run_now(&play.row, guid(7), back).unwrap();
     assert!(manual.status.planned_at > Some(after(60)));
     play.row = manual;
-    play.fire(back, Outcome::Success);
+    play.fire(back, AttemptOutcome::Success);
     assert_eq!(play.row.due_at(), Some(after(120)));
 }
 
@@ -257,7 +257,7 @@ fn missed(mode: &str, policy: &str, now: Timestamp) -> Vec<Timestamp> {
         match play.begin_with(Previous::Over, now) {
             Begin::Run(run) => {
                 fired.push(run.attempt.planned_at);
-                play.record(&run.ticket, Outcome::Success, now);
+                play.record(&run.ticket, AttemptOutcome::Success, now);
             }
             begin => assert!(matches!(begin, Begin::Moved(_)), "{begin:?}"),
         }
@@ -293,7 +293,7 @@ fn an_outage_is_caught_up_with_as_wanted() {
 fn years_of_seconds_are_not_walked_through() {
     let mut play =
         Play::of(json!({"cron": {"expr": "* * 9-17 * * *", "timezone": "Europe/Berlin"}}));
-    let planned = play.fire(at("2036-06-01T23:00:00Z"), Outcome::Success);
+    let planned = play.fire(at("2036-06-01T23:00:00Z"), AttemptOutcome::Success);
     assert_eq!(planned, at("2036-06-01T15:59:59Z"));
     assert_eq!(
         play.row.status.last_skip.as_ref().map(|skip| skip.reason),
@@ -317,12 +317,12 @@ fn firings_that_meet_a_retry() {
         play
     };
     let mut play = meet("skip");
-    assert_eq!(play.fire(after(27), Outcome::Success), noon());
+    assert_eq!(play.fire(after(27), AttemptOutcome::Success), noon());
     assert_eq!(play.row.due_at(), Some(after(30)));
     let mut play = meet("queue");
-    assert_eq!(play.fire(after(27), Outcome::Success), noon());
-    assert_eq!(play.fire(after(27), Outcome::Success), after(10));
-    assert_eq!(play.fire(after(28), Outcome::Success), after(20));
+    assert_eq!(play.fire(after(27), AttemptOutcome::Success), noon());
+    assert_eq!(play.fire(after(27), AttemptOutcome::Success), after(10));
+    assert_eq!(play.fire(after(28), AttemptOutcome::Success), after(20));
     assert_eq!(play.row.due_at(), Some(after(30)));
     let mut play = meet("cancel_previous");
     assert_eq!(
@@ -330,7 +330,7 @@ fn firings_that_meet_a_retry() {
         Some(after(10)),
         "the retry is taken away"
     );
-    assert_eq!(play.fire(after(25), Outcome::Success), after(10));
+    assert_eq!(play.fire(after(25), AttemptOutcome::Success), after(10));
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn firings_that_meet_an_execution() {
         ("cancel_previous", true, true, after(20)),
     ] {
         let mut play = overlapping(overlap);
-        play.fire(after(0), Outcome::Success);
+        play.fire(after(0), AttemptOutcome::Success);
         let run = match play.begin_with(Previous::Running, after(10)) {
             Begin::Run(run) => Some(run),
             _ => None,
@@ -350,7 +350,7 @@ fn firings_that_meet_an_execution() {
         assert_eq!(run.is_some(), begins, "{overlap}");
         if let Some(run) = run {
             assert_eq!(run.cancel_previous, cancels);
-            play.record(&run.ticket, Outcome::Success, after(10));
+            play.record(&run.ticket, AttemptOutcome::Success, after(10));
         }
         assert_eq!(play.row.due_at(), Some(due), "{overlap}");
     }
@@ -359,7 +359,7 @@ fn firings_that_meet_an_execution() {
 #[test]
 fn only_executions_can_be_in_the_way() {
     let mut play = overlapping("skip");
-    play.fire(after(0), Outcome::Success);
+    play.fire(after(0), AttemptOutcome::Success);
     assert!(play.row.previous_keys().is_empty(), "a mock starts nothing");
     play.row.spec.action = Action::StartExecution {
         schema: "s".into(),
@@ -380,12 +380,12 @@ fn only_executions_can_be_in_the_way() {
 fn one_in_line_keeps_its_place() {
     let mut play =
         Play::of(json!({"periodic": {"period": "1h", "overlap": "queue", "catch_up": "none"}}));
-    play.fire(after(0), Outcome::Success);
+    play.fire(after(0), AttemptOutcome::Success);
     for look in [0, 600, 1_200] {
         play.begin_with(Previous::Running, after(3_600 + look));
     }
     assert_eq!(
-        play.fire(after(5_400), Outcome::Success),
+        play.fire(after(5_400), AttemptOutcome::Success),
         after(3_600),
         "half an hour late, and no outage"
     );
@@ -398,7 +398,9 @@ fn a_write_that_keeps_the_status_keeps_the_attempt() {
     play.put(Override::MetaAndSpecOnly, after(1));
     let (guid, due) = (play.row.guid, play.row.due_at());
     assert_eq!((due, &play.row.status), (run.row.due_at(), &run.row.status));
-    let Record::Written(recorded) = play.record(&run.ticket, Outcome::Success, after(2)) else {
+    let RecordResult::Written(recorded) =
+        play.record(&run.ticket, AttemptOutcome::Success, after(2))
+    else {
         panic!("the attempt is the row's own");
     };
     assert!(recorded.requeue && recorded.row.guid != guid);
@@ -426,20 +428,20 @@ fn a_new_generation_knows_nothing_of_the_old() {
     let fresh = play.row.clone();
     assert!(fresh.status.generation > run.ticket.generation);
     assert!(matches!(
-        play.record(&run.ticket, Outcome::Success, after(2)),
-        Record::Late(_)
+        play.record(&run.ticket, AttemptOutcome::Success, after(2)),
+        RecordResult::Late(_)
     ));
     assert_eq!(play.row, fresh);
     assert_ne!(play.run(after(2)).key, run.key);
     let late = record(
         None,
         &run.ticket,
-        Outcome::Success,
+        AttemptOutcome::Success,
         guid(9),
-        &Limits::default(),
+        &ScheduleLimits::default(),
         after(3),
     );
-    assert!(matches!(late, Record::Late(_)), "deleted");
+    assert!(matches!(late, RecordResult::Late(_)), "deleted");
 }
 
 #[test]
@@ -515,48 +517,51 @@ fn a_pause_holds_and_leaves_out() {
     assert_eq!(pause(&play.row, guid(3), after(1)), Ok(None));
     assert_eq!(play.begin_with(Previous::Over, after(90)), Begin::Stale);
     assert!(matches!(
-        play.record(&run.ticket, Outcome::Success, after(2)),
-        Record::Written(_)
+        play.record(&run.ticket, AttemptOutcome::Success, after(2)),
+        RecordResult::Written(_)
     ));
     assert_eq!((play.row.status.successful, play.row.due_at()), (1, None));
-    assert_eq!(run_now(&play.row, guid(3), after(3)), Err(Refusal::Paused));
+    assert_eq!(
+        run_now(&play.row, guid(3), after(3)),
+        Err(ActionRefusal::Paused)
+    );
     play.row = resume(&play.row, guid(4), after(200)).unwrap();
     assert_eq!(play.row.due_at(), Some(after(240)));
     assert_eq!(
         resume(&play.row, guid(5), after(200)),
-        Err(Refusal::NotPaused)
+        Err(ActionRefusal::NotPaused)
     );
     let mut once = Play::of(json!({"once": {}}));
     once.row = pause(&once.row, guid(2), after(0)).unwrap().unwrap();
     once.row = resume(&once.row, guid(3), after(99)).unwrap();
     assert_eq!(
-        once.fire(after(99), Outcome::Success),
+        once.fire(after(99), AttemptOutcome::Success),
         noon(),
         "late, not lost"
     );
     assert_eq!(
         pause(&once.row, guid(4), after(99)),
-        Err(Refusal::Finished(Ending::Done))
+        Err(ActionRefusal::Finished(ActionEnding::Done))
     );
 }
 
 #[test]
 fn run_now_adds_a_firing() {
     let mut play = Play::of(json!({"periodic": {"period": "1m"}}));
-    play.fire(after(0), Outcome::Success);
+    play.fire(after(0), AttemptOutcome::Success);
     play.row = run_now(&play.row, guid(2), after(20)).unwrap();
     let run = play.run(after(20));
     assert_eq!(run.attempt.planned_at, after(20));
     assert_eq!(
         run_now(&play.row, guid(3), after(21)),
-        Err(Refusal::UnderWay(after(20)))
+        Err(ActionRefusal::UnderWay(after(20)))
     );
-    play.record(&run.ticket, Outcome::Success, after(21));
+    play.record(&run.ticket, AttemptOutcome::Success, after(21));
     assert_eq!(play.row.due_at(), Some(after(60)), "the schedule goes on");
     let early = noon().minus(seconds(500));
     let mut once = Play::of(json!({"once": {}}));
     once.row = run_now(&once.row, guid(2), early).unwrap();
-    assert_eq!(once.fire(early, Outcome::Success), early);
+    assert_eq!(once.fire(early, AttemptOutcome::Success), early);
     assert!(once.row.status.is_finished());
 }
 
@@ -582,7 +587,7 @@ fn a_status_survives_its_column() {
     play.run(after(503));
     play.run(after(520));
     check(&play);
-    play.row.status.finish(Ending::Done, after(521));
+    play.row.status.finish(ActionEnding::Done, after(521));
     check(&play);
     assert!(Failure::new("X", "ü".repeat(5_000)).message.chars().count() <= 1_001);
 }
@@ -613,11 +618,11 @@ fn an_interruption_uses_up_no_retries() {
     now = play.row.due_at().unwrap();
     let second = play.run(now);
     assert_eq!(second.key, first.key, "the other side can tell");
-    assert_eq!(second.interrupted.unwrap().ended, Ended::Interrupted);
-    let failure = Outcome::Failed(Failure::new("X", "no"));
+    assert_eq!(second.interrupted.unwrap().ended, AttemptEnd::Interrupted);
+    let failure = AttemptOutcome::Failed(Failure::new("X", "no"));
     play.record(&second.ticket, failure, now);
     let status = &play.row.status;
-    assert_eq!(status.finished, Some(Ending::OutOfRetries));
+    assert_eq!(status.finished, Some(ActionEnding::OutOfRetries));
     assert_eq!((status.interrupted, status.failed), (1, 1));
 }
 
@@ -631,7 +636,7 @@ fn what_kills_everybody_is_given_up() {
         }
     }
     assert_eq!(runs, 1 + crate::schedule::retry::INTERRUPTIONS_MAX);
-    assert_eq!(play.row.status.finished, Some(Ending::OutOfRetries));
+    assert_eq!(play.row.status.finished, Some(ActionEnding::OutOfRetries));
 }
 
 /// The backlog is caught up with; what comes due meanwhile meets what is under way.
@@ -648,7 +653,7 @@ fn catching_up_ends_although_firings_take_longer_than_their_period() {
         let run = play.run(now);
         planned.push(run.attempt.planned_at);
         now = now.plus(seconds(7));
-        play.record(&run.ticket, Outcome::Success, now);
+        play.record(&run.ticket, AttemptOutcome::Success, now);
     }
     let missed = planned.iter().filter(|at| **at <= back).count();
     assert_eq!(missed, 13, "the start and the twelve periods after it");
@@ -664,9 +669,9 @@ fn what_is_planned_for_the_deadline_does_not_happen() {
     for at in [0, 5] {
         let now = start.plus(seconds(at));
         let run = play.run(now);
-        play.record(&run.ticket, Outcome::Success, now);
+        play.record(&run.ticket, AttemptOutcome::Success, now);
     }
-    assert_eq!(play.row.status.finished, Some(Ending::Deadline));
+    assert_eq!(play.row.status.finished, Some(ActionEnding::Deadline));
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Dice {
 /// An attempt that some worker makes.
 struct Flight {
     ticket: Ticket,
-    attempt: Attempt,
+    attempt: ActionAttempt,
 }
 
 /// What must be true of one generation, counted apart from the code under test.
@@ -58,7 +58,7 @@ struct World {
     row: ScheduledAction,
     flights: Vec<Flight>,
     ledger: Ledger,
-    limits: Limits,
+    limits: ScheduleLimits,
     guids: u128,
     /// A firing that somebody asked for out of turn, or that was planned by another spec: not in the calendar.
     out_of_turn: Option<Timestamp>,
@@ -109,7 +109,7 @@ impl World {
         row.status = put(None, request(&row.id, guid(1), spec, Override::None), now)
             .unwrap()
             .status;
-        let limits = Limits {
+        let limits = ScheduleLimits {
             patience: seconds(dice.one_of(&[0, 10])),
             grace: seconds(60),
             catch_up_max: dice.one_of(&[1, 3, 100]),
@@ -255,9 +255,9 @@ impl World {
         }
         let index = self.dice.below(self.flights.len() as u64) as usize;
         let outcome = match self.dice.below(10) {
-            0 => Outcome::NotMade,
-            1..=4 => Outcome::Failed(Failure::new("X", "no")),
-            _ => Outcome::Success,
+            0 => AttemptOutcome::NotMade,
+            1..=4 => AttemptOutcome::Failed(Failure::new("X", "no")),
+            _ => AttemptOutcome::Success,
         };
         let before = self.row.clone();
         let fresh = self.fresh();
@@ -272,7 +272,7 @@ impl World {
         );
         let is_own = before.status.generation == flight.ticket.generation
             && before.status.current.as_ref() == Some(&flight.attempt);
-        let Record::Written(recorded) = record else {
+        let RecordResult::Written(recorded) = record else {
             assert!(!is_own, "a record was refused");
             return;
         };
@@ -290,19 +290,19 @@ impl World {
         }
     }
 
-    fn count(&mut self, index: usize, outcome: Outcome) {
+    fn count(&mut self, index: usize, outcome: AttemptOutcome) {
         let planned = self.flights[index].attempt.planned_at;
         match outcome {
-            Outcome::Success => {
+            AttemptOutcome::Success => {
                 self.ledger.successful += 1;
                 self.ledger.consecutive = 0;
                 self.ledger.succeeded.push(planned);
             }
-            Outcome::Failed(_) => {
+            AttemptOutcome::Failed(_) => {
                 self.ledger.failed += 1;
                 self.ledger.consecutive += 1;
             }
-            Outcome::NotMade => *self.ledger.made.get_mut(&planned).unwrap() -= 1,
+            AttemptOutcome::NotMade => *self.ledger.made.get_mut(&planned).unwrap() -= 1,
         }
     }
 
@@ -393,12 +393,12 @@ impl World {
                     let ended = record(
                         Some(&self.row),
                         &run.ticket,
-                        Outcome::Success,
+                        AttemptOutcome::Success,
                         guid,
                         &self.limits,
                         self.now,
                     );
-                    let Record::Written(recorded) = ended else {
+                    let RecordResult::Written(recorded) = ended else {
                         panic!("a record was refused")
                     };
                     self.row = recorded.row;

@@ -27,7 +27,7 @@ const EDITOR: &str = r#"{
   ]
 }"#;
 
-fn load_as(name: &str, text: &str) -> Loaded {
+fn load_as(name: &str, text: &str) -> LoadedSchema {
     load_named(Some(name), Some("test.json"), text, &registry())
 }
 

@@ -7,7 +7,8 @@ use pawl_kernel::ports::schedule::{ActionCommand, RecordRequest, ShardHolder, Sy
 use pawl_kernel::ports::store::{DueTimer, TimerKind};
 use pawl_kernel::schedule::retry::INTERRUPTIONS_MAX;
 use pawl_kernel::schedule::{
-    Ended, Ending, Failure, Limits, Outcome, Override, Put, Record, Recorded, Run, SkipReason,
+    ActionEnding, AttemptEnd, AttemptOutcome, Failure, Override, Put, RecordResult, RecordedAction,
+    Run, ScheduleLimits, SkipReason,
 };
 use pawl_kernel::time::Timestamp;
 
@@ -66,10 +67,12 @@ impl<'a> Worker<'a> {
     }
 
     async fn begin_these(&self, due: Vec<DueTimer>, now: Timestamp) -> Vec<Attempted> {
-        let begun =
-            self.scene
-                .store
-                .begin_actions(pass(uuid(self.lock)), due, Limits::default(), now);
+        let begun = self.scene.store.begin_actions(
+            pass(uuid(self.lock)),
+            due,
+            ScheduleLimits::default(),
+            now,
+        );
         begun.await.unwrap()
     }
 
@@ -91,20 +94,24 @@ impl<'a> Worker<'a> {
         &self,
         requests: Vec<RecordRequest>,
         now: Timestamp,
-    ) -> Vec<Option<Record>> {
+    ) -> Vec<Option<RecordResult>> {
         let store = &self.scene.store;
-        let done =
-            store.record_actions(pass(uuid(self.lock)).sync, requests, Limits::default(), now);
+        let done = store.record_actions(
+            pass(uuid(self.lock)).sync,
+            requests,
+            ScheduleLimits::default(),
+            now,
+        );
         done.await.unwrap()
     }
 
     async fn try_record(
         &self,
         run: &Attempted,
-        outcome: Outcome,
+        outcome: AttemptOutcome,
         fresh: u64,
         now: Timestamp,
-    ) -> Option<Record> {
+    ) -> Option<RecordResult> {
         let requests = vec![request(self.lock, run, outcome, fresh)];
         let mut records = self.record_these(requests, now).await;
         assert_eq!(records.len(), 1, "one answer per request");
@@ -115,23 +122,23 @@ impl<'a> Worker<'a> {
     pub(in crate::conformance) async fn record(
         &self,
         run: &Attempted,
-        outcome: Outcome,
+        outcome: AttemptOutcome,
         fresh: u64,
         now: Timestamp,
-    ) -> Recorded {
+    ) -> RecordedAction {
         match self.try_record(run, outcome, fresh, now).await {
-            Some(Record::Written(recorded)) => *recorded,
+            Some(RecordResult::Written(recorded)) => *recorded,
             other => panic!("expected a record, got {other:?}"),
         }
     }
 
-    async fn record_late(&self, run: &Attempted, outcome: Outcome, now: Timestamp) {
+    async fn record_late(&self, run: &Attempted, outcome: AttemptOutcome, now: Timestamp) {
         let late = self.try_record(run, outcome, 404, now).await;
-        assert!(matches!(late, Some(Record::Late(_))), "{late:?}");
+        assert!(matches!(late, Some(RecordResult::Late(_))), "{late:?}");
     }
 }
 
-fn request(lock: u64, run: &Attempted, outcome: Outcome, fresh: u64) -> RecordRequest {
+fn request(lock: u64, run: &Attempted, outcome: AttemptOutcome, fresh: u64) -> RecordRequest {
     RecordRequest {
         lock: uuid(lock),
         timer: run.0.clone(),
@@ -142,8 +149,8 @@ fn request(lock: u64, run: &Attempted, outcome: Outcome, fresh: u64) -> RecordRe
     }
 }
 
-fn failed() -> Outcome {
-    Outcome::Failed(Failure::new("HTTP_STATUS", "503\u{0} Ä"))
+fn failed() -> AttemptOutcome {
+    AttemptOutcome::Failed(Failure::new("HTTP_STATUS", "503\u{0} Ä"))
 }
 
 fn keeping(put: Put) -> Put {
@@ -197,7 +204,9 @@ async fn nothing_is_recorded_without_the_lock(scene: Scene) {
     let zombie = Worker::new(&scene, 9, at(100)).await;
     let run = zombie.only_run(at(100)).await;
     let owner = Worker::new(&scene, 8, at(150)).await;
-    let record = zombie.try_record(&run, Outcome::Success, 50, at(151)).await;
+    let record = zombie
+        .try_record(&run, AttemptOutcome::Success, 50, at(151))
+        .await;
     assert_eq!(record, None);
     assert_eq!(scene.action("a").await, run.1.row);
     assert!(scene.past("a").await.is_empty());
@@ -210,10 +219,12 @@ async fn a_success_ends_what_fires_once(scene: Scene) {
     scene.put(put("a", 1, once(at(100), 0)), at(5)).await;
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
-    let recorded = worker.record(&run, Outcome::Success, 50, at(102)).await;
+    let recorded = worker
+        .record(&run, AttemptOutcome::Success, 50, at(102))
+        .await;
     let row = scene.action("a").await;
     assert_eq!(row, recorded.row);
-    assert_eq!(row.status.finished, Some(Ending::Done));
+    assert_eq!(row.status.finished, Some(ActionEnding::Done));
     assert_eq!((row.status.finished_at, row.guid), (Some(at(102)), uuid(1)));
     assert!(!recorded.requeue);
     assert!(worker.rows().await.is_empty());
@@ -234,7 +245,7 @@ async fn a_success_of_many_goes_on(scene: Scene) {
         let now = at(100 + 60 * n);
         let run = worker.only_run(now).await;
         assert_eq!(run.1.attempt.planned_at, now);
-        worker.record(&run, Outcome::Success, 50, now).await;
+        worker.record(&run, AttemptOutcome::Success, 50, now).await;
         let rows = worker.rows().await;
         assert_eq!((rows.len(), rows[0].at), (1, at(160 + 60 * n)));
         scene.check_queued("a").await;
@@ -255,10 +266,10 @@ async fn a_failure_is_tried_again(scene: Scene) {
     assert_eq!((second.attempt.number, &second.key), (2, &run.1.key));
     assert_eq!(second.row.status.failed, 1);
     let past = scene.past("a").await;
-    let Outcome::Failed(failure) = failed() else {
+    let AttemptOutcome::Failed(failure) = failed() else {
         panic!()
     };
-    assert_eq!(past[0].1.ended, Ended::Failed(failure));
+    assert_eq!(past[0].1.ended, AttemptEnd::Failed(failure));
 }
 
 async fn a_failure_without_retries_is_the_end(scene: Scene) {
@@ -267,7 +278,7 @@ async fn a_failure_without_retries_is_the_end(scene: Scene) {
     let run = worker.only_run(at(100)).await;
     worker.record(&run, failed(), 50, at(101)).await;
     let status = scene.action("a").await.status;
-    assert_eq!(status.finished, Some(Ending::OutOfRetries));
+    assert_eq!(status.finished, Some(ActionEnding::OutOfRetries));
     assert!(worker.rows().await.is_empty());
 }
 
@@ -275,7 +286,9 @@ async fn what_was_not_made_is_due_again(scene: Scene) {
     scene.put(put("a", 1, once(at(100), 0)), at(5)).await;
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
-    let recorded = worker.record(&run, Outcome::NotMade, 50, at(101)).await;
+    let recorded = worker
+        .record(&run, AttemptOutcome::NotMade, 50, at(101))
+        .await;
     assert_eq!(
         (recorded.past, recorded.row.due_at()),
         (None, Some(at(101)))
@@ -296,7 +309,7 @@ async fn what_was_interrupted_is_found(scene: Scene) {
     let past = scene.past("a").await;
     assert_eq!(past.len(), 1);
     assert_eq!(Some(&past[0].1), second.interrupted.as_ref());
-    assert_eq!(past[0].1.ended, Ended::Interrupted);
+    assert_eq!(past[0].1.ended, AttemptEnd::Interrupted);
     assert_eq!(past[0].1.attempt, first.attempt);
     // What interrupts everybody is over some time, without anybody having said so.
     let mut look = second.row.due_at().unwrap();
@@ -306,7 +319,7 @@ async fn what_was_interrupted_is_found(scene: Scene) {
     }
     assert!(worker.begin(look).await.is_empty());
     let status = scene.action("a").await.status;
-    assert_eq!(status.finished, Some(Ending::OutOfRetries));
+    assert_eq!(status.finished, Some(ActionEnding::OutOfRetries));
     let past = scene.past("a").await;
     assert_eq!(past.len() as u32, INTERRUPTIONS_MAX + 1);
     assert!(worker.rows().await.is_empty());
@@ -321,7 +334,7 @@ async fn what_is_past_its_deadline_ends(scene: Scene) {
     let worker = Worker::new(&scene, 9, at(201)).await;
     assert!(worker.begin(at(201)).await.is_empty());
     let status = scene.action("a").await.status;
-    assert_eq!(status.finished, Some(Ending::Deadline));
+    assert_eq!(status.finished, Some(ActionEnding::Deadline));
     assert!(worker.rows().await.is_empty());
     scene.check_queued("a").await;
 }
@@ -398,7 +411,9 @@ async fn a_write_during_an_attempt_queues_anew(scene: Scene) {
         .await;
     assert_eq!(kept.status, run.1.row.status);
     scene.check_queued("a").await;
-    let recorded = worker.record(&run, Outcome::Success, 50, at(102)).await;
+    let recorded = worker
+        .record(&run, AttemptOutcome::Success, 50, at(102))
+        .await;
     assert!(recorded.requeue);
     let row = scene.action("a").await;
     assert_eq!((row.guid, row.due_at()), (uuid(50), Some(at(130))));
@@ -417,7 +432,9 @@ async fn a_pause_during_an_attempt_counts_it(scene: Scene) {
     let run = worker.only_run(at(100)).await;
     scene.order("a", ActionCommand::Pause, 2, at(101)).await;
     scene.check_queued("a").await;
-    worker.record(&run, Outcome::Success, 50, at(102)).await;
+    worker
+        .record(&run, AttemptOutcome::Success, 50, at(102))
+        .await;
     let row = scene.action("a").await;
     assert_eq!((row.status.successful, row.due_at()), (1, None));
     assert!(worker.rows().await.is_empty());
@@ -456,7 +473,9 @@ async fn a_deletion_during_an_attempt_leaves_nothing(scene: Scene) {
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
     scene.store.delete_action("a").await.unwrap();
-    worker.record_late(&run, Outcome::Success, at(102)).await;
+    worker
+        .record_late(&run, AttemptOutcome::Success, at(102))
+        .await;
     assert!(scene.past("a").await.is_empty());
     assert_eq!(scene.store.action("a").await.unwrap(), None);
 }
@@ -465,7 +484,9 @@ async fn a_second_record_changes_nothing(scene: Scene) {
     scene.put(put("a", 1, periodic(at(100), 60)), at(5)).await;
     let worker = Worker::new(&scene, 9, at(100)).await;
     let run = worker.only_run(at(100)).await;
-    let recorded = worker.record(&run, Outcome::Success, 50, at(101)).await;
+    let recorded = worker
+        .record(&run, AttemptOutcome::Success, 50, at(101))
+        .await;
     let past = scene.past("a").await;
     worker.record_late(&run, failed(), at(102)).await;
     assert_eq!(scene.action("a").await, recorded.row);
@@ -480,14 +501,20 @@ async fn a_record_after_the_next_attempt_changes_nothing(scene: Scene) {
     let look_again = slow.1.row.due_at().unwrap();
     let next = worker.only_run(look_again).await;
     worker
-        .record_late(&slow, Outcome::Success, look_again)
+        .record_late(&slow, AttemptOutcome::Success, look_again)
         .await;
     assert_eq!(scene.action("a").await, next.1.row);
     let past = scene.past("a").await;
     assert_eq!(past.len(), 1);
-    assert_eq!(past[0].1.ended, Ended::Interrupted, "as it was counted");
+    assert_eq!(
+        past[0].1.ended,
+        AttemptEnd::Interrupted,
+        "as it was counted"
+    );
     scene.check_queued("a").await;
-    worker.record(&next, Outcome::Success, 50, look_again).await;
+    worker
+        .record(&next, AttemptOutcome::Success, 50, look_again)
+        .await;
 }
 
 async fn an_action_may_have_the_id_of_an_execution(scene: Scene) {
@@ -524,7 +551,9 @@ async fn a_firing_meets_the_execution_before(scene: Scene) {
     let mut new = fixture::new_execution(1);
     new.execution.record.idempotency_key = Some(run.1.row.start_key(run.1.attempt.planned_at));
     scene.create_as(new).await;
-    worker.record(&run, Outcome::Success, 50, at(101)).await;
+    worker
+        .record(&run, AttemptOutcome::Success, 50, at(101))
+        .await;
     assert!(worker.begin(at(160)).await.is_empty(), "it still runs");
     let row = scene.action("a").await;
     let skip = row.status.last_skip.clone().unwrap();
@@ -550,7 +579,9 @@ async fn an_end_is_recorded_under_the_lock_of_its_beginning(scene: Scene) {
     let mut again = fixture::lock_request(10, at(101));
     again.owner = fixture::lock_request(9, at(101)).owner;
     scene.store.lock_shards(again).await.unwrap();
-    let record = before.try_record(&run, Outcome::Success, 50, at(102)).await;
+    let record = before
+        .try_record(&run, AttemptOutcome::Success, 50, at(102))
+        .await;
     assert_eq!(record, None);
     assert_eq!(scene.action("a").await, run.1.row);
     scene.check_queued("a").await;
@@ -607,8 +638,8 @@ async fn many_are_recorded_at_once(scene: Scene) {
     scene.store.delete_action("d").await.unwrap();
     let outcome = |run: &Attempted| match run.0.action_id.as_str() {
         "a" => failed(),
-        "b" => Outcome::NotMade,
-        _ => Outcome::Success,
+        "b" => AttemptOutcome::NotMade,
+        _ => AttemptOutcome::Success,
     };
     let mut requests: Vec<_> = runs
         .iter()
@@ -624,9 +655,9 @@ async fn many_are_recorded_at_once(scene: Scene) {
     assert_eq!(records[0], None);
     for (request, record) in requests.iter().zip(&records).skip(1).take(4) {
         let gone = request.timer.action_id == "d";
-        assert_eq!(matches!(record, Some(Record::Late(_))), gone);
+        assert_eq!(matches!(record, Some(RecordResult::Late(_))), gone);
     }
-    assert!(matches!(records[5], Some(Record::Late(_))));
+    assert!(matches!(records[5], Some(RecordResult::Late(_))));
     for id in ["a", "b", "c"] {
         scene.check_queued(id).await;
     }
