@@ -47,7 +47,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use pawl_engine::Parts;
+use pawl_engine::Runtime;
 use pawl_engine::control::Control;
 use pawl_kernel::ports::store::Store;
 use pawl_kernel::time::Timestamp;
@@ -157,7 +157,7 @@ impl ApiState {
     /// The state of a server on loopback, where everybody is the developer.
     pub fn new(control: Control, limits: Limits) -> Self {
         Self(Arc::new(SharedState {
-            health: Arc::new(health::Health::new(control.parts().clone())),
+            health: Arc::new(health::Health::new(control.runtime().clone())),
             webhooks: Arc::new(webhooks::Desk::new(&limits)),
             knocks: Arc::default(),
             control,
@@ -200,16 +200,16 @@ impl ApiState {
         self.with(|shared| shared.stop = stop)
     }
 
-    fn parts(&self) -> &Parts {
-        self.control.parts()
+    fn runtime(&self) -> &Runtime {
+        self.control.runtime()
     }
 
     fn store(&self) -> &dyn Store {
-        &*self.control.parts().store
+        &*self.control.runtime().store
     }
 
     fn now(&self) -> Timestamp {
-        self.parts().clock.now()
+        self.runtime().clock.now()
     }
 }
 
@@ -221,7 +221,7 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(state.clone(), guard::admit))
         .layer(from_fn(guard::seal))
         .layer(from_fn_with_state(
-            metrics::Gate::new(state.parts()),
+            metrics::Gate::new(state.runtime()),
             metrics::count,
         ))
         .with_state(state)

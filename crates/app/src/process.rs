@@ -1,6 +1,6 @@
 //! What there is to know about this process as a whole.
 
-use pawl_engine::Parts;
+use pawl_engine::Runtime;
 use pawl_engine::metrics::describe::Description;
 
 pub static BUILD_INFO: Description = Description::gauge(
@@ -22,10 +22,10 @@ pub static OPEN_FDS: Description = Description::gauge(
 );
 
 /// Shows it with the other metrics. What the system does not tell is left out.
-pub fn observe(parts: &Parts) {
-    let series = parts.metrics.series();
+pub fn observe(runtime: &Runtime) {
+    let series = runtime.metrics.series();
     series.observe(&BUILD_INFO, &[env!("CARGO_PKG_VERSION")], || 1.0);
-    let started = parts.clock.now().as_micros() as f64 / 1e6;
+    let started = runtime.clock.now().as_micros() as f64 / 1e6;
     series.observe(&START_TIME, &[], move || started);
     if resident_bytes().is_some() {
         series.observe(&RESIDENT_MEMORY, &[], || {

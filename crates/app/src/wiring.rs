@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use pawl_engine::control::Control;
 use pawl_engine::worker::Worker;
-use pawl_engine::{Options, Parts, ServiceRunner};
+use pawl_engine::{Options, Runtime, ServiceRunner};
 use pawl_kernel::node::Registry;
 use pawl_kernel::ports::store::{RecoveryStore, StoreError};
 use pawl_kernel::time::Clock;
@@ -68,10 +68,10 @@ impl EmbeddedEngine {
         };
         let mut embedded = Self::start_with(data, registry, options).await?;
         configure_quotas(&embedded.control, config).await?;
-        look_for_exposure(embedded.control.parts(), config)?;
-        let parts = embedded.control.parts();
-        if let Some(keeper) = programs::keeper(parts, config)? {
-            let runner = ServiceRunner::new(parts, embedded.stop.clone());
+        look_for_exposure(embedded.control.runtime(), config)?;
+        let runtime = embedded.control.runtime();
+        if let Some(keeper) = programs::keeper(runtime, config)? {
+            let runner = ServiceRunner::new(runtime, embedded.stop.clone());
             let keeping = runner.run(keeper);
             embedded.helpers.add("the keeper of applied rows", keeping);
         }
@@ -97,7 +97,7 @@ impl EmbeddedEngine {
             );
         }
         let queue = Arc::new(EmbeddedQueue::default());
-        let parts = Parts::new(
+        let runtime = Runtime::new(
             store.clone(),
             queue.clone(),
             clock,
@@ -105,10 +105,10 @@ impl EmbeddedEngine {
             registry,
             options,
         );
-        observe::embedded(&parts, &store, &queue);
-        pawl_engine::worker::queue_everything(&parts).await?;
-        let worker = Worker::new(parts.clone());
-        let control = Control::new(parts, Some(worker.handle()));
+        observe::embedded(&runtime, &store, &queue);
+        pawl_engine::worker::queue_everything(&runtime).await?;
+        let worker = Worker::new(runtime.clone());
+        let control = Control::new(runtime, Some(worker.handle()));
         let stop = CancellationToken::new();
         let mut running = Services::default();
         running.add("the worker", worker.run(stop.clone()));

@@ -18,9 +18,9 @@ use pawl::config::Config;
 use pawl::echo::Echo;
 use pawl::system::{SystemClock, SystemEntropy};
 use pawl::wiring::{self, Cluster, EmbeddedEngine, Membership};
-use pawl_engine::control::{Control, StartRequest, StartOutcome};
+use pawl_engine::control::{Control, StartOutcome, StartRequest};
 use pawl_engine::worker::{Roles, Worker};
-use pawl_engine::{Options, Parts};
+use pawl_engine::{Options, Runtime};
 use pawl_kernel::execution::Step;
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::node::Registry;
@@ -237,7 +237,7 @@ impl Scene {
     }
 
     fn model(&self) -> (Control, CancellationToken) {
-        let parts = Parts::new(
+        let runtime = Runtime::new(
             Arc::new(ModelStore::new()),
             Arc::new(ModelQueue::new()),
             Arc::new(SystemClock),
@@ -245,8 +245,8 @@ impl Scene {
             self.registry.clone(),
             self.options.clone(),
         );
-        let worker = Worker::new(parts.clone());
-        let control = Control::new(parts, Some(worker.handle()));
+        let worker = Worker::new(runtime.clone());
+        let control = Control::new(runtime, Some(worker.handle()));
         let stop = CancellationToken::new();
         tokio::spawn(worker.run(stop.clone()));
         (control, stop)
@@ -300,7 +300,7 @@ impl Scene {
             now: Timestamp::default(),
             mode: SaveMode::Create,
         };
-        control.parts().store.save_schema(save).await.unwrap();
+        control.runtime().store.save_schema(save).await.unwrap();
     }
 }
 
@@ -361,7 +361,7 @@ impl Mask<'_> {
 }
 
 async fn trace(control: &Control, view: &ExecutionView, mask: &Mask<'_>) -> String {
-    let store = &control.parts().store;
+    let store = &control.runtime().store;
     let (execution, id) = (&view.execution, view.execution.head.id);
     let mut text = format!("{}\n", execution.head.status.name());
     field(&mut text, mask, "output", &execution.record.output);

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::control::Control;
-use crate::parts::Parts;
+use crate::runtime::Runtime;
 
 /// Where attempts take no longer than this, some may be begun before there is a slot: they will not wait long.
 const QUICK: Duration = Duration::from_millis(20);
@@ -123,12 +123,12 @@ impl Runner {
         }
     }
 
-    fn parts(&self) -> &Parts {
-        self.control.parts()
+    fn runtime(&self) -> &Runtime {
+        self.control.runtime()
     }
 
     fn slots(&self) -> usize {
-        self.parts().options.action_slots.max(1)
+        self.runtime().options.action_slots.max(1)
     }
 
     /// How many more may be begun.
@@ -183,13 +183,13 @@ impl Runner {
 
     /// Starts what has a slot. `held_until`: the locks may be somebody else's from then on, and nothing starts.
     pub(crate) fn start(&mut self, held_until: Timestamp) {
-        let limits = self.parts().options.schedule_limits();
+        let limits = self.runtime().options.schedule_limits();
         while self.tasks.len() < self.slots() {
             let Some(begun) = self.waiting.pop_front() else {
                 return;
             };
             // Attempts that are over at once take time too, while the locks grow old.
-            let now = self.parts().now();
+            let now = self.runtime().now();
             let too_late = now.since(begun.at) > limits.patience / 2;
             // The clock was set back since: by what it says now this would be early.
             let early = now < begun.at
@@ -264,7 +264,7 @@ impl Runner {
 
     /// Those whose time has come are over like any other; all of them wait equally long, so they are in order.
     pub(crate) fn release_postponed(&mut self) {
-        let now = self.parts().now();
+        let now = self.runtime().now();
         while let Some((_, done)) = self.postponed.pop_front_if(|(until, _)| *until <= now) {
             self.over.push_back(done);
         }
@@ -295,7 +295,7 @@ impl Runner {
             ticket: done.ticket.clone(),
             attempt: done.attempt.clone(),
             outcome: done.outcome.clone(),
-            fresh: id::random(&*self.parts().entropy),
+            fresh: id::random(&*self.runtime().entropy),
         };
         done.iter().map(request).collect()
     }
@@ -306,12 +306,12 @@ fn key(timer: &DueTimer) -> (String, Uuid) {
 }
 
 async fn make(control: Control, begun: StartedAttempt, deadline: Timestamp) -> EndedAttempt {
-    let started = control.parts().now();
+    let started = control.runtime().now();
     if planted::has(Bug::ActionRecordedFirst) {
         let later = started.plus(Duration::from_secs(1));
-        control.parts().clock.sleep_until(later).await;
+        control.runtime().clock.sleep_until(later).await;
     }
     let outcome = attempt::make(&control, &begun.run, deadline).await;
-    let took = control.parts().now().since(started);
+    let took = control.runtime().now().since(started);
     EndedAttempt::of(begun, outcome, took)
 }

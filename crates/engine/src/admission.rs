@@ -13,8 +13,8 @@ use pawl_kernel::time::{Clock, Timestamp};
 
 use crate::hints::{Hints, News};
 use crate::metrics::SchedulerMetrics;
-use crate::parts::Parts;
 use crate::publisher::Publisher;
+use crate::runtime::Runtime;
 use crate::service::{NextTick, Service};
 use crate::sync::lock;
 
@@ -95,16 +95,16 @@ pub struct Admission {
 }
 
 impl Admission {
-    pub fn new(parts: &Parts) -> Self {
+    pub fn new(runtime: &Runtime) -> Self {
         Self {
-            store: parts.store.clone(),
-            reads: parts.store.clone(),
-            queue: parts.admission.clone(),
-            publisher: parts.publisher.clone(),
-            hints: parts.hints.clone(),
-            metrics: parts.metrics.scheduler.clone(),
-            clock: parts.clock.clone(),
-            exclusive: parts.options.exclusive,
+            store: runtime.store.clone(),
+            reads: runtime.store.clone(),
+            queue: runtime.admission.clone(),
+            publisher: runtime.publisher.clone(),
+            hints: runtime.hints.clone(),
+            metrics: runtime.metrics.scheduler.clone(),
+            clock: runtime.clock.clone(),
+            exclusive: runtime.options.exclusive,
         }
     }
 

@@ -17,15 +17,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::parts::Parts;
 use crate::running::RunningPasses;
+use crate::runtime::Runtime;
 use crate::slot_pool::{ClaimedWork, SlotPool, Work, acknowledge, pass_of};
 
 /// Most messages claimed in one statement.
 const BATCH: usize = 128;
 
 pub struct Consumer {
-    parts: Parts,
+    runtime: Runtime,
     running: Arc<RunningPasses>,
     slots: Arc<Semaphore>,
     suspects: Arc<Semaphore>,
@@ -34,11 +34,11 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    pub(crate) fn new(parts: Parts, running: Arc<RunningPasses>) -> Self {
+    pub(crate) fn new(runtime: Runtime, running: Arc<RunningPasses>) -> Self {
         let (work_sender, work) = mpsc::unbounded_channel();
-        let slots = Arc::new(Semaphore::new(parts.options.slots));
+        let slots = Arc::new(Semaphore::new(runtime.options.slots));
         Self {
-            parts,
+            runtime,
             running,
             slots,
             suspects: Arc::new(Semaphore::new(1)),
@@ -49,7 +49,7 @@ impl Consumer {
 
     pub(crate) fn slot_pool(&self) -> SlotPool {
         SlotPool {
-            parts: self.parts.clone(),
+            runtime: self.runtime.clone(),
             running: self.running.clone(),
             slots: self.slots.clone(),
             work: self.work_sender.clone(),
@@ -59,12 +59,12 @@ impl Consumer {
     /// Runs until `stop`, then finishes what is in flight. Dropping the future drops the passes where they are,
     /// but for those that the callers of starts still run.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
-        let slots = self.parts.options.slots;
-        let _here = self.parts.metrics.workers.worker_here(slots);
+        let slots = self.runtime.options.slots;
+        let _here = self.runtime.metrics.workers.worker_here(slots);
         let mut passes = JoinSet::new();
         let (line, in_line) = mpsc::unbounded_channel();
         let intake = Intake {
-            parts: self.parts.clone(),
+            runtime: self.runtime.clone(),
             slots: self.slots.clone(),
             suspects: self.suspects.clone(),
             line,
@@ -106,7 +106,7 @@ impl Consumer {
     fn start(&self, passes: &mut JoinSet<()>, work: Work) {
         match work {
             Work::Claimed(work) => {
-                if let Some(pass) = pass_of(&self.parts, &self.running, *work, None) {
+                if let Some(pass) = pass_of(&self.runtime, &self.running, *work, None) {
                     passes.spawn(pass);
                 }
             }
@@ -119,14 +119,14 @@ impl Consumer {
     /// What has not begun is given back.
     async fn settle(&self, passes: &mut JoinSet<()>, work: Work) {
         match work {
-            Work::Claimed(work) => give_back(&self.parts, *work).await,
+            Work::Claimed(work) => give_back(&self.runtime, *work).await,
             begun @ Work::Inline(_) => self.start(passes, begun),
         }
     }
 
     /// What has begun, here or with the caller of a start, may end within the grace time.
     async fn drain(&mut self, mut passes: JoinSet<()>) {
-        let deadline = self.parts.now().plus(self.parts.options.grace);
+        let deadline = self.runtime.now().plus(self.runtime.options.grace);
         let running = self.running.clone();
         loop {
             let left = running.left();
@@ -138,7 +138,7 @@ impl Consumer {
                 Some(work) = self.work.recv() => self.settle(&mut passes, work).await,
                 Some(ended) = passes.join_next(), if !passes.is_empty() => report(ended),
                 () = left => {}
-                () = self.parts.clock.sleep_until(deadline) => break,
+                () = self.runtime.clock.sleep_until(deadline) => break,
             }
         }
         // Asked for first: an aborted pass takes its entry with it.
@@ -149,13 +149,13 @@ impl Consumer {
         }
         // Their effects may have happened: the next to run them must know.
         match self
-            .parts
+            .runtime
             .store
-            .release(held, Release::Begun, self.parts.now())
+            .release(held, Release::Begun, self.runtime.now())
             .await
         {
             // Some of their messages were acknowledged early; for the others one message more does no harm.
-            Ok(dispatches) => self.parts.publisher.publish_all(dispatches).await,
+            Ok(dispatches) => self.runtime.publisher.publish_all(dispatches).await,
             Err(error) => tracing::warn!(%error, "leases not given back; they will run out"),
         }
     }
@@ -169,20 +169,20 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
     }
 }
 
-async fn give_back(parts: &Parts, work: ClaimedWork) {
+async fn give_back(runtime: &Runtime, work: ClaimedWork) {
     let token = work.claimed.state.lease.as_ref().map(|lease| lease.token);
     let Some(token) = token else { return };
     let lease = vec![(work.claimed.execution.head.id, token)];
     // An error means that the lease will run out. Either way its message, which was not acknowledged, comes back.
-    let _ = parts
+    let _ = runtime
         .store
-        .release(lease, Release::Unbegun, parts.now())
+        .release(lease, Release::Unbegun, runtime.now())
         .await;
 }
 
 /// Receives and claims; hands what it took to the consumer.
 struct Intake {
-    parts: Parts,
+    runtime: Runtime,
     slots: Arc<Semaphore>,
     suspects: Arc<Semaphore>,
     /// Suspects that wait for their place.
@@ -207,7 +207,7 @@ impl Intake {
                 Ok(deliveries) => deliveries,
                 Err(QueueError::Closed) => return,
                 Err(error) => {
-                    self.parts.metrics.queue.silent();
+                    self.runtime.metrics.queue.silent();
                     tracing::warn!(%error, "cannot receive");
                     self.pause().await;
                     continue;
@@ -226,27 +226,30 @@ impl Intake {
 
     /// Slots are free and nothing comes: then no message waits, however long the last one had waited.
     async fn receive(&self, max: usize) -> Result<Vec<Delivery>, QueueError> {
-        let mut receiving = std::pin::pin!(self.parts.queue.receive(max));
-        let empty_at = self.parts.now().plus(self.parts.options.sweep_after / 5);
+        let mut receiving = std::pin::pin!(self.runtime.queue.receive(max));
+        let empty_at = self
+            .runtime
+            .now()
+            .plus(self.runtime.options.sweep_after / 5);
         tokio::select! {
             biased;
             received = &mut receiving => return received,
-            () = self.parts.clock.sleep_until(empty_at) => {}
+            () = self.runtime.clock.sleep_until(empty_at) => {}
         }
-        self.parts.hints.backlog.nothing_waits();
+        self.runtime.hints.backlog.nothing_waits();
         receiving.await
     }
 
     async fn take(&self, deliveries: Vec<Delivery>, slots: Vec<OwnedSemaphorePermit>) {
-        let now = self.parts.now();
-        self.parts.metrics.queue.received(&deliveries, now);
+        let now = self.runtime.now();
+        self.runtime.metrics.queue.received(&deliveries, now);
         // One that comes again was out in between: its age says nothing about the queue.
         let fresh = deliveries.iter().filter(|delivery| !delivery.redelivered);
         let ages = fresh.map(|delivery| {
             let message = &delivery.message;
             (message.priority, now.since(message.published_at))
         });
-        self.parts.hints.messages_received(ages, now);
+        self.runtime.hints.messages_received(ages, now);
         let requests: Vec<ClaimRequest> = deliveries
             .iter()
             .map(|delivery| self.request(delivery, false))
@@ -270,12 +273,12 @@ impl Intake {
             match self.claim(vec![self.request(&delivery, false)]).await {
                 Ok(mut claims) => match claims.pop() {
                     Some(claim) => self.sort_out(delivery, slot, claim).await,
-                    None => acknowledge(&self.parts, Some(&delivery)).await,
+                    None => acknowledge(&self.runtime, Some(&delivery)).await,
                 },
                 Err(StoreError::Rejected(reason) | StoreError::Corrupt(reason)) => {
                     let id = delivery.message.execution_id;
                     tracing::error!(execution_id = %id, reason, "this execution cannot be read and is left alone");
-                    acknowledge(&self.parts, Some(&delivery)).await;
+                    acknowledge(&self.runtime, Some(&delivery)).await;
                 }
                 Err(_) => self.put_back(vec![delivery]).await,
             }
@@ -288,17 +291,17 @@ impl Intake {
             .iter()
             .map(|request| (request.execution_id, request.lease.token))
             .collect();
-        let claimed = self.parts.store.claim(requests, self.parts.now()).await;
-        self.parts
+        let claimed = self.runtime.store.claim(requests, self.runtime.now()).await;
+        self.runtime
             .metrics
             .claimed(claimed.as_deref().unwrap_or_default());
         if let Err(error) = &claimed {
             tracing::warn!(%error, "cannot claim");
             self.pause().await;
             let _ = self
-                .parts
+                .runtime
                 .store
-                .release(leases, Release::Unbegun, self.parts.now())
+                .release(leases, Release::Unbegun, self.runtime.now())
                 .await;
         }
         claimed
@@ -306,7 +309,7 @@ impl Intake {
 
     async fn put_back(&self, deliveries: Vec<Delivery>) {
         for delivery in deliveries {
-            let _ = self.parts.queue.reject(delivery.tag).await;
+            let _ = self.runtime.queue.reject(delivery.tag).await;
         }
     }
 
@@ -314,8 +317,9 @@ impl Intake {
         match claim {
             Claim::Taken(claimed) => self.hand_on(claimed, delivery, slot, None),
             Claim::Ended(applied) => {
-                self.parts.announce(delivery.message.execution_id, &applied);
-                acknowledge(&self.parts, Some(&delivery)).await;
+                self.runtime
+                    .announce(delivery.message.execution_id, &applied);
+                acknowledge(&self.runtime, Some(&delivery)).await;
             }
             Claim::Skipped(Skip::Suspect) => self.take_suspect(delivery, slot).await,
             Claim::Skipped(Skip::Busy) => {
@@ -323,11 +327,11 @@ impl Intake {
                     execution_id = %delivery.message.execution_id,
                     "somebody has locked the row of this execution; it is offered again later"
                 );
-                acknowledge(&self.parts, Some(&delivery)).await;
+                acknowledge(&self.runtime, Some(&delivery)).await;
             }
             Claim::Skipped(reason) => {
                 tracing::trace!(execution_id = %delivery.message.execution_id, ?reason, "nothing to do");
-                acknowledge(&self.parts, Some(&delivery)).await;
+                acknowledge(&self.runtime, Some(&delivery)).await;
             }
         }
     }
@@ -390,24 +394,25 @@ impl Intake {
         {
             Ok(Some(Claim::Taken(claimed))) => self.hand_on(claimed, delivery, slot, Some(place)),
             Ok(Some(Claim::Ended(applied))) => {
-                self.parts.announce(delivery.message.execution_id, &applied);
-                acknowledge(&self.parts, Some(&delivery)).await;
+                self.runtime
+                    .announce(delivery.message.execution_id, &applied);
+                acknowledge(&self.runtime, Some(&delivery)).await;
             }
-            Ok(_) => acknowledge(&self.parts, Some(&delivery)).await,
+            Ok(_) => acknowledge(&self.runtime, Some(&delivery)).await,
             Err(_) => self.put_back(vec![delivery]).await,
         }
     }
 
     fn request(&self, delivery: &Delivery, allow_suspect: bool) -> ClaimRequest {
-        let options = &self.parts.options;
+        let options = &self.runtime.options;
         ClaimRequest {
             execution_id: delivery.message.execution_id,
             message_seq: Some(delivery.message.seq),
             redelivered: delivery.redelivered,
             lease: lease(
                 &options.worker_id,
-                id::random(&*self.parts.entropy),
-                self.parts.now().plus(options.lease),
+                id::random(&*self.runtime.entropy),
+                self.runtime.now().plus(options.lease),
             ),
             allow_suspect,
             max_recoveries: options.max_recoveries,
@@ -415,9 +420,9 @@ impl Intake {
     }
 
     async fn pause(&self) {
-        self.parts
+        self.runtime
             .clock
-            .sleep_until(self.parts.now().plus(Duration::from_millis(500)))
+            .sleep_until(self.runtime.now().plus(Duration::from_millis(500)))
             .await;
     }
 }

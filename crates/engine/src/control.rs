@@ -20,7 +20,7 @@ use pawl_kernel::ports::store::{CommandError, ExecutionView, StoreError};
 use serde_json::{Map, Value};
 
 use crate::graphs::GraphError;
-use crate::parts::Parts;
+use crate::runtime::Runtime;
 use crate::worker::Handle;
 
 pub use branch::{ForkRequest, RetryRequest, WantedVersion};
@@ -35,7 +35,7 @@ pub use triggers::{
 
 #[derive(Clone)]
 pub struct Control {
-    parts: Parts,
+    runtime: Runtime,
     /// The worker of this process, if it has one.
     worker: Option<Handle>,
 }
@@ -62,16 +62,16 @@ pub enum ControlError {
 }
 
 impl Control {
-    pub fn new(parts: Parts, worker: Option<Handle>) -> Self {
-        Self { parts, worker }
+    pub fn new(runtime: Runtime, worker: Option<Handle>) -> Self {
+        Self { runtime, worker }
     }
 
-    pub fn parts(&self) -> &Parts {
-        &self.parts
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     pub async fn view(&self, id: ExecutionId) -> Result<ExecutionView, ControlError> {
-        self.parts
+        self.runtime
             .store
             .execution(id)
             .await?
@@ -101,15 +101,16 @@ impl Control {
         self.refuse_secret("the id of the signal", signal_id.as_deref())?;
         self.refuse_secret("the name of the signal", Some(&name))?;
         let mut payload = payload.clone();
-        self.parts.redactor.value(&mut payload);
-        let drawn =
-            || pawl_kernel::id::time_ordered(self.parts.now(), &*self.parts.entropy).to_string();
+        self.runtime.redactor.value(&mut payload);
+        let drawn = || {
+            pawl_kernel::id::time_ordered(self.runtime.now(), &*self.runtime.entropy).to_string()
+        };
         let signal = Signal {
             id: signal_id.unwrap_or_else(drawn),
             name,
             payload: payload.to_string(),
             consumed_seq: None,
-            created_at: self.parts.now(),
+            created_at: self.runtime.now(),
         };
         Ok(self.obey(id, Command::Signal(signal)).await?.1)
     }
@@ -138,7 +139,7 @@ impl Control {
     async fn check_node(&self, id: ExecutionId, node: &str) -> Result<(), ControlError> {
         let view = self.view(id).await?;
         let graph = self
-            .parts
+            .runtime
             .graphs
             .get(
                 view.execution.head.schema_id,
@@ -166,25 +167,25 @@ impl Control {
     ) -> Result<(Status, bool), ControlError> {
         let stopping = matches!(command, Command::Stop);
         let done = self
-            .parts
+            .runtime
             .store
-            .command(id, command, self.parts.now())
+            .command(id, command, self.runtime.now())
             .await
             .map_err(|error| refused(id, error))?;
         if let Some(applied) = &done.applied {
-            self.parts.announce(id, applied);
+            self.runtime.announce(id, applied);
         }
         if stopping && done.leased {
             if let Some(worker) = &self.worker {
                 worker.stop_requested(id);
             }
-            self.parts.hints.send(Hint::Stop { execution_id: id });
+            self.runtime.hints.send(Hint::Stop { execution_id: id });
         }
         if let Some(dispatch) = done.dispatch {
-            self.parts.publish(dispatch).await;
+            self.runtime.publish(dispatch).await;
         } else if done.applied.is_some() && done.status == Status::Pending {
             // Back from a pause, it stands in line again.
-            self.parts.admission_changed();
+            self.runtime.admission_changed();
         }
         Ok((done.status, done.applied.is_some()))
     }

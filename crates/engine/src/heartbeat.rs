@@ -10,8 +10,8 @@ use pawl_kernel::time::{Clock, Timestamp};
 use uuid::Uuid;
 
 use crate::metrics::WorkerMetrics;
-use crate::parts::Parts;
 use crate::running::RunningPasses;
+use crate::runtime::Runtime;
 use crate::service::{NextTick, Service};
 
 /// Renews leases, and tells the passes what the store says of them.
@@ -25,13 +25,13 @@ struct Renewal {
 }
 
 impl Renewal {
-    fn new(parts: &Parts, running: Arc<RunningPasses>) -> Self {
+    fn new(runtime: &Runtime, running: Arc<RunningPasses>) -> Self {
         Self {
-            store: parts.store.clone(),
+            store: runtime.store.clone(),
             running,
-            metrics: parts.metrics.workers.clone(),
-            clock: parts.clock.clone(),
-            lease: parts.options.lease,
+            metrics: runtime.metrics.workers.clone(),
+            clock: runtime.clock.clone(),
+            lease: runtime.options.lease,
         }
     }
 
@@ -60,10 +60,10 @@ pub(crate) struct Heartbeat {
 }
 
 impl Heartbeat {
-    pub(crate) fn new(parts: &Parts, running: Arc<RunningPasses>) -> Self {
+    pub(crate) fn new(runtime: &Runtime, running: Arc<RunningPasses>) -> Self {
         Self {
-            renewal: Renewal::new(parts, running),
-            margin: parts.options.lease_margin,
+            renewal: Renewal::new(runtime, running),
+            margin: runtime.options.lease_margin,
             next_beat: Timestamp::default(),
             idle: true,
         }
@@ -154,9 +154,9 @@ pub(crate) struct StopCheck {
 }
 
 impl StopCheck {
-    pub(crate) fn new(parts: &Parts, running: Arc<RunningPasses>) -> Self {
+    pub(crate) fn new(runtime: &Runtime, running: Arc<RunningPasses>) -> Self {
         Self {
-            renewal: Renewal::new(parts, running),
+            renewal: Renewal::new(runtime, running),
             leases: Vec::new(),
         }
     }

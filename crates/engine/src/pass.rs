@@ -29,9 +29,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::context_cache::CachedContext;
-use crate::parts::Parts;
 use crate::pending_create::{NotStarted, PendingCreate};
 use crate::running::Ticket;
+use crate::runtime::Runtime;
 pub(crate) use commit::probe;
 use ledger::Ledger;
 pub(crate) use run::panic_text;
@@ -49,7 +49,7 @@ pub(crate) enum PassEnd {
 }
 
 pub(crate) struct Pass {
-    parts: Parts,
+    runtime: Runtime,
     graph: Arc<Graph>,
     execution: Execution,
     /// The execution's id as text, made once: every visit needs it.
@@ -119,14 +119,14 @@ impl From<NotStarted> for Turn {
 
 /// Loads what the execution needs and runs it. Any error on the way gives the lease back.
 pub(crate) async fn run(
-    parts: Parts,
+    runtime: Runtime,
     claimed: Box<ClaimedExecution>,
     ticket: Ticket,
     pending: Option<PendingCreate>,
 ) -> PassEnd {
     let again = planted::has(Bug::UnknownCommitIsFailure)
-        .then(|| (parts.clone(), claimed.clone(), ticket.clone()));
-    let mut pass = match load::load(&parts, claimed, ticket, pending).await {
+        .then(|| (runtime.clone(), claimed.clone(), ticket.clone()));
+    let mut pass = match load::load(&runtime, claimed, ticket, pending).await {
         Ok(pass) => pass,
         Err(end) => return end,
     };
@@ -135,8 +135,8 @@ pub(crate) async fn run(
         pass.keep_warm();
     }
     match again {
-        Some((parts, claimed, ticket)) if pass.saw_unknown_commit => {
-            Box::pin(run(parts, claimed, ticket, None)).await
+        Some((runtime, claimed, ticket)) if pass.saw_unknown_commit => {
+            Box::pin(run(runtime, claimed, ticket, None)).await
         }
         _ => end,
     }
@@ -164,7 +164,7 @@ impl Pass {
     async fn leave_the_thread(&mut self) {
         if self.at.since(self.yielded_at) >= POLL_MAX {
             tokio::task::yield_now().await;
-            self.yielded_at = self.parts.now();
+            self.yielded_at = self.runtime.now();
         } else {
             tokio::task::consume_budget().await;
         }
@@ -195,7 +195,7 @@ impl Pass {
         };
         if !node.pure {
             // Its commit and its answer were waited for, while other tasks had the thread.
-            self.yielded_at = self.parts.now();
+            self.yielded_at = self.runtime.now();
         }
         self.follow(&graph, node, decision).await
     }
@@ -249,7 +249,7 @@ impl Pass {
             },
             // What is rare or waits is kept apart: every pass carries the largest of its ways along.
             Move::Retry(error, delay) => {
-                self.parts.metrics.nodes.retried(&node.node_type);
+                self.runtime.metrics.nodes.retried(&node.node_type);
                 Box::pin(self.retry(error, delay)).await
             }
             Move::Sleep(until) => Box::pin(self.sleep(graph, node, until)).await,
@@ -298,7 +298,7 @@ impl Pass {
     fn is_used_up(&self, now: Timestamp) -> bool {
         self.nodes_run >= self.graph.definition().settings.max_nodes_per_message
             || self.state.debug != pawl_kernel::execution::DebugMode::Off
-            || now.since(self.started) >= self.parts.options.pass_time
+            || now.since(self.started) >= self.runtime.options.pass_time
             || self.ticket.is_shutting_down()
             || self.ledger.is_large()
     }
@@ -324,7 +324,7 @@ impl Pass {
     /// An ending is made from the node's own words: what the step hides, the ending hides too.
     fn redact(&self, text: &mut Option<String>) {
         if let Some(text) = text {
-            self.parts.redactor.json_text(text);
+            self.runtime.redactor.json_text(text);
         }
     }
 
@@ -343,9 +343,9 @@ impl Pass {
         }
         let lease = vec![(self.execution.head.id, self.token)];
         let _ = self
-            .parts
+            .runtime
             .store
-            .release(lease, Release::NotHere, self.parts.now())
+            .release(lease, Release::NotHere, self.runtime.now())
             .await;
         // No message: the sweeper offers it again, with a growing pause, to whoever is there then.
         Turn::Over(PassEnd::Committed(None))
@@ -354,7 +354,7 @@ impl Pass {
     /// From here on the execution is in the store: something must be waited for, or happens elsewhere.
     async fn ensure_created(&mut self) -> Result<(), NotStarted> {
         match self.pending.take() {
-            Some(pending) => Box::pin(create_now(pending, &self.parts, &self.ticket)).await,
+            Some(pending) => Box::pin(create_now(pending, &self.runtime, &self.ticket)).await,
             None => Ok(()),
         }
     }
@@ -366,7 +366,7 @@ impl Pass {
             unsnapshotted_bytes: self.ledger.unsnapshotted_bytes,
             snapshot_bytes: self.ledger.snapshot_bytes,
         };
-        self.parts.contexts.keep(&self.state, cached);
+        self.runtime.contexts.keep(&self.state, cached);
     }
 
     /// The seq of the last step, committed or not.
@@ -378,12 +378,12 @@ impl Pass {
 /// Writes a create before the pass goes on.
 async fn create_now(
     mut pending: PendingCreate,
-    parts: &Parts,
+    runtime: &Runtime,
     ticket: &Ticket,
 ) -> Result<(), NotStarted> {
-    let until = parts.now().plus(parts.options.lease);
+    let until = runtime.now().plus(runtime.options.lease);
     pending.renew_lease(until);
-    pending.write(parts).await?;
+    pending.write(runtime).await?;
     ticket.lease_stored(until);
     // The caller, which has run the pass until now, is answered before anything else happens.
     tokio::task::yield_now().await;

@@ -20,8 +20,8 @@ use pawl_kernel::transition::{CommitReport, Transition};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::parts::Parts;
 use crate::pass::probe;
+use crate::runtime::Runtime;
 
 pub(crate) struct PendingCreate {
     new: Box<NewExecution>,
@@ -67,8 +67,8 @@ impl PendingCreate {
     /// On a store of our own a pass need not wait for the disk: no effect starts before a commit, and the first one is
     /// sent behind the create. With an idempotency key it waits, because the execution may turn out to exist already;
     /// with quotas too, because it may have to stand in line, and with a snapshot, because the pass will read it.
-    pub(crate) fn may_run_ahead(&self, parts: &Parts) -> bool {
-        parts.options.exclusive
+    pub(crate) fn may_run_ahead(&self, runtime: &Runtime) -> bool {
+        runtime.options.exclusive
             && self.new.execution.record.idempotency_key.is_none()
             && self.new.execution.head.quotas.is_empty()
             && self.new.snapshot.is_none()
@@ -81,21 +81,21 @@ impl PendingCreate {
         }
     }
 
-    pub(crate) async fn write(self, parts: &Parts) -> Result<(), NotStarted> {
+    pub(crate) async fn write(self, runtime: &Runtime) -> Result<(), NotStarted> {
         let (new, caller) = self.into_caller(None);
-        let created = parts.store.create(*new).await;
-        caller.settle(parts, created).await
+        let created = runtime.store.create(*new).await;
+        caller.settle(runtime, created).await
     }
 
     /// The same with the first transition right behind it; returns what became of that.
     pub(crate) async fn write_with(
         self,
-        parts: &Parts,
+        runtime: &Runtime,
         first: Transition,
     ) -> Result<Result<CommitReport, CommitError>, NotStarted> {
         let (new, caller) = self.into_caller(Some(first.commit_id));
         // `join` begins with its first future: the store promises to keep that order.
-        let store = &parts.store;
+        let store = &runtime.store;
         let (created, committed) = join(store.create(*new), store.commit(first)).await;
         let unknown = matches!(created, Err(StoreError::Unknown(_)));
         let created = match &committed {
@@ -103,7 +103,7 @@ impl PendingCreate {
             Ok(_) => created.or(Ok(CreateOutcome::New)),
             Err(_) => created,
         };
-        caller.settle(parts, created).await?;
+        caller.settle(runtime, created).await?;
         Ok(match committed {
             // Either the create came late and the transition too early, or nothing is known of both: look at the rows.
             Err(CommitError::Refused(CommitRefusal::Fenced)) => Err(unseen().into()),
@@ -140,25 +140,25 @@ struct Caller {
 impl Caller {
     async fn settle(
         self,
-        parts: &Parts,
+        runtime: &Runtime,
         created: StoreResult<CreateOutcome>,
     ) -> Result<(), NotStarted> {
         let created = match created {
-            Err(error @ StoreError::Unknown(_)) => Box::pin(self.look_up(parts, error)).await,
+            Err(error @ StoreError::Unknown(_)) => Box::pin(self.look_up(runtime, error)).await,
             known => known,
         };
-        self.count(parts, &created);
+        self.count(runtime, &created);
         let is_to_run = matches!(created, Ok(CreateOutcome::New | CreateOutcome::Admitted));
         // The caller may have gone away.
         let _ = self.reply.send(created);
         if is_to_run { Ok(()) } else { Err(NotStarted) }
     }
 
-    fn count(&self, parts: &Parts, created: &StoreResult<CreateOutcome>) {
+    fn count(&self, runtime: &Runtime, created: &StoreResult<CreateOutcome>) {
         match created {
             Ok(CreateOutcome::Existing(_) | CreateOutcome::AlreadyRetried(_)) => return,
             Ok(CreateOutcome::New | CreateOutcome::Admitted | CreateOutcome::InLine) => {
-                parts.metrics.executions.started.increment();
+                runtime.metrics.executions.started.increment();
                 tracing::debug!(execution_id = %self.id, "created");
             }
             Err(error) => {
@@ -166,16 +166,16 @@ impl Caller {
             }
         }
         if let Ok(CreateOutcome::InLine) = created {
-            parts.metrics.scheduler.lined_up.increment();
-            parts.admission_changed();
+            runtime.metrics.scheduler.lined_up.increment();
+            runtime.admission_changed();
         }
     }
 
     /// What is there tells. What is not there may be there again after a restart: then the outcome stays unknown.
-    async fn look_up(&self, parts: &Parts, error: StoreError) -> StoreResult<CreateOutcome> {
+    async fn look_up(&self, runtime: &Runtime, error: StoreError) -> StoreResult<CreateOutcome> {
         // Until the lease may be over.
-        let give_up_at = parts.now().plus(parts.options.lease / 2);
-        match probe(parts, self.id, give_up_at).await {
+        let give_up_at = runtime.now().plus(runtime.options.lease / 2);
+        match probe(runtime, self.id, give_up_at).await {
             Some(found) if self.is_ours(&found) => Ok(CreateOutcome::New),
             // Without our lease it is for others to run, as one that stands in line is.
             Some(_) => Ok(CreateOutcome::InLine),

@@ -8,8 +8,8 @@ use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::time::Timestamp;
 
 use crate::options::Options;
-use crate::parts::Parts;
 use crate::running::RunningPasses;
+use crate::runtime::Runtime;
 use crate::service::{NextTick, Service};
 use crate::worker::Roles;
 
@@ -31,12 +31,12 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    pub(crate) fn new(parts: &Parts, roles: Roles, running: Arc<RunningPasses>) -> Self {
-        let (options, now) = (&parts.options, parts.now());
+    pub(crate) fn new(runtime: &Runtime, roles: Roles, running: Arc<RunningPasses>) -> Self {
+        let (options, now) = (&runtime.options, runtime.now());
         let about = WorkerRecord {
             id: options.worker_id.clone(),
             roles: roles.names(),
-            node_types: parts.registry.types().map(str::to_owned).collect(),
+            node_types: runtime.registry.types().map(str::to_owned).collect(),
             slots: u32::try_from(options.slots).unwrap_or(u32::MAX),
             busy: 0,
             doing: Vec::new(),
@@ -45,7 +45,7 @@ impl Presence {
             heartbeat_at: now,
         };
         Self {
-            store: parts.store.clone(),
+            store: runtime.store.clone(),
             running,
             interval: interval(options),
             about,

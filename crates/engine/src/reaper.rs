@@ -13,9 +13,9 @@ use crate::announcer::Announcer;
 use crate::graphs::Graphs;
 use crate::hints::Hints;
 use crate::metrics::WorkerMetrics;
-use crate::parts::Parts;
 use crate::publisher::Publisher;
 use crate::running::RunningPasses;
+use crate::runtime::Runtime;
 use crate::service::{NextTick, Service};
 
 const PAGE: u32 = 500;
@@ -49,24 +49,24 @@ pub struct Progress {
 }
 
 impl Reaper {
-    pub fn new(parts: &Parts) -> Self {
-        Self::of_worker(parts, Arc::default())
+    pub fn new(runtime: &Runtime) -> Self {
+        Self::of_worker(runtime, Arc::default())
     }
 
     /// The reaper of a worker that holds these executions.
-    pub(crate) fn of_worker(parts: &Parts, running: Arc<RunningPasses>) -> Self {
+    pub(crate) fn of_worker(runtime: &Runtime, running: Arc<RunningPasses>) -> Self {
         Self {
-            store: parts.store.clone(),
-            graphs: parts.graphs.clone(),
-            publisher: parts.publisher.clone(),
-            announcer: parts.announcer.clone(),
-            hints: parts.hints.clone(),
+            store: runtime.store.clone(),
+            graphs: runtime.graphs.clone(),
+            publisher: runtime.publisher.clone(),
+            announcer: runtime.announcer.clone(),
+            hints: runtime.hints.clone(),
             running,
-            metrics: parts.metrics.workers.clone(),
-            clock: parts.clock.clone(),
-            interval: parts.options.reaper_interval,
-            sweep_after: parts.options.sweep_after,
-            exclusive: parts.options.exclusive,
+            metrics: runtime.metrics.workers.clone(),
+            clock: runtime.clock.clone(),
+            interval: runtime.options.reaper_interval,
+            sweep_after: runtime.options.sweep_after,
+            exclusive: runtime.options.exclusive,
             cursor: None,
         }
     }

@@ -17,7 +17,7 @@ use pawl_kernel::schema::definition::FOREVER;
 use pawl_kernel::time::{Clock, Timestamp, parse_duration};
 use serde::Deserialize;
 
-use crate::parts::Parts;
+use crate::runtime::Runtime;
 use crate::service::{NextTick, Service};
 
 /// Rows read at once.
@@ -108,17 +108,17 @@ struct Round {
 }
 
 impl Retention {
-    pub fn new(parts: &Parts) -> Self {
-        Self::from(parts, None)
+    pub fn new(runtime: &Runtime) -> Self {
+        Self::from(runtime, None)
     }
 
     /// Goes on where another one had to stop.
-    pub fn from(parts: &Parts, place: Option<ScanPlace>) -> Self {
+    pub fn from(runtime: &Runtime, place: Option<ScanPlace>) -> Self {
         Self {
-            store: parts.store.clone(),
-            catalog: parts.store.clone(),
-            clock: parts.clock.clone(),
-            usual: parts.options.retention,
+            store: runtime.store.clone(),
+            catalog: runtime.store.clone(),
+            clock: runtime.clock.clone(),
+            usual: runtime.options.retention,
             wishes: HashMap::new(),
             place,
         }

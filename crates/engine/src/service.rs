@@ -21,7 +21,7 @@ use pawl_kernel::time::{Clock, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::metrics::Metrics;
-use crate::parts::Parts;
+use crate::runtime::Runtime;
 
 /// A pause is shortened by at most this part of itself.
 const JITTER: u128 = 10;
@@ -77,11 +77,11 @@ pub struct ServiceRunner {
 
 impl ServiceRunner {
     /// Every service it runs ends at once when `stop` is cancelled.
-    pub fn new(parts: &Parts, stop: CancellationToken) -> Self {
+    pub fn new(runtime: &Runtime, stop: CancellationToken) -> Self {
         Self {
-            clock: parts.clock.clone(),
-            entropy: parts.entropy.clone(),
-            metrics: parts.metrics.clone(),
+            clock: runtime.clock.clone(),
+            entropy: runtime.entropy.clone(),
+            metrics: runtime.metrics.clone(),
             stop,
         }
     }

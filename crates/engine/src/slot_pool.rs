@@ -13,10 +13,10 @@ use pawl_kernel::ports::queue::Delivery;
 use pawl_kernel::ports::store::{ClaimedExecution, CreateOutcome, StoreResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::parts::Parts;
 use crate::pass::{self, PassEnd};
 use crate::pending_create::{CreateReply, PendingCreate};
 use crate::running::RunningPasses;
+use crate::runtime::Runtime;
 use crate::sync::lock;
 
 /// An execution this worker holds the lease of, with the slot it runs in.
@@ -41,7 +41,7 @@ pub(crate) type RunningPass = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// queue.
 #[derive(Clone)]
 pub struct SlotPool {
-    pub(crate) parts: Parts,
+    pub(crate) runtime: Runtime,
     pub(crate) running: Arc<RunningPasses>,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) work: mpsc::UnboundedSender<Work>,
@@ -76,7 +76,7 @@ impl Slot {
             slot: permit,
             suspicion: None,
         };
-        let pass = pass_of(&pool.parts, &pool.running, work, Some(pending));
+        let pass = pass_of(&pool.runtime, &pool.running, work, Some(pending));
         InlinePass {
             pass: pass.map(|pass| Box::pin(pass) as RunningPass),
             work: pool.work,
@@ -128,7 +128,7 @@ impl Drop for InlinePass {
 
 /// All of a pass, from the slot it takes to the acknowledgement of its message. `None`: there is no lease.
 pub(crate) fn pass_of(
-    parts: &Parts,
+    runtime: &Runtime,
     running: &Arc<RunningPasses>,
     work: ClaimedWork,
     pending: Option<PendingCreate>,
@@ -145,27 +145,27 @@ pub(crate) fn pass_of(
         Some(_) => running.enter_unstored(id, held),
         None => running.enter(id, held, suspicion),
     };
-    let receipt = Receipt::new(parts.clone(), delivery);
+    let receipt = Receipt::new(runtime.clone(), delivery);
     let ticket = ticket.with_receipt(receipt.clone());
-    let parts = parts.clone();
+    let runtime = runtime.clone();
     Some(async move {
         let _slot = slot;
-        let _busy = parts.metrics.workers.pass_here(&claimed.state);
+        let _busy = runtime.metrics.workers.pass_here(&claimed.state);
         if planted::has(Bug::AckBeforeCommit) {
             receipt.acknowledge().await;
         }
-        let pass = AssertUnwindSafe(pass::run(parts.clone(), claimed, ticket, pending));
+        let pass = AssertUnwindSafe(pass::run(runtime.clone(), claimed, ticket, pending));
         let end = pass.catch_unwind().await;
         match end.unwrap_or_else(|panic| panicked(id, &*panic)) {
             PassEnd::Committed(dispatch) => {
                 if let Some(dispatch) = dispatch {
-                    parts.publish(dispatch).await;
+                    runtime.publish(dispatch).await;
                 }
                 receipt.acknowledge().await;
             }
             PassEnd::NotStarted => {}
             PassEnd::Abandoned => {
-                parts.metrics.workers.leases_lost.increment();
+                runtime.metrics.workers.leases_lost.increment();
                 tracing::warn!(execution_id = %id, "pass abandoned; the execution will be taken up again");
                 // Whoever holds the lease now, or the reaper, owns its recovery.
                 receipt.acknowledge().await;
@@ -185,27 +185,27 @@ fn panicked(id: ExecutionId, panic: &(dyn std::any::Any + Send)) -> PassEnd {
 /// broker's patience.
 #[derive(Clone)]
 pub(crate) struct Receipt {
-    parts: Parts,
+    runtime: Runtime,
     delivery: Arc<Mutex<Option<Delivery>>>,
 }
 
 impl Receipt {
-    pub(crate) fn new(parts: Parts, delivery: Option<Delivery>) -> Self {
+    pub(crate) fn new(runtime: Runtime, delivery: Option<Delivery>) -> Self {
         Self {
-            parts,
+            runtime,
             delivery: Arc::new(Mutex::new(delivery)),
         }
     }
 
     pub(crate) async fn acknowledge(&self) {
         let delivery = lock(&self.delivery).take();
-        acknowledge(&self.parts, delivery.as_ref()).await;
+        acknowledge(&self.runtime, delivery.as_ref()).await;
     }
 }
 
-pub(crate) async fn acknowledge(parts: &Parts, delivery: Option<&Delivery>) {
+pub(crate) async fn acknowledge(runtime: &Runtime, delivery: Option<&Delivery>) {
     if let Some(delivery) = delivery
-        && let Err(error) = parts.queue.acknowledge(delivery.tag).await
+        && let Err(error) = runtime.queue.acknowledge(delivery.tag).await
     {
         let id = delivery.message.execution_id;
         tracing::debug!(execution_id = %id, %error, "not acknowledged; the message will come back and be recognised");

@@ -27,8 +27,8 @@ use uuid::Uuid;
 use crate::actions::Runner;
 use crate::control::Control;
 use crate::hints::News;
-use crate::parts::Parts;
 use crate::presence;
+use crate::runtime::Runtime;
 use crate::service::{NextTick, Service};
 use crate::worker::Handle;
 use balancer::ShardBalancer;
@@ -50,7 +50,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 const SENDING_MAX: usize = 8;
 
 pub(crate) struct Timers {
-    parts: Parts,
+    runtime: Runtime,
     /// The shards that are ours, each with the guid of its taking.
     locks: BTreeMap<u32, Uuid>,
     takings: Takings,
@@ -86,8 +86,8 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// The timers of a worker: executions that they start may run in it. After `stop` nothing new is begun.
-    pub(crate) fn of_worker(parts: Parts, worker: Handle, stop: CancellationToken) -> Self {
-        let control = Control::new(parts.clone(), Some(worker));
+    pub(crate) fn of_worker(runtime: Runtime, worker: Handle, stop: CancellationToken) -> Self {
+        let control = Control::new(runtime.clone(), Some(worker));
         let start = Timestamp::default();
         Self {
             locks: BTreeMap::new(),
@@ -95,8 +95,8 @@ impl Timers {
             sync: Uuid::nil(),
             leaving: BTreeSet::new(),
             balancer: ShardBalancer::new(
-                parts.options.shard_lock,
-                presence::counted(&parts.options),
+                runtime.options.shard_lock,
+                presence::counted(&runtime.options),
             ),
             cluster: ClusterView::default(),
             locks_valid_until: start,
@@ -110,11 +110,11 @@ impl Timers {
             recorded: Vec::new(),
             singly: 0,
             sending: JoinSet::new(),
-            pace: Pace::new(parts.options.catch_up_rate),
+            pace: Pace::new(runtime.options.catch_up_rate),
             last_tick: (start, start),
             stop,
             finished: CancellationToken::new(),
-            parts,
+            runtime,
         }
     }
 
@@ -129,7 +129,7 @@ impl Timers {
 
     /// Whatever was missed is looked at as soon as the store answers again.
     fn missed(&mut self) {
-        let now = self.parts.now();
+        let now = self.runtime.now();
         self.next_look = now;
         self.reset_backlog(now);
     }
@@ -141,16 +141,16 @@ impl Timers {
 
     /// Fires what is due and records what is over; returns when to look again.
     async fn work(&mut self) -> StoreResult<Timestamp> {
-        self.sync = id::random(&*self.parts.entropy);
+        self.sync = id::random(&*self.runtime.entropy);
         self.take_hints();
         self.notice_gaps();
         self.record()?;
         self.hold_shards().await?;
-        self.parts.metrics.timers.shards_held(&self.shards());
+        self.runtime.metrics.timers.shards_held(&self.shards());
         if self.stop.is_cancelled() {
             self.runner.give_back();
             self.record()?;
-            let beat = self.parts.now().plus(self.lock_heartbeat());
+            let beat = self.runtime.now().plus(self.lock_heartbeat());
             return Ok(self
                 .runner
                 .postponed_until()
@@ -163,7 +163,7 @@ impl Timers {
             self.hold_shards().await?;
         }
         let wake_at = self.wake_at();
-        self.last_tick = (self.parts.now(), wake_at);
+        self.last_tick = (self.runtime.now(), wake_at);
         Ok(wake_at)
     }
 
@@ -173,14 +173,14 @@ impl Timers {
         self.look_ahead().await?;
         let fired = self.fire().await?;
         self.runner.start(self.locks_valid_until);
-        let now = self.parts.now();
+        let now = self.runtime.now();
         let more = fired || self.next_look <= now || self.can_record();
         Ok(more && !self.stop.is_cancelled())
     }
 
     fn take_hints(&mut self) {
-        if let Some(at) = self.parts.hints.take_next_timer() {
-            let soon = self.parts.now().plus(TAKE_IN_AFTER);
+        if let Some(at) = self.runtime.hints.take_next_timer() {
+            let soon = self.runtime.now().plus(TAKE_IN_AFTER);
             self.next_look = self.next_look.min(at.min(soon));
         }
     }
@@ -188,7 +188,7 @@ impl Timers {
     /// A process that was asleep, or a clock that was set: what is overdue now is a backlog, and no time that was planned
     /// means anything.
     fn notice_gaps(&mut self) {
-        let now = self.parts.now();
+        let now = self.runtime.now();
         let (last, planned) = self.last_tick;
         if planned.max(last).plus(STALL) < now {
             self.reset_backlog(now);
@@ -207,7 +207,7 @@ impl Timers {
     }
 
     fn wake_at(&self) -> Timestamp {
-        let now = self.parts.now();
+        let now = self.runtime.now();
         if self.locks.is_empty() {
             return self.next_hold();
         }
@@ -224,7 +224,7 @@ impl Timers {
 
     /// Deals with one batch of what is due. `false`: there is none that may go now.
     async fn fire(&mut self) -> StoreResult<bool> {
-        let mut now = self.parts.now();
+        let mut now = self.runtime.now();
         if planted::has(Bug::ActionEarly) {
             now = now.plus(Duration::from_secs(1));
         }
@@ -258,8 +258,8 @@ impl Timers {
         if actions.is_empty() {
             return Ok(());
         }
-        let (due, limits) = (actions.len(), self.parts.options.schedule_limits());
-        let store = self.parts.store.clone();
+        let (due, limits) = (actions.len(), self.runtime.options.schedule_limits());
+        let store = self.runtime.store.clone();
         let runs = store
             .begin_actions(self.pass(), actions, limits, now)
             .await?;
@@ -267,7 +267,7 @@ impl Timers {
             // Put off, dropped, or not ours.
             self.window.invalidate();
         }
-        let metrics = &self.parts.metrics.timers;
+        let metrics = &self.runtime.metrics.timers;
         metrics.fired(runs.iter().map(|(row, _)| row), now);
         metrics.begun(&runs);
         for (row, run) in &runs {
@@ -286,9 +286,9 @@ impl Timers {
         if waits.is_empty() {
             return Ok(());
         }
-        self.parts.metrics.timers.fired(waits.iter(), now);
+        self.runtime.metrics.timers.fired(waits.iter(), now);
         let woken = self
-            .parts
+            .runtime
             .store
             .fire(self.pass(), waits.clone(), now)
             .await?;
@@ -296,11 +296,11 @@ impl Timers {
             waits.iter().for_each(|row| self.window.confirm(row));
         } else {
             // An execution that was woken without a message waits for admission now; or it was gone, or is not ours to wake.
-            self.parts.admission_changed();
+            self.runtime.admission_changed();
             self.window.invalidate();
         }
         for dispatch in &woken {
-            self.parts
+            self.runtime
                 .hints
                 .changed(dispatch.execution_id, News::default());
         }
@@ -310,8 +310,8 @@ impl Timers {
     /// Other timers do not wait while a broker takes its time; where it takes too much, the locks are kept meanwhile.
     async fn send(&mut self, woken: Vec<Dispatch>) -> StoreResult<()> {
         while self.sending.len() >= SENDING_MAX {
-            let clock = self.parts.clock.clone();
-            let wake_at = self.parts.now().plus(self.lock_heartbeat());
+            let clock = self.runtime.clock.clone();
+            let wake_at = self.runtime.now().plus(self.lock_heartbeat());
             tokio::select! {
                 _ = self.sending.join_next() => {}
                 () = clock.sleep_until(wake_at) => self.hold_shards().await?,
@@ -319,7 +319,7 @@ impl Timers {
         }
         while self.sending.try_join_next().is_some() {}
         if !woken.is_empty() {
-            let publisher = self.parts.publisher.clone();
+            let publisher = self.runtime.publisher.clone();
             self.sending
                 .spawn(async move { publisher.publish_all(woken).await });
         }
@@ -348,7 +348,7 @@ impl Service for Timers {
     }
 
     fn after_error(&self) -> NextTick {
-        NextTick::At(self.parts.now().plus(RETRY_AFTER))
+        NextTick::At(self.runtime.now().plus(RETRY_AFTER))
     }
 
     /// An attempt is over or recorded, the worker stops, or a timer due sooner was committed.
@@ -363,7 +363,7 @@ impl Service for Timers {
                 NextTick::Now
             }
             () = stop.cancelled(), if !stopping => NextTick::Now,
-            () = self.parts.hints.timer_added() => {
+            () = self.runtime.hints.timer_added() => {
                 self.take_hints();
                 NextTick::At(self.next_look)
             }

@@ -1,4 +1,4 @@
-//! One worker: the services of its roles on the same parts.
+//! One worker: the services of its roles on one runtime.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Admission;
 use crate::consumer::Consumer;
 use crate::heartbeat::{Heartbeat, StopCheck};
-use crate::parts::Parts;
 use crate::presence::Presence;
 use crate::reaper::Reaper;
 use crate::retention::Retention;
 use crate::running::RunningPasses;
+use crate::runtime::Runtime;
 use crate::service::{Service, ServiceRunner};
 use crate::slot_pool::SlotPool;
 use crate::timers::{Takings, Timers};
@@ -90,7 +90,7 @@ impl Roles {
 }
 
 pub struct Worker {
-    parts: Parts,
+    runtime: Runtime,
     roles: Roles,
     running: Arc<RunningPasses>,
     consumer: Consumer,
@@ -100,7 +100,7 @@ pub struct Worker {
 #[derive(Clone)]
 pub struct Handle {
     running: Arc<RunningPasses>,
-    parts: Parts,
+    runtime: Runtime,
     /// `None`: this worker runs no executions.
     pub slot_pool: Option<SlotPool>,
 }
@@ -116,7 +116,7 @@ impl Handle {
         if let Hint::Stop { execution_id } = hint {
             self.running.stop(*execution_id);
         }
-        self.parts.hints.heard(hint, self.parts.now());
+        self.runtime.hints.heard(hint, self.runtime.now());
     }
 
     /// Executions in this worker's hands.
@@ -127,15 +127,15 @@ impl Handle {
 
 impl Worker {
     /// A worker with every role.
-    pub fn new(parts: Parts) -> Self {
-        Self::with_roles(parts, Roles::ALL)
+    pub fn new(runtime: Runtime) -> Self {
+        Self::with_roles(runtime, Roles::ALL)
     }
 
-    pub fn with_roles(parts: Parts, roles: Roles) -> Self {
+    pub fn with_roles(runtime: Runtime, roles: Roles) -> Self {
         let running = Arc::new(RunningPasses::default());
-        let consumer = Consumer::new(parts.clone(), running.clone());
+        let consumer = Consumer::new(runtime.clone(), running.clone());
         Self {
-            parts,
+            runtime,
             roles,
             running,
             consumer,
@@ -145,7 +145,7 @@ impl Worker {
     pub fn handle(&self) -> Handle {
         Handle {
             running: self.running.clone(),
-            parts: self.parts.clone(),
+            runtime: self.runtime.clone(),
             slot_pool: self.roles.engine.then(|| self.consumer.slot_pool()),
         }
     }
@@ -156,16 +156,16 @@ impl Worker {
     pub async fn run(self, stop: CancellationToken) {
         let handle = self.handle();
         let Self {
-            parts,
+            runtime,
             roles,
             running,
             consumer,
         } = self;
         let (stop_timers, stop_services) = (stop.child_token(), CancellationToken::new());
-        let timers = Timers::of_worker(parts.clone(), handle, stop_timers.clone());
+        let timers = Timers::of_worker(runtime.clone(), handle, stop_timers.clone());
         let (takings, actions_over) = (timers.takings(), timers.finished());
-        let runner = ServiceRunner::new(&parts, stop_services.clone());
-        let services = services(&parts, roles, &running, timers, &runner);
+        let runner = ServiceRunner::new(&runtime, stop_services.clone());
+        let services = services(&runtime, roles, &running, timers, &runner);
         let main = async {
             if roles.engine {
                 consumer.run(stop).await;
@@ -175,23 +175,23 @@ impl Worker {
             if roles.timers {
                 // Also where it is the queue that has ended.
                 stop_timers.cancel();
-                let deadline = parts.now().plus(parts.options.grace);
+                let deadline = runtime.now().plus(runtime.options.grace);
                 tokio::select! {
                     () = actions_over.cancelled() => {}
-                    () = parts.clock.sleep_until(deadline) => {}
+                    () = runtime.clock.sleep_until(deadline) => {}
                 }
             }
             stop_services.cancel();
         };
         join(main, services.collect::<()>()).await;
-        deregister(&parts, roles, &takings).await;
+        deregister(&runtime, roles, &takings).await;
     }
 }
 
 /// The services of these roles. Each has a waker of its own: the consumer wakes the worker's task for every execution, and
 /// they have nothing to do then.
 fn services(
-    parts: &Parts,
+    runtime: &Runtime,
     roles: Roles,
     running: &Arc<RunningPasses>,
     timers: Timers,
@@ -199,21 +199,24 @@ fn services(
 ) -> FuturesUnordered<BoxFuture<'static, ()>> {
     let services = FuturesUnordered::new();
     if roles.engine {
-        services.push(boxed(runner, Heartbeat::new(parts, running.clone())));
-        services.push(boxed(runner, StopCheck::new(parts, running.clone())));
+        services.push(boxed(runner, Heartbeat::new(runtime, running.clone())));
+        services.push(boxed(runner, StopCheck::new(runtime, running.clone())));
     }
     if roles.timers {
         services.push(boxed(runner, timers));
     }
     if roles.reaper {
-        services.push(boxed(runner, Reaper::of_worker(parts, running.clone())));
-        services.push(boxed(runner, Retention::new(parts)));
+        services.push(boxed(runner, Reaper::of_worker(runtime, running.clone())));
+        services.push(boxed(runner, Retention::new(runtime)));
     }
     if roles.scheduler {
-        services.push(boxed(runner, Admission::new(parts)));
+        services.push(boxed(runner, Admission::new(runtime)));
     }
     if roles != Roles::NONE {
-        services.push(boxed(runner, Presence::new(parts, roles, running.clone())));
+        services.push(boxed(
+            runner,
+            Presence::new(runtime, roles, running.clone()),
+        ));
     }
     services
 }
@@ -223,28 +226,31 @@ fn boxed(runner: &ServiceRunner, service: impl Service + 'static) -> BoxFuture<'
 }
 
 /// The other workers need not wait until they miss this one.
-async fn deregister(parts: &Parts, roles: Roles, takings: &Takings) {
+async fn deregister(runtime: &Runtime, roles: Roles, takings: &Takings) {
     let leave = async {
         if roles.timers {
-            let _ = parts
+            let _ = runtime
                 .store
-                .unlock_shards(takings.guids(), None, parts.now())
+                .unlock_shards(takings.guids(), None, runtime.now())
                 .await;
         }
         if roles != Roles::NONE {
-            let _ = parts.store.remove_worker(&parts.options.worker_id).await;
+            let _ = runtime
+                .store
+                .remove_worker(&runtime.options.worker_id)
+                .await;
         }
     };
-    let deadline = parts.now().plus(DEREGISTER_TIME);
+    let deadline = runtime.now().plus(DEREGISTER_TIME);
     tokio::select! {
         () = leave => {}
-        () = parts.clock.sleep_until(deadline) => {}
+        () = runtime.clock.sleep_until(deadline) => {}
     }
 }
 
 /// Publishes a message for every execution that can run. Called once at the start of an embedded engine, whose
 /// queue lived in the memory of a process that is gone.
-pub async fn queue_everything(parts: &Parts) -> StoreResult<u64> {
+pub async fn queue_everything(runtime: &Runtime) -> StoreResult<u64> {
     let filter = ExecutionFilter {
         statuses: vec![Status::Running, Status::Queued],
         ..ExecutionFilter::default()
@@ -252,7 +258,7 @@ pub async fn queue_everything(parts: &Parts) -> StoreResult<u64> {
     let mut due = Vec::new();
     let mut before = None;
     loop {
-        let page = parts
+        let page = runtime
             .store
             .executions(filter.clone(), before, 1_000)
             .await?;
@@ -266,7 +272,7 @@ pub async fn queue_everything(parts: &Parts) -> StoreResult<u64> {
     let queued = due.len() as u64;
     // The list comes newest first; who has waited longest goes first.
     for dispatch in due.into_iter().rev() {
-        parts.publish(dispatch).await;
+        runtime.publish(dispatch).await;
     }
     Ok(queued)
 }

@@ -13,7 +13,7 @@ use pawl_engine::admission::Admission;
 use pawl_engine::control::{Control, StartRequest};
 use pawl_engine::insight::doctor;
 use pawl_engine::worker::Worker;
-use pawl_engine::{Options, Parts};
+use pawl_engine::{Options, Runtime};
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry};
 use pawl_kernel::ports::quotas::SetQuota;
@@ -124,8 +124,8 @@ fn registry() -> Registry {
     ])
 }
 
-fn parts(store: &Arc<dyn Store>, queue: &Arc<EmbeddedQueue>, number: u64) -> Parts {
-    Parts::new(
+fn runtime(store: &Arc<dyn Store>, queue: &Arc<EmbeddedQueue>, number: u64) -> Runtime {
+    Runtime::new(
         store.clone(),
         queue.clone(),
         Arc::new(RealClock),
@@ -231,9 +231,9 @@ async fn three_schedulers_never_exceed_a_limit() {
     let mut controls = Vec::new();
     let mut workers = Vec::new();
     for number in 1..=3 {
-        let worker = Worker::new(parts(&store, &queue, number));
+        let worker = Worker::new(runtime(&store, &queue, number));
         controls.push(Control::new(
-            parts(&store, &queue, 10 + number),
+            runtime(&store, &queue, 10 + number),
             Some(worker.handle()),
         ));
         workers.push(tokio::spawn(worker.run(stop.clone())));
@@ -247,7 +247,7 @@ async fn three_schedulers_never_exceed_a_limit() {
     controls[0].set_quota(set).await.unwrap();
     let done = Arc::new(AtomicBool::new(false));
     let hammers: Vec<_> = (1..=3)
-        .map(|number| tokio::spawn(hammer(parts(&store, &queue, 20 + number), done.clone())))
+        .map(|number| tokio::spawn(hammer(runtime(&store, &queue, 20 + number), done.clone())))
         .collect();
     let clients: Vec<_> = controls
         .into_iter()
@@ -274,8 +274,8 @@ async fn three_schedulers_never_exceed_a_limit() {
 }
 
 /// A scheduler that never waits to be told.
-async fn hammer(parts: Parts, done: Arc<AtomicBool>) -> u64 {
-    let admission = Admission::new(&parts);
+async fn hammer(runtime: Runtime, done: Arc<AtomicBool>) -> u64 {
+    let admission = Admission::new(&runtime);
     let mut looks = 0;
     while !done.load(Ordering::SeqCst) {
         admission.admit().await.unwrap();
@@ -342,9 +342,9 @@ async fn judge(store: &Arc<dyn Store>, started: &[(ExecutionId, Limits)]) {
 }
 
 /// Three executions of `acme`, and a quota whose process died before it had counted any of them.
-async fn half_set(store: &Arc<dyn Store>, source: QuotaSource) -> (Parts, Control, SetQuota) {
-    let parts = parts(store, &Arc::new(EmbeddedQueue::default()), 1);
-    let control = Control::new(parts.clone(), None);
+async fn half_set(store: &Arc<dyn Store>, source: QuotaSource) -> (Runtime, Control, SetQuota) {
+    let runtime = runtime(store, &Arc::new(EmbeddedQueue::default()), 1);
+    let control = Control::new(runtime.clone(), None);
     let schema = save(store, 1, json!({})).await;
     for _ in 0..3 {
         let request = StartRequest {
@@ -362,7 +362,7 @@ async fn half_set(store: &Arc<dyn Store>, source: QuotaSource) -> (Parts, Contro
     };
     let now = RealClock.now();
     assert_eq!(store.set_quota(set.clone(), now).await.unwrap().used, 0);
-    (parts, control, set)
+    (runtime, control, set)
 }
 
 async fn on_both(test: impl AsyncFn(Arc<dyn Store>)) {
@@ -399,9 +399,9 @@ async fn a_start_with_the_same_configuration_counts_whom_the_last_one_left_out()
 #[tokio::test]
 async fn the_doctor_sees_who_was_there_before_a_quota_and_does_not_count() {
     on_both(async |store| {
-        let (parts, ..) = half_set(&store, QuotaSource::Api).await;
+        let (runtime, ..) = half_set(&store, QuotaSource::Api).await;
         for (fix, expected) in [(false, 0), (true, 3)] {
-            let report = doctor::examine(&parts, fix).await.unwrap();
+            let report = doctor::examine(&runtime, fix).await.unwrap();
             let found: Vec<_> = report
                 .findings
                 .iter()
@@ -410,7 +410,7 @@ async fn the_doctor_sees_who_was_there_before_a_quota_and_does_not_count() {
             assert_eq!(found, [("not_counted", Some("tenant:acme"), fix); 3]);
             assert_eq!(used(&store).await, expected);
         }
-        let report = doctor::examine(&parts, false).await.unwrap();
+        let report = doctor::examine(&runtime, false).await.unwrap();
         assert!(report.findings.is_empty(), "{:?}", report.findings);
     })
     .await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_engine::retention::Retention;
-use pawl_engine::{Options, Parts};
+use pawl_engine::{Options, Runtime};
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::node::Registry;
@@ -42,7 +42,7 @@ fn retention(store: &Arc<ModelStore>) -> Retention {
         retention: Some(Duration::from_secs(3_600)),
         ..Options::default()
     };
-    Retention::new(&Parts::new(
+    Retention::new(&Runtime::new(
         store.clone(),
         Arc::new(EmbeddedQueue::default()),
         Arc::new(SimClock::starting_at(at(86_400))),

@@ -41,7 +41,7 @@ pub(super) async fn events(
     let id = path.execution()?;
     let seen = last_seen(&query, &headers)?;
     // Watched before the first look, so that no change falls between the two.
-    let watcher = state.parts().hints.watch(id);
+    let watcher = state.runtime().hints.watch(id);
     let view = state.control.view(id).await?;
     if view.execution.head.status.is_terminal() && seen >= view.state.version {
         // Tells an EventSource that there is nothing to come back for.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use pawl_engine::Parts;
+use pawl_engine::Runtime;
 use pawl_kernel::id::ExecutionId;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
@@ -27,7 +27,7 @@ const FRESH: Duration = Duration::from_secs(1);
 
 /// What readiness depends on, as last seen.
 pub(super) struct Health {
-    parts: Parts,
+    runtime: Runtime,
     seen: Mutex<Option<(Instant, HealthState)>>,
 }
 
@@ -39,9 +39,9 @@ struct HealthState {
 }
 
 impl Health {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(runtime: Runtime) -> Self {
         Self {
-            parts,
+            runtime,
             seen: Mutex::default(),
         }
     }
@@ -79,7 +79,7 @@ impl Health {
     /// One row that is not there: the cheapest question that needs the tables.
     async fn ask_store(&self) -> Result<(), String> {
         let nobody = ExecutionId(Uuid::nil());
-        match timeout(STORE_TIME, self.parts.store.probe(nobody)).await {
+        match timeout(STORE_TIME, self.runtime.store.probe(nobody)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "not ready");
@@ -93,8 +93,8 @@ impl Health {
     }
 
     async fn ask_broker(&self) -> Result<(), String> {
-        self.parts.metrics.refresh().await;
-        match self.parts.metrics.queue.is_up() {
+        self.runtime.metrics.refresh().await;
+        match self.runtime.metrics.queue.is_up() {
             true => Ok(()),
             false => Err("the broker cannot be reached; starts are taken in and wait".into()),
         }
@@ -161,7 +161,7 @@ mod tests {
         let plan = FaultPlan::random(1, Rates::none().with(fault, 1_000));
         let faults = Faults::new(plan, control.clone(), clock.clone());
         let store: Arc<dyn Store> = Arc::new(ModelStore::new());
-        let parts = Parts::new(
+        let runtime = Runtime::new(
             Arc::new(FaultyStore::new(store, faults.clone())),
             Arc::new(ModelQueue::new()),
             clock,
@@ -169,7 +169,7 @@ mod tests {
             Arc::new(Registry::new(Vec::new())),
             Options::default(),
         );
-        (Health::new(parts), control, faults)
+        (Health::new(runtime), control, faults)
     }
 
     async fn read(response: Response) -> (u16, Value) {
@@ -215,7 +215,7 @@ mod tests {
     async fn a_broker_that_is_down_is_told_and_no_reason_to_refuse() {
         let (health, control, faults) = health(Fault::ErrorBefore);
         control.stop();
-        health.parts.metrics.queue.set_up(false);
+        health.runtime.metrics.queue.set_up(false);
         for _ in 0..100 {
             let (status, body) = read(health.ready(false).await).await;
             assert_eq!((status, &body["status"]), (200, &json!("degraded")));
@@ -223,7 +223,7 @@ mod tests {
         }
         assert_eq!(faults.calls(), 1, "an answer is good for a second");
         tokio::time::advance(FRESH).await;
-        health.parts.metrics.queue.set_up(true);
+        health.runtime.metrics.queue.set_up(true);
         assert_eq!(read(health.ready(false).await).await.0, 200);
         assert_eq!(faults.calls(), 2);
     }

@@ -30,11 +30,11 @@ pub(super) async fn why(State(state): State<ApiState>, path: PathParts) -> ApiRe
         now: state.now(),
         timer_shard: timer_shard(&state, &view).await?,
         unknown_type: unknown_type(&state, &view, &workers).await?,
-        sweep_after: state.parts().options.sweep_after,
+        sweep_after: state.runtime().options.sweep_after,
         line: line(&state, &view).await?,
         // A process that is alone with its store runs them itself, and reports less often.
-        nobody_runs: workers.is_empty() && !state.parts().options.exclusive,
-        queue_down: !state.parts().queue.takes_messages(),
+        nobody_runs: workers.is_empty() && !state.runtime().options.exclusive,
+        queue_down: !state.runtime().queue.takes_messages(),
     };
     Ok(reply::ok(&ExplainAnswer::from(explain::explain(
         &view, &around,
@@ -87,7 +87,7 @@ async fn unknown_type(
     };
     // Whoever runs executions says what it can run; where nobody has reported yet, this process speaks for all.
     let known = match workers.is_empty() {
-        true => state.parts().registry.get(&current.node_type).is_some(),
+        true => state.runtime().registry.get(&current.node_type).is_some(),
         false => {
             let mut types = workers.iter().flat_map(|worker| &worker.node_types);
             types.any(|known| *known == current.node_type)
@@ -98,7 +98,7 @@ async fn unknown_type(
 
 /// The workers that live and run executions.
 async fn engine_workers(state: &ApiState) -> ApiResult<Vec<WorkerRecord>> {
-    let since = alive_since(&state.parts().options, state.now());
+    let since = alive_since(&state.runtime().options, state.now());
     let mut workers = state.store().workers(since).await?;
     workers.retain(|worker| worker.roles.iter().any(|role| role == "engine"));
     Ok(workers)

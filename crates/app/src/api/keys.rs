@@ -49,7 +49,7 @@ pub(super) async fn create(
 ) -> ApiResult {
     let asked: wire::NewKey = fields::read(body)?;
     let now = state.now();
-    let entropy = &*state.parts().entropy;
+    let entropy = &*state.runtime().entropy;
     let id = KeyId(id::time_ordered(now, entropy));
     let text = key_text::draw(id, entropy);
     let new = NewKey {

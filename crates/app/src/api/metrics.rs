@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::get;
-use pawl_engine::Parts;
+use pawl_engine::Runtime;
 use pawl_engine::metrics::describe::{Description, WORK_TIME};
 use pawl_engine::metrics::{CONTENT_TYPE, Counter, Histogram, catalogue};
 use pawl_kernel::id::ExecutionId;
@@ -54,11 +54,11 @@ pub fn descriptions() -> Vec<&'static Description> {
 const CONNECTIONS: usize = 64;
 
 pub(super) async fn show(State(state): State<ApiState>) -> ApiResult {
-    Ok(page(state.parts()).await)
+    Ok(page(state.runtime()).await)
 }
 
-async fn page(parts: &Parts) -> Response {
-    let mut response = Response::new(Body::from(parts.metrics.page().await));
+async fn page(runtime: &Runtime) -> Response {
+    let mut response = Response::new(Body::from(runtime.metrics.page().await));
     let kind = HeaderValue::from_static(CONTENT_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
@@ -66,12 +66,16 @@ async fn page(parts: &Parts) -> Response {
 
 /// Serves `/metrics`, `/health/live` and `/health/ready` and nothing else, without keys: for processes that have no
 /// API, on an address that only those who scrape can reach. Ends when `stop` is cancelled.
-pub async fn serve(listener: TcpListener, parts: Parts, stop: CancellationToken) -> io::Result<()> {
-    let health = Arc::new(Health::new(parts.clone()));
+pub async fn serve(
+    listener: TcpListener,
+    runtime: Runtime,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let health = Arc::new(Health::new(runtime.clone()));
     let stopping = stop.clone();
     let ready = move || async move { health.ready(stopping.is_cancelled()).await };
     let app = Router::new()
-        .route("/metrics", get(move || async move { page(&parts).await }))
+        .route("/metrics", get(move || async move { page(&runtime).await }))
         .route("/health/live", get(health::live))
         .route("/health/ready", get(ready))
         .fallback(async || ApiError::not_found("there is /metrics, /health/live, /health/ready"))
@@ -85,7 +89,7 @@ pub async fn serve(listener: TcpListener, parts: Parts, stop: CancellationToken)
 
 /// The series of one route, made when it is first asked for: most are not.
 pub(super) struct RouteMeter {
-    parts: Parts,
+    runtime: Runtime,
     method: String,
     route: &'static str,
     duration: OnceLock<Arc<Histogram>>,
@@ -96,13 +100,13 @@ pub(super) struct RouteMeter {
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 impl RouteMeter {
-    pub(super) fn new(parts: &Parts, method: &Method, route: &'static str) -> Arc<Self> {
-        Self::named(parts, method.as_str(), route)
+    pub(super) fn new(runtime: &Runtime, method: &Method, route: &'static str) -> Arc<Self> {
+        Self::named(runtime, method.as_str(), route)
     }
 
-    fn named(parts: &Parts, method: &str, route: &'static str) -> Arc<Self> {
+    fn named(runtime: &Runtime, method: &str, route: &'static str) -> Arc<Self> {
         Arc::new(Self {
-            parts: parts.clone(),
+            runtime: runtime.clone(),
             method: method.to_owned(),
             route,
             duration: OnceLock::new(),
@@ -111,7 +115,7 @@ impl RouteMeter {
     }
 
     pub(super) fn answered(&self, status: StatusCode, took: Duration) {
-        let series = self.parts.metrics.series();
+        let series = self.runtime.metrics.series();
         let labels = [self.method.as_str(), self.route];
         self.duration
             .get_or_init(|| series.histogram(&HTTP_DURATION, &labels))
@@ -158,15 +162,15 @@ fn execution_of(route: &str, path: &str) -> Option<ExecutionId> {
 /// Outside of everything, so that refusals and panics count too.
 #[derive(Clone)]
 pub(super) struct Gate {
-    parts: Parts,
+    runtime: Runtime,
     unmatched: Arc<RouteMeter>,
 }
 
 impl Gate {
-    pub(super) fn new(parts: &Parts) -> Self {
+    pub(super) fn new(runtime: &Runtime) -> Self {
         Self {
-            parts: parts.clone(),
-            unmatched: RouteMeter::named(parts, "other", "unmatched"),
+            runtime: runtime.clone(),
+            unmatched: RouteMeter::named(runtime, "other", "unmatched"),
         }
     }
 }
@@ -174,9 +178,9 @@ impl Gate {
 pub(super) async fn count(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let destination = Destination::default();
     request.extensions_mut().insert(destination.clone());
-    let started = gate.parts.clock.now();
+    let started = gate.runtime.clock.now();
     let response = next.run(request).await;
-    let took = gate.parts.clock.now().since(started);
+    let took = gate.runtime.clock.now().since(started);
     let meter = destination.0.get().unwrap_or(&gate.unmatched);
     meter.answered(response.status(), took);
     response

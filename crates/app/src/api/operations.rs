@@ -15,7 +15,7 @@ use crate::wire::{DoctorFinding, DoctorReport, DoctorRequest, NodeType, Page};
 
 pub(super) async fn node_types(State(state): State<ApiState>) -> ApiResult {
     let items = state
-        .parts()
+        .runtime()
         .registry
         .iter()
         .map(|handler| NodeType::from(handler.spec()))
@@ -25,7 +25,7 @@ pub(super) async fn node_types(State(state): State<ApiState>) -> ApiResult {
 
 pub(super) async fn node_type(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let name = path.get("type");
-    match state.parts().registry.get(name) {
+    match state.runtime().registry.get(name) {
         Some(handler) => Ok(reply::ok(&NodeType::from(handler.spec()))),
         None => Err(ApiError::not_found(format!(
             "there is no node type `{}`",
@@ -57,7 +57,7 @@ async fn report(state: &ApiState, fix: bool) -> ApiResult {
         open_executions,
         findings,
         about,
-    } = doctor::examine(state.parts(), fix).await?;
+    } = doctor::examine(state.runtime(), fix).await?;
     let about = about.into_iter();
     Ok(reply::ok(&DoctorReport {
         healthy: findings.iter().all(|finding| finding.fixed),

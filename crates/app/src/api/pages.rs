@@ -23,7 +23,7 @@ pub(super) async fn status(State(state): State<ApiState>) -> ApiResult {
 }
 
 fn page(state: &ApiState, template: &str) -> ApiResult {
-    let nonce = format!("{:032x}", state.parts().entropy.bits());
+    let nonce = format!("{:032x}", state.runtime().entropy.bits());
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; \
          img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -24,7 +24,7 @@ pub(super) async fn collect(
     }
     let dry_run = asked.dry_run.flatten().unwrap_or(false);
     let after = asked.after.map(|text| read_place(&text.0)).transpose()?;
-    let mut retention = Retention::from(state.parts(), after);
+    let mut retention = Retention::from(state.runtime(), after);
     let collected = match dry_run {
         true => retention.preview().await?,
         false => retention.remove_some().await?,

@@ -174,7 +174,7 @@ pub(super) fn mount(state: &ApiState) -> Router<ApiState> {
             query: route.query.iter().map(|param| param.name).collect(),
         };
         let guard = from_fn_with_state(door, access::enforce);
-        let meter = RouteMeter::new(state.parts(), &route.method, route.path);
+        let meter = RouteMeter::new(state.runtime(), &route.method, route.path);
         let arrival = from_fn_with_state(meter, metrics::arrive);
         let handler = handler.route_layer(guard).route_layer(arrival);
         router.route(route.path, handler)
@@ -187,7 +187,7 @@ pub(super) fn direct(state: &ApiState) -> Vec<DirectRoute> {
         let RouteHandler::Direct(handler) = route.handler else {
             return None;
         };
-        let meter = RouteMeter::new(state.parts(), &route.method, route.path);
+        let meter = RouteMeter::new(state.runtime(), &route.method, route.path);
         Some(DirectRoute::new(state, route.path, meter, handler))
     });
     direct.collect()

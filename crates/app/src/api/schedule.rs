@@ -305,7 +305,7 @@ fn shown_attempt(state: &ApiState, (generation, past): &(u64, PastAttempt)) -> V
 fn redacted(state: &ApiState, shown: &impl Serialize) -> Value {
     // Maps with texts as keys: this cannot fail.
     let mut shown = serde_json::to_value(shown).unwrap_or_default();
-    state.parts().redactor.value(&mut shown);
+    state.runtime().redactor.value(&mut shown);
     shown
 }
 

@@ -123,7 +123,7 @@ pub(super) async fn remove(State(state): State<ApiState>, path: PathParts) -> Ap
         return Err(missing(path.get("id")));
     }
     state.webhooks.changed();
-    if let Err(error) = drop_triggers(state.parts(), record.id).await {
+    if let Err(error) = drop_triggers(state.runtime(), record.id).await {
         out_of_step(&record.name, &error.into());
     }
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -146,7 +146,7 @@ async fn give_paths(
             serde_json::from_str(&latest.definition).map_err(ApiError::internal)?;
         earlier = latest.triggers;
     }
-    let entropy = &state.parts().entropy;
+    let entropy = &state.runtime().entropy;
     fill_paths(&mut definition.triggers, &earlier, || entropy.bits());
     let all = of_definition(definition);
     let clash = |(place, one): (usize, &NamedTrigger)| {
@@ -167,7 +167,7 @@ async fn give_paths(
 /// after all triggers makes up for it.
 async fn follow(state: &ApiState, record: &SchemaRecord) {
     state.webhooks.changed();
-    if let Err(error) = keep_triggers_in_step(state.parts(), record).await {
+    if let Err(error) = keep_triggers_in_step(state.runtime(), record).await {
         out_of_step(&record.name, &error);
     }
 }
@@ -261,7 +261,7 @@ async fn check(state: &ApiState, text: SchemaText) -> ApiResult<CheckedDefinitio
 /// The edge's rules for JSON come before the rules for schemas. Parsing and compiling a large schema takes a
 /// while: not on the threads that serve everybody.
 async fn examine(state: &ApiState, text: SchemaText) -> ApiResult<Result<LoadedSchema, JsonError>> {
-    let registry = state.parts().registry.clone();
+    let registry = state.runtime().registry.clone();
     let work = move || match text.format {
         SchemaFormat::Json => {
             json::read(text.text.as_bytes()).map(|_| load(None, &text.text, &registry))
@@ -305,7 +305,7 @@ fn save_request(
 ) -> SaveSchema {
     let now = state.now();
     SaveSchema {
-        id: SchemaId(time_ordered(now, &*state.parts().entropy)),
+        id: SchemaId(time_ordered(now, &*state.runtime().entropy)),
         name: definition.name.clone(),
         description: definition.description.clone(),
         definition: to_stored_json(definition),

@@ -21,7 +21,7 @@ pub(super) async fn for_end(
     };
     let deadline = Instant::now() + wait;
     // Watched before the first look, so that no change falls between the two.
-    let mut watcher = state.parts().hints.watch(id);
+    let mut watcher = state.runtime().hints.watch(id);
     loop {
         let view = state.control.view(id).await?;
         let now = Instant::now();

@@ -10,7 +10,7 @@ use crate::wire::{Page, Worker};
 
 /// Those that live. There are few, so there is one page.
 pub(super) async fn list(State(state): State<ApiState>) -> ApiResult {
-    let since = alive_since(&state.parts().options, state.now());
+    let since = alive_since(&state.runtime().options, state.now());
     let records = state.store().workers(since).await?;
     Ok(reply::ok(&Page {
         items: records.iter().map(Worker::from).collect(),

@@ -137,7 +137,7 @@ async fn measure_at(site: &Site, what: Option<&str>, quick: bool) -> Result<Vec<
 /// A figure without durability is no figure.
 pub(super) async fn refuse_weak_durability(site: &Site) -> Result<(), BenchError> {
     let cluster = site.join(Roles::NONE, 1).await?;
-    let facts = cluster.control.parts().store.about().await;
+    let facts = cluster.control.runtime().store.about().await;
     cluster.shutdown().await;
     let facts = facts.map_err(BenchError::of)?;
     for name in ["fsync", "synchronous_commit", "full_page_writes"] {
@@ -309,7 +309,7 @@ impl ResourceUse {
     /// The server's statistics come a second late.
     async fn read(site: &Site, control: &Control) -> Result<Self, BenchError> {
         tokio::time::sleep(Duration::from_millis(1_200)).await;
-        let metrics = &control.parts().metrics;
+        let metrics = &control.runtime().metrics;
         Ok(Self {
             server: site.counters().await?,
             messages: metrics.queue.published_count() as f64,
@@ -398,7 +398,7 @@ async fn verify(control: &Control, schema: SchemaId, executions: u64) -> Result<
         ..ExecutionFilter::default()
     };
     let found = control
-        .parts()
+        .runtime()
         .store
         .count_executions(filter)
         .await

@@ -87,12 +87,12 @@ impl Bench {
 
 /// Saves a schema, if it is not there yet.
 pub(super) async fn save(control: &Control, definition: &Value) -> Result<SchemaId, BenchError> {
-    let parts = control.parts();
+    let runtime = control.runtime();
     let name = definition["name"].as_str().unwrap_or_default();
-    if let Some(known) = parts.store.schema(name).await.map_err(BenchError::of)? {
+    if let Some(known) = runtime.store.schema(name).await.map_err(BenchError::of)? {
         return Ok(known.id);
     }
-    let loaded = schema::load(None, &definition.to_string(), &parts.registry);
+    let loaded = schema::load(None, &definition.to_string(), &runtime.registry);
     let definition = loaded.definition.ok_or_else(|| {
         BenchError::Failed(
             loaded
@@ -114,7 +114,7 @@ pub(super) async fn save(control: &Control, definition: &Value) -> Result<Schema
         now: SystemClock.now(),
         mode: SaveMode::Create,
     };
-    parts
+    runtime
         .store
         .save_schema(save)
         .await
@@ -318,7 +318,7 @@ async fn verify(
     executions: u64,
     steps_each: usize,
 ) -> Result<(), BenchError> {
-    let store = &bench.control().parts().store;
+    let store = &bench.control().runtime().store;
     let filter = ExecutionFilter {
         schema_id: Some(schema),
         statuses: vec![Status::Completed],

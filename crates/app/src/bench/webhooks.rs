@@ -73,7 +73,7 @@ pub(super) async fn measure(folder: &Path, quick: bool) -> Result<Vec<Row>, Benc
         statuses: vec![Status::Completed],
         ..ExecutionFilter::default()
     };
-    let store = &bench.control().parts().store;
+    let store = &bench.control().runtime().store;
     let found = store
         .count_executions(filter)
         .await

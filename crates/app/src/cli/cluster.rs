@@ -147,8 +147,8 @@ pub(super) async fn worker(args: WorkerArgs, common: &Common) -> Done {
     let stop = CancellationToken::new();
     let mut pages = Services::default();
     if let Some(listener) = listener {
-        let parts = cluster.control.parts().clone();
-        let serving = api::metrics::serve(listener, parts, stop.clone());
+        let runtime = cluster.control.runtime().clone();
+        let serving = api::metrics::serve(listener, runtime, stop.clone());
         pages.add("the server for metrics", lifetime::serving(serving));
     }
     run(cluster, pages, stop, &mut signals).await
@@ -253,7 +253,7 @@ fn announce_worker(
     metrics: Option<&TcpListener>,
     as_json: bool,
 ) -> Done {
-    let options = &cluster.control.parts().options;
+    let options = &cluster.control.runtime().options;
     let metrics = metrics.map(url_of).transpose()?;
     if as_json {
         let line = json!({"worker": options.worker_id, "roles": roles.names(), "slots": options.slots, "metrics": metrics});

@@ -47,10 +47,10 @@ pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
     config.http.own.extend(listener.local_addr());
     let local = Box::pin(Local::start(&data, &config, echo::USUAL_PORT)).await?;
     wiring::configure_quotas(local.control(), &config).await?;
-    wiring::look_for_exposure(local.control().parts(), &config)?;
+    wiring::look_for_exposure(local.control().runtime(), &config)?;
     let loaded = examples::load_once(local.control()).await?;
     // Before anybody looks: those of the examples, and of what was saved right before the last stop.
-    keep_all_triggers_in_step(local.control().parts()).await?;
+    keep_all_triggers_in_step(local.control().runtime()).await?;
     banner(&local, &listener, &data, loaded, common.json).await?;
     Box::pin(serve(local, listener, &config, &mut signals)).await
 }
@@ -123,7 +123,7 @@ async fn banner(
     let style = Style::stdout();
     let first = local
         .control()
-        .parts()
+        .runtime()
         .store
         .schema(examples::ALL[0].0)
         .await?;
@@ -183,9 +183,9 @@ async fn serve(
         lifetime::serving(api::serve(listener, state, stop.clone())),
     );
     let mut helpers = Services::default();
-    let parts = local.control().parts();
-    let runner = ServiceRunner::new(parts, stop.clone());
-    let keeping = runner.run(TriggerKeeper::new(parts.clone()));
+    let runtime = local.control().runtime();
+    let runner = ServiceRunner::new(runtime, stop.clone());
+    let keeping = runner.run(TriggerKeeper::new(runtime.clone()));
     helpers.add("the keeper of cron triggers", keeping);
     let broken = async {
         tokio::select! {

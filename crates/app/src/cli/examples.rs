@@ -35,13 +35,13 @@ pub(super) const ALL: &[(&str, &str)] = &[
 
 /// Fills an empty catalog. Where anything was saved before, nothing is touched.
 pub(super) async fn load_once(control: &Control) -> Result<usize, Failure> {
-    let parts = control.parts();
-    if !parts.store.schemas(None, None, 1).await?.is_empty() {
+    let runtime = control.runtime();
+    if !runtime.store.schemas(None, None, 1).await?.is_empty() {
         return Ok(0);
     }
     let mut loaded = 0;
     for (name, text) in ALL {
-        match schema::load(Some(name), text, &parts.registry).definition {
+        match schema::load(Some(name), text, &runtime.registry).definition {
             Some(definition) => {
                 local::save(control, &definition).await?;
                 loaded += 1;

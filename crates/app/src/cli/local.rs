@@ -85,11 +85,11 @@ pub(super) async fn save(
     control: &Control,
     definition: &Definition,
 ) -> Result<SchemaRecord, Failure> {
-    let parts = control.parts();
-    let known = parts.store.schema(&definition.name).await?;
-    let now = parts.clock.now();
+    let runtime = control.runtime();
+    let known = runtime.store.schema(&definition.name).await?;
+    let now = runtime.clock.now();
     let save = SaveSchema {
-        id: SchemaId(time_ordered(now, &*parts.entropy)),
+        id: SchemaId(time_ordered(now, &*runtime.entropy)),
         name: definition.name.clone(),
         description: definition.description.clone(),
         definition: schema::to_stored_json(definition),
@@ -101,7 +101,7 @@ pub(super) async fn save(
             if_version: None,
         }),
     };
-    parts
+    runtime
         .store
         .save_schema(save)
         .await

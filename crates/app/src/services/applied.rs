@@ -126,8 +126,8 @@ mod tests {
 
     /// To its good end.
     async fn run(engine: &EmbeddedEngine, schema: &Value) -> ExecutionId {
-        let parts = engine.control.parts();
-        let definition = schema::load(None, &schema.to_string(), &parts.registry).definition;
+        let runtime = engine.control.runtime();
+        let definition = schema::load(None, &schema.to_string(), &runtime.registry).definition;
         let definition = definition.unwrap();
         let save = SaveSchema {
             id: SchemaId(uuid::Uuid::from_u128(7)),
@@ -136,10 +136,10 @@ mod tests {
             definition: schema::to_stored_json(&definition),
             hash: schema::content_hash(&definition),
             created_by: "test".into(),
-            now: parts.clock.now(),
+            now: runtime.clock.now(),
             mode: SaveMode::Create,
         };
-        parts.store.save_schema(save).await.unwrap();
+        runtime.store.save_schema(save).await.unwrap();
         let request = StartRequest {
             schema: definition.name.into(),
             created_by: "test".into(),
@@ -169,7 +169,7 @@ mod tests {
             .unwrap();
         let databases = databases(&config).unwrap();
         databases.prepare("shop").await.unwrap();
-        let keeper = AppliedKeeper::new(engine.control.parts().store.clone(), databases);
+        let keeper = AppliedKeeper::new(engine.control.runtime().store.clone(), databases);
         let schema = json!({"name": "s", "nodes": [
             {"id": "start_1", "type": "start"}, insert("one", "INSERT INTO t VALUES (1)"),
             insert("two", "INSERT INTO nowhere VALUES (1)"), {"id": "end_1", "type": "end"},

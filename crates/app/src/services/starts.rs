@@ -95,7 +95,7 @@ async fn begin(
         return Err(StartRefusal::unreadable(defect).into());
     }
     let correlation_id = start.correlation_id.as_deref();
-    let now = control.parts().clock.now();
+    let now = control.runtime().clock.now();
     let MessageStart { key, mut request } = read_start(&start.body, correlation_id, now)?;
     request.priority = request.priority.or(start.priority);
     request.created_by = "amqp".into();
@@ -233,7 +233,7 @@ impl StartReply {
             why,
             "an answer to a start by message is lost"
         );
-        self.control.parts().metrics.queue.answer_lost();
+        self.control.runtime().metrics.queue.answer_lost();
     }
 }
 

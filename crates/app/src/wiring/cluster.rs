@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pawl_engine::control::{Control, TriggerKeeper};
 use pawl_engine::worker::{Handle, Roles, Worker};
-use pawl_engine::{Options, Parts, ServiceRunner};
+use pawl_engine::{Options, Runtime, ServiceRunner};
 use pawl_postgres::PostgresStore;
 use pawl_rabbitmq::{BrokerUrl, DeadLetterDrain, HintBus, Ports, Publisher, RabbitQueue, Start};
 use tokio_util::sync::CancellationToken;
@@ -82,7 +82,7 @@ impl Cluster {
         };
         let queue = Arc::new(RabbitQueue::connect(broker.clone(), ports.clone()).await?);
         let hints = Arc::new(HintBus::connect(&broker, &ports).await?);
-        let parts = Parts::new(
+        let runtime = Runtime::new(
             store.clone(),
             queue.clone(),
             store.clock(),
@@ -90,11 +90,11 @@ impl Cluster {
             registry,
             options,
         );
-        parts.hints.connect(hints.clone());
-        super::observe::cluster(&parts, &store, &queue);
-        let worker = Worker::with_roles(parts.clone(), member.roles);
+        runtime.hints.connect(hints.clone());
+        super::observe::cluster(&runtime, &store, &queue);
+        let worker = Worker::with_roles(runtime.clone(), member.roles);
         let handle = worker.handle();
-        let control = Control::new(parts, Some(handle.clone()));
+        let control = Control::new(runtime, Some(handle.clone()));
         let stop = CancellationToken::new();
         let (mut running, mut helpers) = (Services::default(), Services::default());
         helpers.add("the listener for hints", listen(hints.clone(), handle));
@@ -112,18 +112,18 @@ impl Cluster {
                 letter_keeper(&control).run(drain),
             );
         }
-        let runner = ServiceRunner::new(control.parts(), stop.clone());
+        let runner = ServiceRunner::new(control.runtime(), stop.clone());
         if member.roles.timers {
-            let keeper = TriggerKeeper::new(control.parts().clone());
+            let keeper = TriggerKeeper::new(control.runtime().clone());
             let keeping = runner.clone().run(keeper);
             helpers.add("the keeper of cron triggers", keeping);
         }
         if member.roles.reaper
-            && let Some(keeper) = super::programs::keeper(control.parts(), config)?
+            && let Some(keeper) = super::programs::keeper(control.runtime(), config)?
         {
             helpers.add("the keeper of applied rows", runner.run(keeper));
         }
-        super::look_for_exposure(control.parts(), config)?;
+        super::look_for_exposure(control.runtime(), config)?;
         running.add("the worker", worker.run(stop.clone()));
         Ok(Self {
             control,
@@ -183,11 +183,11 @@ fn broker_options(
 }
 
 fn letter_keeper(control: &Control) -> LetterKeeper {
-    let parts = control.parts();
+    let runtime = control.runtime();
     LetterKeeper {
-        store: parts.store.clone(),
-        redactor: parts.redactor.clone(),
-        clock: parts.clock.clone(),
+        store: runtime.store.clone(),
+        redactor: runtime.redactor.clone(),
+        clock: runtime.clock.clone(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pawl_engine::Parts;
+use pawl_engine::Runtime;
 use pawl_engine::metrics::Gauge;
 use pawl_kernel::execution::PriorityClass;
 use pawl_postgres::PostgresStore;
@@ -18,23 +18,23 @@ const CLASSES: [PriorityClass; 3] = [
     PriorityClass::Low,
 ];
 
-pub(super) fn embedded(parts: &Parts, store: &SqliteStore, queue: &Arc<EmbeddedQueue>) {
-    process::observe(parts);
-    parts.metrics.store_batches(store.batches());
+pub(super) fn embedded(runtime: &Runtime, store: &SqliteStore, queue: &Arc<EmbeddedQueue>) {
+    process::observe(runtime);
+    runtime.metrics.store_batches(store.batches());
     for class in CLASSES {
         let queue = queue.clone();
         let depth = move || queue.depth(class) as f64;
-        parts.metrics.observe_queue_depth(class, depth);
+        runtime.metrics.observe_queue_depth(class, depth);
     }
 }
 
 /// The broker is asked when somebody scrapes, not before.
-pub(super) fn cluster(parts: &Parts, store: &PostgresStore, queue: &Arc<RabbitQueue>) {
-    process::observe(parts);
-    parts.metrics.store_batches(store.batches().clone());
-    let depths = CLASSES.map(|class| parts.metrics.queue_depth(class));
-    let (queue, metrics) = (queue.clone(), Arc::downgrade(&parts.metrics));
-    parts.metrics.refresh_with(move || {
+pub(super) fn cluster(runtime: &Runtime, store: &PostgresStore, queue: &Arc<RabbitQueue>) {
+    process::observe(runtime);
+    runtime.metrics.store_batches(store.batches().clone());
+    let depths = CLASSES.map(|class| runtime.metrics.queue_depth(class));
+    let (queue, metrics) = (queue.clone(), Arc::downgrade(&runtime.metrics));
+    runtime.metrics.refresh_with(move || {
         let (queue, metrics, depths) = (queue.clone(), metrics.clone(), depths.clone());
         Box::pin(async move {
             let up = ask(&queue, &depths).await;

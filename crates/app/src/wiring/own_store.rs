@@ -1,7 +1,7 @@
 //! A connection of workflows that reaches Pawl's own tables is a way to become admin: nothing keeps a statement from writing
 //! a key there.
 
-use pawl_engine::Parts;
+use pawl_engine::Runtime;
 use pawl_kernel::node::NodeError;
 use pawl_sql::Connections;
 
@@ -28,8 +28,8 @@ pub(crate) async fn exposure(
 }
 
 /// Looks at every connection once, beside everything else: a database that is away must not hold up the start.
-pub(crate) fn look_for_exposure(parts: &Parts, config: &Config) -> Result<(), WiringError> {
-    let (parts, databases) = (parts.clone(), databases(config)?);
+pub(crate) fn look_for_exposure(runtime: &Runtime, config: &Config) -> Result<(), WiringError> {
+    let (runtime, databases) = (runtime.clone(), databases(config)?);
     let schema = config.database.schema.clone();
     tokio::spawn(async move {
         for name in databases.names() {
@@ -37,7 +37,7 @@ pub(crate) fn look_for_exposure(parts: &Parts, config: &Config) -> Result<(), Wi
                 Ok(None) => {}
                 Ok(Some(detail)) => {
                     tracing::warn!("{detail}");
-                    parts.note_problem(PROBLEM, detail);
+                    runtime.note_problem(PROBLEM, detail);
                 }
                 Err(error) => {
                     tracing::debug!(connection = name, error = error.message, "not looked at");

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pawl_engine::Parts;
+use pawl_engine::Runtime;
 use pawl_kernel::node::NodeHandler;
 use pawl_script::{CodeNode, Pool};
 use pawl_sql::{Connections, SqlNode};
@@ -40,10 +40,13 @@ fn pool(section: &CodeSection) -> Result<Pool, WiringError> {
 }
 
 /// `None`: there is no database to be kept tidy.
-pub(super) fn keeper(parts: &Parts, config: &Config) -> Result<Option<AppliedKeeper>, WiringError> {
+pub(super) fn keeper(
+    runtime: &Runtime,
+    config: &Config,
+) -> Result<Option<AppliedKeeper>, WiringError> {
     let databases = databases(config)?;
     let is_any = databases.names().next().is_some();
-    Ok(is_any.then(|| AppliedKeeper::new(parts.store.clone(), databases)))
+    Ok(is_any.then(|| AppliedKeeper::new(runtime.store.clone(), databases)))
 }
 
 /// Those of `[connections]` that are databases.

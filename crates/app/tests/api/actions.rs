@@ -72,7 +72,11 @@ async fn an_action_that_was_tried_says_when_it_was_put_off() {
     let mut body = once(call(&format!("{}/fail/9", hook.url)));
     let retry = json!({"max_retries": 5, "min": "1h", "scale": "1h"});
     body["spec"]["policy"]["once"]["retry"] = retry;
-    let at = server.parts().clock.now().plus(Duration::from_millis(200));
+    let at = server
+        .runtime()
+        .clock
+        .now()
+        .plus(Duration::from_millis(200));
     body["spec"]["start_at"] = json!(at.to_string());
     server.put(&path("flaky"), body).await.expect(201);
     let tried = server

@@ -79,7 +79,7 @@ fn is_of_flow(path: &str, answer: &Answer) -> bool {
     path.starts_with("/webhook/") && names_execution && answer.status != 202
 }
 
-/// The description of the route that takes this path: the one with the fewest parts that take anything.
+/// The description of the route that takes this path: the one with the fewest runtime that take anything.
 fn route(method: &str, path: &str) -> Option<&'static Value> {
     let open_parts = |known: &str| known.matches('{').count();
     let paths = DOCUMENT["paths"].as_object().unwrap().iter();

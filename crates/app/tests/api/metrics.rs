@@ -300,8 +300,8 @@ async fn the_small_server_has_three_pages() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
-    let parts = server.parts().clone();
-    let small = tokio::spawn(metrics::serve(listener, parts, stop.clone()));
+    let runtime = server.runtime().clone();
+    let small = tokio::spawn(metrics::serve(listener, runtime, stop.clone()));
     let get = async |path: &str| client::send(address, Request::new("GET", path)).await;
     let page = get("/metrics").await;
     assert_eq!(page.header("x-content-type-options"), Some("nosniff"));

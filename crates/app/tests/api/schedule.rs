@@ -578,7 +578,11 @@ async fn a_message_without_a_broker_says_what_is_missing() {
 async fn a_start_that_was_put_off_begins_in_time() {
     let server = Server::start().await;
     server.save(linear("orders")).await;
-    let at = server.parts().clock.now().plus(Duration::from_millis(400));
+    let at = server
+        .runtime()
+        .clock
+        .now()
+        .plus(Duration::from_millis(400));
     let body = json!({"schema": "orders", "start_at": at.to_string(), "input": {"n": 3}});
     let run = server.run(body).await;
     assert_eq!(

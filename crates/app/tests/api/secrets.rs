@@ -214,9 +214,9 @@ async fn the_doctor_tells_of_a_connection_to_the_store_itself() {
     );
     let config = config(folder.path(), &settings);
     let engine = EmbeddedEngine::start(folder.path(), &config).await.unwrap();
-    let parts = engine.control.parts().clone();
+    let runtime = engine.control.runtime().clone();
     let report = async || {
-        pawl_engine::insight::doctor::examine(&parts, false)
+        pawl_engine::insight::doctor::examine(&runtime, false)
             .await
             .unwrap()
     };

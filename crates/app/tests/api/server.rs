@@ -145,11 +145,11 @@ impl Server {
 
     /// What is behind it, for what no request can do.
     pub(crate) fn store(&self) -> &dyn Store {
-        &*self.engine.control.parts().store
+        &*self.engine.control.runtime().store
     }
 
-    pub(crate) fn parts(&self) -> &pawl_engine::Parts {
-        self.engine.control.parts()
+    pub(crate) fn runtime(&self) -> &pawl_engine::Runtime {
+        self.engine.control.runtime()
     }
 
     /// A new key with this role: its whole text and its id.

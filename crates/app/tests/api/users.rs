@@ -196,7 +196,7 @@ async fn a_version_saved_before_users_were_stored_has_one_all_the_same() {
     let server = Server::locked().await;
     let triggers = webhook("old");
     let schema = asking("old", triggers);
-    let loaded = pawl_kernel::schema::load(None, &schema.to_string(), &server.parts().registry);
+    let loaded = pawl_kernel::schema::load(None, &schema.to_string(), &server.runtime().registry);
     let definition = loaded.definition.unwrap();
     let save = SaveSchema {
         id: SchemaId(uuid::Uuid::from_u128(7)),
@@ -205,7 +205,7 @@ async fn a_version_saved_before_users_were_stored_has_one_all_the_same() {
         definition: pawl_kernel::schema::to_stored_json(&definition),
         hash: "old".into(),
         created_by: "key:ann".into(),
-        now: server.parts().clock.now(),
+        now: server.runtime().clock.now(),
         mode: SaveMode::Create,
     };
     let saved = server.store().save_schema(save).await.unwrap();

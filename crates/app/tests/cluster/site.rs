@@ -106,7 +106,7 @@ impl Site {
     /// Returns its name.
     pub(crate) async fn save(&self, definition: &Value) -> String {
         let text = definition.to_string();
-        let loaded = schema::load(None, &text, &self.desk.control.parts().registry);
+        let loaded = schema::load(None, &text, &self.desk.control.runtime().registry);
         let Some(definition) = loaded.definition else {
             panic!(
                 "{}",

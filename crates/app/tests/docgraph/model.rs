@@ -92,11 +92,11 @@ async fn generate(State(asked): State<Asked>, body: String) -> Response {
         "garbled" => (StatusCode::OK, b"{\"response\": \"\xff\xfe\"}".to_vec()).into_response(),
         "endless" => said(StatusCode::OK, "word ".repeat(500_000)),
         "cut" => {
-            let parts: [Result<&str, io::Error>; 2] = [
+            let runtime: [Result<&str, io::Error>; 2] = [
                 Ok("{\"response\": {\"iss"),
                 Err(io::ErrorKind::ConnectionReset.into()),
             ];
-            Body::from_stream(stream::iter(parts)).into_response()
+            Body::from_stream(stream::iter(runtime)).into_response()
         }
         other => panic!("there is no model `{other}`"),
     }

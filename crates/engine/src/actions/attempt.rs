@@ -36,20 +36,20 @@ impl Problem {
 
 /// Over by `deadline`, whatever happens.
 pub(super) async fn make(control: &Control, run: &Run, deadline: Timestamp) -> AttemptOutcome {
-    let parts = control.parts();
-    let time = deadline.since(parts.now());
+    let runtime = control.runtime();
+    let time = deadline.since(runtime.now());
     let work = AssertUnwindSafe(Box::pin(act(control, run, time))).catch_unwind();
     let result = tokio::select! {
         biased;
         result = work => result.unwrap_or_else(|panic| Err(panicked(run, &*panic))),
-        () = parts.clock.sleep_until(deadline) => Err(timed_out(run, time)),
+        () = runtime.clock.sleep_until(deadline) => Err(timed_out(run, time)),
     };
     match result {
         Ok(()) => AttemptOutcome::Success,
         Err(mut problem) => {
             // Before it is cut to length: half a secret is not found any more.
-            parts.redactor.text(&mut problem.code);
-            parts.redactor.text(&mut problem.message);
+            runtime.redactor.text(&mut problem.code);
+            runtime.redactor.text(&mut problem.message);
             AttemptOutcome::Failed(Failure::new(problem.code, problem.message))
         }
     }
@@ -97,11 +97,11 @@ async fn rendered_headers(
         guards: true,
     };
     let reads = headers::secret_reads(headers);
-    let parts = control.parts();
-    let resolved = parts.secrets(&reads, reader);
+    let runtime = control.runtime();
+    let resolved = runtime.secrets(&reads, reader);
     let (secrets, carried) = resolved.map_err(|error| node_problem(&error))?;
     let render = |meter: &mut Meter| headers::render(headers, &secrets, meter);
-    let rendered = parts.evaluations.evaluate_in_turn(render).await;
+    let rendered = runtime.evaluations.evaluate_in_turn(render).await;
     let rendered = rendered.map_err(|error| Problem::new(error.code.as_str(), error.message))?;
     Ok((rendered, carried))
 }
@@ -125,8 +125,8 @@ async fn call_node(
     run: &Run,
     timeout: Duration,
 ) -> Result<(), Problem> {
-    let parts = control.parts();
-    let Some(handler) = parts.registry.get(node_type) else {
+    let runtime = control.runtime();
+    let Some(handler) = runtime.registry.get(node_type) else {
         let message = format!("this worker has no node type `{node_type}`");
         return Err(Problem::new("UNKNOWN_NODE_TYPE", message));
     };
@@ -140,10 +140,10 @@ async fn call_node(
         seq: run.attempt.ordinal,
         attempt: run.attempt.number,
         entered_at: run.attempt.planned_at,
-        now: parts.now(),
+        now: runtime.now(),
         effect_key: Some(&run.key),
         timeout,
-        limits: parts.options.payload,
+        limits: runtime.options.payload,
         context: &nothing,
         previous: None,
         names: &BTreeMap::new(),
@@ -201,7 +201,7 @@ async fn stop_started_at(
     planned_at: Timestamp,
 ) -> Result<(), Problem> {
     let key = run.row.start_key(planned_at);
-    let found = control.parts().store.execution_by_key(&key).await;
+    let found = control.runtime().store.execution_by_key(&key).await;
     let Some(id) = found.map_err(store_problem)? else {
         return Ok(());
     };
@@ -218,9 +218,9 @@ async fn pretend(
     fail_first: u32,
     takes: Duration,
 ) -> Result<(), Problem> {
-    let parts = control.parts();
-    let now = parts.now();
-    if let Some(hook) = &parts.options.on_mock {
+    let runtime = control.runtime();
+    let now = runtime.now();
+    if let Some(hook) = &runtime.options.on_mock {
         (hook.0)(MockRun {
             action_id: run.row.id.clone(),
             key: run.key.clone(),
@@ -230,7 +230,7 @@ async fn pretend(
         });
     }
     if !takes.is_zero() {
-        parts.clock.sleep_until(now.plus(takes)).await;
+        runtime.clock.sleep_until(now.plus(takes)).await;
     }
     if run.attempt.number <= fail_first {
         let message = format!("told to fail {fail_first} time(s)");

@@ -167,7 +167,7 @@ impl Control {
         }
         let view = self.view(id).await?;
         let head = &view.execution.head;
-        let graph = self.parts.graphs.get(head.schema_id, head.schema_version);
+        let graph = self.runtime.graphs.get(head.schema_id, head.schema_version);
         let graph = graph.await?;
         let context = self.context_at(&view, view.state.seq).await?;
         let variables = self.without_secrets(variables.clone());
@@ -181,7 +181,7 @@ impl Control {
         key: Option<&str>,
     ) -> Result<Option<StartOutcome>, ControlError> {
         let Some(key) = key else { return Ok(None) };
-        let Some(known) = self.parts.store.execution_by_key(key).await? else {
+        let Some(known) = self.runtime.store.execution_by_key(key).await? else {
             return Ok(None);
         };
         check_retry_of(&self.view(known).await?.execution, id)?;
@@ -197,12 +197,12 @@ impl Control {
     ) -> Result<Branch, ControlError> {
         let version = self.version_of(view, wanted).await?;
         let schema_id = view.execution.head.schema_id;
-        let graph = self.parts.graphs.get(schema_id, version).await?;
+        let graph = self.runtime.graphs.get(schema_id, version).await?;
         checks::node_exists(&graph, version, &place.node_id)?;
         let context = self.context_at(view, place.seq).await?;
-        self.parts.redactor.object(&mut edit.variables);
+        self.runtime.redactor.object(&mut edit.variables);
         if let Some(input) = &mut edit.input {
-            self.parts.redactor.value(input);
+            self.runtime.redactor.value(input);
         }
         let mut warnings = checks::unknown_variables(&graph, &context, &edit.variables);
         warnings.extend(checks::missing_nodes(&graph, version, &context));
@@ -226,7 +226,7 @@ impl Control {
             WantedVersion::Number(version) => Ok(version),
             WantedVersion::Latest => {
                 let id = view.execution.head.schema_id.to_string();
-                let schema = self.parts.store.schema(&id).await?;
+                let schema = self.runtime.store.schema(&id).await?;
                 let gone = || {
                     ControlError::Conflict(format!(
                         "the schema `{}` was deleted and has no latest version; name one by its number",
@@ -248,7 +248,7 @@ impl Control {
             return Ok(None);
         };
         let before = self
-            .parts
+            .runtime
             .graphs
             .get(
                 view.execution.head.schema_id,

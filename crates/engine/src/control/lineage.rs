@@ -71,7 +71,7 @@ impl Control {
             // A retry of a retry at the same node has no steps of its own; it counts all the same.
             generations += 1;
             let found = match generations < GENERATIONS_MAX {
-                true => self.parts.store.execution(id).await?,
+                true => self.runtime.store.execution(id).await?,
                 false => None,
             };
             let Some(parent) = found else {
@@ -129,7 +129,7 @@ impl Control {
             schema_name: view.schema_name.clone(),
         };
         let history = self
-            .parts
+            .runtime
             .store
             .history(view.execution.head.id, seq)
             .await?;
@@ -141,7 +141,7 @@ impl Control {
         let corrupt =
             |error: CorruptContext| ControlError::Store(StoreError::Corrupt(error.to_string()));
         let mut context =
-            Context::start(&view.execution, &facts, &self.parts.options.env).map_err(corrupt)?;
+            Context::start(&view.execution, &facts, &self.runtime.options.env).map_err(corrupt)?;
         if let Some(snapshot) = &history.snapshot {
             context.restore(&snapshot.context).map_err(corrupt)?;
         }

@@ -20,7 +20,7 @@ impl Control {
             execution_id,
             note: note.clone(),
         };
-        match perform(&*self.parts.store, add).await? {
+        match perform(&*self.runtime.store, add).await? {
             Ok(()) => Ok(note),
             Err(NoteRefusal::NoExecution) => Err(no_such_execution(execution_id)),
             Err(NoteRefusal::TooMany) => Err(ControlError::Conflict(format!(
@@ -31,7 +31,7 @@ impl Control {
 
     /// The notes on an execution, oldest first.
     pub async fn notes(&self, execution_id: ExecutionId) -> Result<Vec<Note>, ControlError> {
-        let notes = perform(&*self.parts.store, ReadNotes { execution_id }).await?;
+        let notes = perform(&*self.runtime.store, ReadNotes { execution_id }).await?;
         Ok(notes)
     }
 
@@ -45,10 +45,10 @@ impl Control {
                 text.len()
             )));
         }
-        self.parts.redactor.text(&mut text);
-        let now = self.parts.now();
+        self.runtime.redactor.text(&mut text);
+        let now = self.runtime.now();
         Ok(Note {
-            id: id::time_ordered(now, &*self.parts.entropy),
+            id: id::time_ordered(now, &*self.runtime.entropy),
             text,
             created_by,
             created_at: now,

@@ -18,12 +18,12 @@ impl Control {
     /// there before; what is over the limit runs on, and nobody is admitted until there is room. If it fails the quota may
     /// be set and not count all of them yet: setting it again finishes that.
     pub async fn set_quota(&self, set: SetQuota) -> Result<Quota, ControlError> {
-        let (name, store) = (set.name.clone(), &self.parts.store);
-        let mut quota = store.set_quota(set, self.parts.now()).await?;
+        let (name, store) = (set.name.clone(), &self.runtime.store);
+        let mut quota = store.set_quota(set, self.runtime.now()).await?;
         // First of all: whoever comes from now on counts by itself, whatever becomes of the others.
         self.read_limits().await?;
         let counted = self.count_rest(&name).await;
-        self.parts.admission_changed();
+        self.runtime.admission_changed();
         if counted? > 0 {
             quota = store.quota(name).await?.unwrap_or(quota);
         }
@@ -33,12 +33,12 @@ impl Control {
     /// `false`: no operator had set it.
     pub async fn remove_quota(&self, name: QuotaName) -> Result<bool, ControlError> {
         let removed = self
-            .parts
+            .runtime
             .store
-            .remove_quota(name, self.parts.now())
+            .remove_quota(name, self.runtime.now())
             .await?;
         self.read_limits().await?;
-        self.parts.admission_changed();
+        self.runtime.admission_changed();
         Ok(removed)
     }
 
@@ -48,7 +48,7 @@ impl Control {
         let mut after = None;
         let mut known: Vec<Quota> = Vec::new();
         loop {
-            let page = self.parts.store.quotas(true, after, PAGE).await?;
+            let page = self.runtime.store.quotas(true, after, PAGE).await?;
             after = page.last().map(|quota| quota.name.clone());
             known.extend(page);
             if !known.len().is_multiple_of(PAGE as usize) || after.is_none() {
@@ -72,22 +72,28 @@ impl Control {
                 self.set_quota(set).await?;
             } else if self.count_rest(&set.name).await? > 0 {
                 // Whoever set it did not get to the end of it.
-                self.parts.admission_changed();
+                self.runtime.admission_changed();
             }
         }
         Ok(())
     }
 
     async fn read_limits(&self) -> Result<(), ControlError> {
-        if self.parts.options.exclusive {
-            self.parts.admission.read_limits(&*self.parts.store).await?;
+        if self.runtime.options.exclusive {
+            self.runtime
+                .admission
+                .read_limits(&*self.runtime.store)
+                .await?;
         }
         Ok(())
     }
 
     /// Open executions from before the quota count too. Costs one look if all of them do already.
     async fn count_rest(&self, name: &QuotaName) -> Result<u64, ControlError> {
-        let counted = self.parts.store.count_rest(name.clone(), self.parts.now());
+        let counted = self
+            .runtime
+            .store
+            .count_rest(name.clone(), self.runtime.now());
         Ok(counted.await?)
     }
 
@@ -123,7 +129,7 @@ impl Control {
         let tenant = execution.record.tenant.as_deref();
         let tenant = tenant.and_then(|tenant| QuotaName::new(QuotaKind::Tenant, tenant).ok());
         claims.extend(tenant.map(QuotaUse::if_set));
-        if self.parts.options.exclusive && !self.parts.admission.may_limit(claims) {
+        if self.runtime.options.exclusive && !self.runtime.admission.may_limit(claims) {
             claims.clear();
         }
         Ok(())
@@ -139,7 +145,7 @@ impl Control {
         };
         let damaged = |error: CorruptContext| refused("settings", &error.to_string());
         let mut context =
-            Context::start(&new.execution, &facts, &self.parts.options.env).map_err(damaged)?;
+            Context::start(&new.execution, &facts, &self.runtime.options.env).map_err(damaged)?;
         // The input of a retry or fork may have been changed since the start; all else is as it was then.
         if let Some(snapshot) = &new.snapshot {
             let mut later = context.clone();
@@ -159,7 +165,7 @@ impl Control {
             Some(Ok(value)) => as_text(what, value),
             Some(Err(failure)) => Err(refused(what, &failure.error.message)),
         };
-        let (tenant, key) = self.parts.evaluations.evaluate(|meter| {
+        let (tenant, key) = self.runtime.evaluations.evaluate(|meter| {
             let tenant = graph.render_tenant(&scope, meter);
             (tenant, graph.render_concurrency_key(&scope, meter))
         });

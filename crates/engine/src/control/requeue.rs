@@ -43,7 +43,7 @@ impl Control {
     /// Wakes nothing that waits or is held: the row says what may be done.
     async fn look(&self, view: &ExecutionView) {
         let dispatch = Dispatch::of(&view.execution.head, &view.state);
-        self.parts.publish(dispatch).await;
+        self.runtime.publish(dispatch).await;
     }
 
     async fn retry_once(

@@ -16,7 +16,7 @@ use pawl_kernel::user::Writer;
 use serde_json::Value;
 
 use super::{Control, ControlError};
-use crate::parts::Parts;
+use crate::runtime::Runtime;
 
 /// Planned times that a preview shows at most.
 const PREVIEW_MAX: usize = 1_000;
@@ -62,13 +62,13 @@ impl Control {
         let request = self.read_action(body, kept_start)?;
         let put = Put {
             id: id.to_owned(),
-            guid: id::random(&*self.parts.entropy),
+            guid: id::random(&*self.runtime.entropy),
             spec: request.spec,
             notes: request.notes,
             mode: request.mode,
             written_by: written_by.into(),
         };
-        Ok(write_action(&self.parts, put).await?)
+        Ok(write_action(&self.runtime, put).await?)
     }
 
     /// The start of the action that is written over with its status kept: it may stay as it is, however old.
@@ -76,7 +76,7 @@ impl Control {
         if Override::of(body) != Override::MetaAndSpecOnly {
             return Ok(None);
         }
-        let existing = self.parts.store.action(id).await?;
+        let existing = self.runtime.store.action(id).await?;
         Ok(existing.map(|action| action.spec.start_at))
     }
 
@@ -87,8 +87,8 @@ impl Control {
     ) -> Result<Request, ScheduleError> {
         let author = Author::User { kept_start };
         let request =
-            read_request(body, author, self.parts.now()).map_err(ScheduleError::Invalid)?;
-        if matches!(request.spec.action, Action::Mock { .. }) && !self.parts.options.allow_mock {
+            read_request(body, author, self.runtime.now()).map_err(ScheduleError::Invalid)?;
+        if matches!(request.spec.action, Action::Mock { .. }) && !self.runtime.options.allow_mock {
             let problem = Diagnostic::error(
                 "UNKNOWN_CHOICE",
                 "/spec/action/mock",
@@ -112,7 +112,7 @@ impl Control {
     }
 
     pub async fn action(&self, id: &str) -> Result<ScheduledAction, ControlError> {
-        let found = self.parts.store.action(id).await?;
+        let found = self.runtime.store.action(id).await?;
         found.ok_or_else(|| no_such_action(id))
     }
 
@@ -123,13 +123,13 @@ impl Control {
         after: Option<String>,
         limit: u32,
     ) -> Result<Vec<ScheduledAction>, ControlError> {
-        Ok(self.parts.store.actions(filter, after, limit).await?)
+        Ok(self.runtime.store.actions(filter, after, limit).await?)
     }
 
     /// Those that belong to a schema go with its trigger.
     pub async fn delete_action(&self, id: &str) -> Result<(), ControlError> {
         check_owner(id)?;
-        match self.parts.store.delete_action(id).await? {
+        match self.runtime.store.delete_action(id).await? {
             true => Ok(()),
             false => Err(no_such_action(id)),
         }
@@ -158,7 +158,7 @@ impl Control {
         id: &str,
         command: ActionCommand,
     ) -> Result<ScheduledAction, ControlError> {
-        let done = command_action(&self.parts, id, command).await;
+        let done = command_action(&self.runtime, id, command).await;
         done.map_err(|error| action_refused(id, error))
     }
 
@@ -175,7 +175,7 @@ impl Control {
 
     /// Where the queues hold it, if it is due some time.
     pub async fn queue_row(&self, id: &str) -> Result<Option<QueueRow>, ControlError> {
-        let rows = self.parts.store.queued(id).await?;
+        let rows = self.runtime.store.queued(id).await?;
         Ok(rows.into_iter().next())
     }
 
@@ -187,7 +187,7 @@ impl Control {
         limit: u32,
     ) -> Result<Vec<(u64, PastAttempt)>, ControlError> {
         self.action(id).await?;
-        Ok(self.parts.store.attempts(id, before, limit).await?)
+        Ok(self.runtime.store.attempts(id, before, limit).await?)
     }
 }
 
@@ -204,13 +204,13 @@ fn check_owner(id: &str) -> Result<(), ControlError> {
 const UNKNOWN_MAX: u32 = 3;
 
 pub(super) async fn write_action(
-    parts: &Parts,
+    runtime: &Runtime,
     put: Put,
 ) -> Result<(ScheduledAction, PutEffect), ControlError> {
     let mut unknown = 0;
     loop {
-        match parts.store.put_action(put.clone(), parts.now()).await {
-            Ok((action, effect)) => return Ok((tell_timers(parts, action), effect)),
+        match runtime.store.put_action(put.clone(), runtime.now()).await {
+            Ok((action, effect)) => return Ok((tell_timers(runtime, action), effect)),
             Err(PutError::Store(StoreError::Unknown(_))) if unknown < UNKNOWN_MAX => unknown += 1,
             Err(error) => return Err(put_refused(error)),
         }
@@ -218,19 +218,19 @@ pub(super) async fn write_action(
 }
 
 pub(super) async fn command_action(
-    parts: &Parts,
+    runtime: &Runtime,
     id: &str,
     command: ActionCommand,
 ) -> Result<ScheduledAction, ActionError> {
-    let guid = id::random(&*parts.entropy);
+    let guid = id::random(&*runtime.entropy);
     let mut unknown = 0;
     loop {
-        let done = parts
+        let done = runtime
             .store
-            .command_action(id, command, guid, parts.now())
+            .command_action(id, command, guid, runtime.now())
             .await;
         match done {
-            Ok(action) => return Ok(tell_timers(parts, action)),
+            Ok(action) => return Ok(tell_timers(runtime, action)),
             Err(ActionError::Store(StoreError::Unknown(_))) if unknown < UNKNOWN_MAX => {
                 unknown += 1;
             }
@@ -239,9 +239,9 @@ pub(super) async fn command_action(
     }
 }
 
-fn tell_timers(parts: &Parts, action: ScheduledAction) -> ScheduledAction {
+fn tell_timers(runtime: &Runtime, action: ScheduledAction) -> ScheduledAction {
     if let Some(at) = action.due_at() {
-        parts.timer_set(at);
+        runtime.timer_set(at);
     }
     action
 }

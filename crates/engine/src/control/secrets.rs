@@ -7,7 +7,7 @@ use super::{Control, ControlError, StartRequest};
 
 impl Control {
     pub(super) fn hide_in_start(&self, request: &mut StartRequest) -> Result<(), ControlError> {
-        let redactor = &self.parts.redactor;
+        let redactor = &self.runtime.redactor;
         if redactor.is_empty() {
             return Ok(());
         }
@@ -28,13 +28,13 @@ impl Control {
     }
 
     pub(super) fn without_secrets(&self, mut fields: Map<String, Value>) -> Map<String, Value> {
-        self.parts.redactor.object(&mut fields);
+        self.runtime.redactor.object(&mut fields);
         fields
     }
 
     /// What tells one request from another cannot be altered: two that differ would become one.
     pub(super) fn refuse_secret(&self, what: &str, text: Option<&str>) -> Result<(), ControlError> {
-        match text.is_some_and(|text| self.parts.redactor.hides(text)) {
+        match text.is_some_and(|text| self.runtime.redactor.hides(text)) {
             false => Ok(()),
             true => Err(ControlError::Invalid {
                 code: "INVALID_REQUEST",

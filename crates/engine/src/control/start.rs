@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 use super::branch::check_retry_of;
 use super::{Control, ControlError};
 use crate::hints::Watcher;
-use crate::parts::Parts;
 use crate::pending_create::{CreateReply, PendingCreate};
+use crate::runtime::Runtime;
 use crate::slot_pool::{Slot, SlotPool};
 
 /// How a caller names the schema to start. A name may consist of digits, so a number is never taken for one.
@@ -167,7 +167,7 @@ impl Control {
         schema_id: SchemaId,
         version: u32,
     ) -> Result<Arc<Graph>, ControlError> {
-        Ok(self.parts.graphs.get(schema_id, version).await?)
+        Ok(self.runtime.graphs.get(schema_id, version).await?)
     }
 
     /// The same with the graph of the version at hand. It begins with the call; the future carries little along.
@@ -208,7 +208,7 @@ impl Control {
     }
 
     async fn startable(&self, key: &SchemaKey) -> Result<SchemaRecord, ControlError> {
-        let store = &self.parts.store;
+        let store = &self.runtime.store;
         let found = match key {
             SchemaKey::Text(text) => store.schema(text).await?,
             SchemaKey::Number(number) => store.schema_by_external_id(*number).await?,
@@ -243,10 +243,10 @@ impl Control {
         node: &Node,
         entry: VisitEntry,
     ) -> Result<Box<PreparedStart>, ControlError> {
-        let now = self.parts.now();
-        let id = ExecutionId(id::time_ordered(now, &*self.parts.entropy));
+        let now = self.runtime.now();
+        let id = ExecutionId(id::time_ordered(now, &*self.runtime.entropy));
         let delayed = draft.request.start_at.filter(|at| *at > now);
-        let watcher = draft.request.watch.then(|| self.parts.hints.watch(id));
+        let watcher = draft.request.watch.then(|| self.runtime.hints.watch(id));
         let record = draft.record.take();
         let mut new = assemble(draft, graph, node, entry, id, now);
         self.resolve_quotas(&mut new, graph)?;
@@ -291,13 +291,13 @@ impl Control {
         let facts = Facts {
             schema_name: graph.definition().name.clone(),
         };
-        Context::of_record(record, execution, &facts, &self.parts.options.env)
+        Context::of_record(record, execution, &facts, &self.runtime.options.env)
     }
 
     fn put_off(&self, new: &mut NewExecution, at: Timestamp) {
         new.state.wait = Some(Wait {
             kind: WaitKind::Start,
-            id: id::random(&*self.parts.entropy),
+            id: id::random(&*self.runtime.entropy),
             wake_at: Some(at),
             name: None,
         });
@@ -321,7 +321,7 @@ impl Control {
             Some(slot) => slot.run_inline(pending).until_created(reply).await?,
             None => {
                 // In a task of its own: a caller that goes away must not leave an execution without a message.
-                let writing = write_and_dispatch(self.parts.clone(), pending, delayed);
+                let writing = write_and_dispatch(self.runtime.clone(), pending, delayed);
                 // A panic leaves the reply unsent, which says enough.
                 let _ = tokio::spawn(writing).await;
                 reply.received().await?
@@ -368,8 +368,8 @@ impl Control {
 
     /// Creation and claim are one commit.
     fn lease_to_this_worker(&self, new: &mut NewExecution, now: Timestamp) {
-        let options = &self.parts.options;
-        let token = id::random(&*self.parts.entropy);
+        let options = &self.runtime.options;
+        let token = id::random(&*self.runtime.entropy);
         new.state.lease = Some(lease(&options.worker_id, token, now.plus(options.lease)));
         new.state.recoveries = 1;
         new.execution.head.status = Status::Running;
@@ -391,14 +391,14 @@ fn no_schema(key: &SchemaKey) -> String {
 }
 
 /// Writes the rows of an execution that runs later or elsewhere; then the timers or a message know of it.
-async fn write_and_dispatch(parts: Parts, pending: PendingCreate, delayed: Option<Timestamp>) {
+async fn write_and_dispatch(runtime: Runtime, pending: PendingCreate, delayed: Option<Timestamp>) {
     let dispatch = pending.dispatch();
-    if pending.write(&parts).await.is_err() {
+    if pending.write(&runtime).await.is_err() {
         return;
     }
     match delayed {
-        Some(at) => parts.timer_set(at),
-        None => parts.publish(dispatch).await,
+        Some(at) => runtime.timer_set(at),
+        None => runtime.publish(dispatch).await,
     }
 }
 

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use super::ControlError;
 use super::schedule::{OWN_PREFIX, action_refused, command_action, write_action};
-use crate::parts::Parts;
+use crate::runtime::Runtime;
 use crate::service::{NextTick, Service};
 
 const PAGE: u32 = 200;
@@ -37,14 +37,14 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// Makes the scheduled actions of a schema what its latest version says, paused if it is inactive.
 pub async fn keep_triggers_in_step(
-    parts: &Parts,
+    runtime: &Runtime,
     schema: &SchemaRecord,
 ) -> Result<(), ControlError> {
     let mut schema = schema.clone();
     for _ in 0..ROUNDS {
-        align(parts, &schema).await?;
-        let Some(latest) = parts.store.schema(&schema.id.to_string()).await? else {
-            return Ok(drop_triggers(parts, schema.id).await?);
+        align(runtime, &schema).await?;
+        let Some(latest) = runtime.store.schema(&schema.id.to_string()).await? else {
+            return Ok(drop_triggers(runtime, schema.id).await?);
         };
         let same = |one: &SchemaRecord| (one.latest_version, one.active);
         if same(&latest) == same(&schema) {
@@ -56,43 +56,43 @@ pub async fn keep_triggers_in_step(
 }
 
 /// The schema is gone, and its triggers with it.
-pub async fn drop_triggers(parts: &Parts, schema: SchemaId) -> StoreResult<()> {
-    for id in existing(parts, schema).await?.into_keys() {
-        parts.store.delete_action(&id).await?;
+pub async fn drop_triggers(runtime: &Runtime, schema: SchemaId) -> StoreResult<()> {
+    for id in existing(runtime, schema).await?.into_keys() {
+        runtime.store.delete_action(&id).await?;
     }
     Ok(())
 }
 
 /// All schemas: a process that saved one may have died before its triggers were in step. Returns how many schemas have triggers.
-pub async fn keep_all_triggers_in_step(parts: &Parts) -> StoreResult<usize> {
-    TriggerKeeper::new(parts.clone()).look().await
+pub async fn keep_all_triggers_in_step(runtime: &Runtime) -> StoreResult<usize> {
+    TriggerKeeper::new(runtime.clone()).look().await
 }
 
 /// Looks at all schemas again and again.
 pub struct TriggerKeeper {
-    parts: Parts,
+    runtime: Runtime,
     /// Schemas whose latest version has no cron trigger, with that version: it never changes, so it is not read again.
     plain: HashMap<SchemaId, u32>,
 }
 
 impl TriggerKeeper {
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(runtime: Runtime) -> Self {
         Self {
-            parts,
+            runtime,
             plain: HashMap::new(),
         }
     }
 
     async fn look(&mut self) -> StoreResult<usize> {
-        let mut with_actions = schemas_with_actions(&self.parts).await?;
+        let mut with_actions = schemas_with_actions(&self.runtime).await?;
         let (mut kept, mut after) = (0, None);
         let known = std::mem::take(&mut self.plain);
         loop {
-            let page = self.parts.store.schemas(None, after.take(), PAGE).await?;
+            let page = self.runtime.store.schemas(None, after.take(), PAGE).await?;
             for schema in &page {
                 let is_plain = known.get(&schema.id) == Some(&schema.latest_version);
                 let has_actions = with_actions.remove(&schema.id);
-                if has_actions || (!is_plain && has_cron(&self.parts, schema).await?) {
+                if has_actions || (!is_plain && has_cron(&self.runtime, schema).await?) {
                     self.keep(schema).await?;
                     kept += 1;
                 } else {
@@ -105,14 +105,14 @@ impl TriggerKeeper {
             after = page.last().map(|schema| schema.name.clone());
         }
         for gone in with_actions {
-            drop_triggers(&self.parts, gone).await?;
+            drop_triggers(&self.runtime, gone).await?;
         }
         Ok(kept)
     }
 
     /// One that cannot be kept must not keep the others from it.
     async fn keep(&self, schema: &SchemaRecord) -> StoreResult<()> {
-        match keep_triggers_in_step(&self.parts, schema).await {
+        match keep_triggers_in_step(&self.runtime, schema).await {
             Ok(()) => Ok(()),
             Err(ControlError::Store(error)) => Err(error),
             Err(error) => {
@@ -138,39 +138,39 @@ impl Service for TriggerKeeper {
     }
 }
 
-async fn schemas_with_actions(parts: &Parts) -> StoreResult<BTreeSet<SchemaId>> {
-    let actions = all_beginning(parts, OWN_PREFIX.to_owned()).await?;
+async fn schemas_with_actions(runtime: &Runtime) -> StoreResult<BTreeSet<SchemaId>> {
+    let actions = all_beginning(runtime, OWN_PREFIX.to_owned()).await?;
     let schema = |id: &String| id.strip_prefix(OWN_PREFIX)?.split(':').next()?.parse().ok();
     Ok(actions.keys().filter_map(schema).collect())
 }
 
 /// By the text alone: most schemas have none, and need not be compiled to find out.
-async fn has_cron(parts: &Parts, schema: &SchemaRecord) -> StoreResult<bool> {
-    let version = parts
+async fn has_cron(runtime: &Runtime, schema: &SchemaRecord) -> StoreResult<bool> {
+    let version = runtime
         .store
         .version(schema.id, schema.latest_version)
         .await?;
     Ok(version.is_some_and(|version| version.definition.contains("\"cron\"")))
 }
 
-async fn align(parts: &Parts, schema: &SchemaRecord) -> Result<(), ControlError> {
-    let mut old = existing(parts, schema.id).await?;
-    for (id, spec) in wanted(parts, schema).await? {
+async fn align(runtime: &Runtime, schema: &SchemaRecord) -> Result<(), ControlError> {
+    let mut old = existing(runtime, schema.id).await?;
+    for (id, spec) in wanted(runtime, schema).await? {
         let known = old.remove(&id);
         let paused = PauseReason::of(known.as_ref());
         if schema.active && paused == PauseReason::WithSchema {
-            obey(parts, &id, ActionCommand::Resume).await?;
+            obey(runtime, &id, ActionCommand::Resume).await?;
         }
-        write(parts, schema, &id, spec, known.as_ref()).await?;
+        write(runtime, schema, &id, spec, known.as_ref()).await?;
         // Written anew it may have lost its pause.
         if paused == PauseReason::ByPerson {
-            obey(parts, &id, ActionCommand::Pause).await?;
+            obey(runtime, &id, ActionCommand::Pause).await?;
         } else if !schema.active {
-            obey(parts, &id, ActionCommand::PauseWithSchema).await?;
+            obey(runtime, &id, ActionCommand::PauseWithSchema).await?;
         }
     }
     for id in old.into_keys() {
-        parts.store.delete_action(&id).await?;
+        runtime.store.delete_action(&id).await?;
     }
     Ok(())
 }
@@ -197,14 +197,14 @@ impl PauseReason {
 
 /// All actions of the schema, by id.
 async fn existing(
-    parts: &Parts,
+    runtime: &Runtime,
     schema: SchemaId,
 ) -> StoreResult<BTreeMap<String, ScheduledAction>> {
-    all_beginning(parts, format!("{OWN_PREFIX}{schema}:")).await
+    all_beginning(runtime, format!("{OWN_PREFIX}{schema}:")).await
 }
 
 async fn all_beginning(
-    parts: &Parts,
+    runtime: &Runtime,
     prefix: String,
 ) -> StoreResult<BTreeMap<String, ScheduledAction>> {
     let filter = ActionFilter {
@@ -214,7 +214,7 @@ async fn all_beginning(
     let mut found = BTreeMap::new();
     let mut after = None;
     loop {
-        let page = parts
+        let page = runtime
             .store
             .actions(filter.clone(), after.take(), PAGE)
             .await?;
@@ -228,14 +228,17 @@ async fn all_beginning(
 }
 
 /// What the latest version wants. A line that means nothing, saved before such lines were checked, is left out.
-async fn wanted(parts: &Parts, schema: &SchemaRecord) -> Result<Vec<(String, Spec)>, ControlError> {
-    let graph = parts.graphs.get(schema.id, schema.latest_version).await?;
+async fn wanted(
+    runtime: &Runtime,
+    schema: &SchemaRecord,
+) -> Result<Vec<(String, Spec)>, ControlError> {
+    let graph = runtime.graphs.get(schema.id, schema.latest_version).await?;
     let definition = graph.definition();
     let key = schema.id.to_string();
     let mut specs = Vec::new();
     for (place, trigger) in cron_triggers(definition) {
         let id = format!("{OWN_PREFIX}{key}:{}", name_of(definition, place, trigger));
-        match read_trigger(&key, trigger, parts.now()) {
+        match read_trigger(&key, trigger, runtime.now()) {
             Ok(spec) => specs.push((id, spec)),
             Err(found) => {
                 let problem = found.first().map_or("", |one| one.message.as_str());
@@ -292,7 +295,7 @@ fn read_trigger(schema: &str, trigger: &Value, now: Timestamp) -> Result<Spec, V
 
 /// The time of the next firing stays as long as the line does.
 async fn write(
-    parts: &Parts,
+    runtime: &Runtime,
     schema: &SchemaRecord,
     id: &str,
     mut spec: Spec,
@@ -314,14 +317,14 @@ async fn write(
     }
     let put = Put {
         id: id.to_owned(),
-        guid: id::random(&*parts.entropy),
+        guid: id::random(&*runtime.entropy),
         spec,
         notes,
         mode,
         // Without a user: each firing has that of the version it starts.
         written_by: format!("schema:{}", schema.name).into(),
     };
-    write_action(parts, put).await?;
+    write_action(runtime, put).await?;
     Ok(())
 }
 
@@ -333,8 +336,8 @@ fn is_same_schedule(one: &Spec, other: &Spec) -> bool {
 }
 
 /// It is as asked for, or was already.
-async fn obey(parts: &Parts, id: &str, command: ActionCommand) -> Result<(), ControlError> {
-    match command_action(parts, id, command).await {
+async fn obey(runtime: &Runtime, id: &str, command: ActionCommand) -> Result<(), ControlError> {
+    match command_action(runtime, id, command).await {
         Ok(_) => Ok(()),
         Err(ActionError::Refused(_) | ActionError::NotFound) => Ok(()),
         Err(error) => Err(action_refused(id, error)),

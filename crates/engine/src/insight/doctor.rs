@@ -11,8 +11,8 @@ use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::WaitTimer;
 use serde::Serialize;
 
-use crate::parts::Parts;
 use crate::presence::alive_since;
+use crate::runtime::Runtime;
 
 const PAGE: u32 = 500;
 
@@ -39,24 +39,24 @@ pub struct Report {
 }
 
 /// Looks at every open execution; with `fix` it repairs what it finds.
-pub async fn examine(parts: &Parts, fix: bool) -> StoreResult<Report> {
+pub async fn examine(runtime: &Runtime, fix: bool) -> StoreResult<Report> {
     let mut report = Report {
-        about: about(parts).await?,
-        findings: parts.problems().into_iter().map(around).collect(),
+        about: about(runtime).await?,
+        findings: runtime.problems().into_iter().map(around).collect(),
         ..Report::default()
     };
-    let set = SetQuotas::read(parts).await?;
+    let set = SetQuotas::read(runtime).await?;
     let mut after: Option<ExecutionId> = None;
     loop {
-        let page = parts.store.open_executions(after, PAGE).await?;
+        let page = runtime.store.open_executions(after, PAGE).await?;
         let Some(last) = page.last() else {
-            examine_quotas(parts, fix, &mut report).await?;
+            examine_quotas(runtime, fix, &mut report).await?;
             return Ok(report);
         };
         after = Some(last.execution.head.id);
         report.open_executions += page.len() as u64;
-        examine_page(parts, &page, fix, &mut report).await?;
-        examine_claims(parts, &page, &set, fix, &mut report).await?;
+        examine_page(runtime, &page, fix, &mut report).await?;
+        examine_claims(runtime, &page, &set, fix, &mut report).await?;
     }
 }
 
@@ -73,11 +73,11 @@ fn around((problem, detail): (&'static str, String)) -> Finding {
 }
 
 /// What the store says of itself, and who is there to do the work.
-async fn about(parts: &Parts) -> StoreResult<Vec<(String, String)>> {
-    let mut about = parts.store.about().await?;
-    let workers = parts
+async fn about(runtime: &Runtime) -> StoreResult<Vec<(String, String)>> {
+    let mut about = runtime.store.about().await?;
+    let workers = runtime
         .store
-        .workers(alive_since(&parts.options, parts.now()))
+        .workers(alive_since(&runtime.options, runtime.now()))
         .await?;
     for role in ["engine", "timers", "reaper"] {
         let able = workers
@@ -85,7 +85,7 @@ async fn about(parts: &Parts) -> StoreResult<Vec<(String, String)>> {
             .filter(|worker| worker.roles.iter().any(|known| known == role));
         about.push((format!("workers_{role}"), able.count().to_string()));
     }
-    let queue = match parts.queue.takes_messages() {
+    let queue = match runtime.queue.takes_messages() {
         true => "takes messages",
         false => "cannot be reached, or takes no messages",
     };
@@ -94,7 +94,7 @@ async fn about(parts: &Parts) -> StoreResult<Vec<(String, String)>> {
 }
 
 async fn examine_page(
-    parts: &Parts,
+    runtime: &Runtime,
     page: &[ExecutionView],
     fix: bool,
     report: &mut Report,
@@ -117,7 +117,7 @@ async fn examine_page(
                 .map(|wait| (view.execution.head.id, wait.id))
         })
         .collect();
-    let shards = parts.store.timer_shards(waits).await?;
+    let shards = runtime.store.timer_shards(waits).await?;
     let without_timer: Vec<ExecutionId> = timed
         .iter()
         .zip(shards)
@@ -126,8 +126,8 @@ async fn examine_page(
         .collect();
     for view in page {
         let missing = without_timer.contains(&view.execution.head.id);
-        if let Some((problem, detail)) = diagnose(parts, view, missing) {
-            let fixed = fix && repair(parts, view, problem).await?;
+        if let Some((problem, detail)) = diagnose(runtime, view, missing) {
+            let fixed = fix && repair(runtime, view, problem).await?;
             report.findings.push(Finding {
                 execution_id: view.execution.head.id.to_string(),
                 schema: view.schema_name.clone(),
@@ -138,7 +138,7 @@ async fn examine_page(
             });
         }
     }
-    examine_counting(parts, page, fix, report).await
+    examine_counting(runtime, page, fix, report).await
 }
 
 /// The quotas that operators have set, by whom they concern. Whoever has a key counts against it from the start.
@@ -149,13 +149,13 @@ struct SetQuotas {
 }
 
 impl SetQuotas {
-    async fn read(parts: &Parts) -> StoreResult<Self> {
+    async fn read(runtime: &Runtime) -> StoreResult<Self> {
         let mut set = Self::default();
         let mut after = None;
         loop {
-            let page = parts.store.quotas(true, after, PAGE).await?;
+            let page = runtime.store.quotas(true, after, PAGE).await?;
             for name in page.iter().map(|quota| quota.name.clone()) {
-                set.add(parts, name).await?;
+                set.add(runtime, name).await?;
             }
             after = page.last().map(|quota| quota.name.clone());
             if page.len() < PAGE as usize {
@@ -164,14 +164,14 @@ impl SetQuotas {
         }
     }
 
-    async fn add(&mut self, parts: &Parts, name: QuotaName) -> StoreResult<()> {
+    async fn add(&mut self, runtime: &Runtime, name: QuotaName) -> StoreResult<()> {
         match name.kind() {
             QuotaKind::Key => {}
             QuotaKind::Tenant => {
                 self.tenants.insert(name.name().to_owned(), name);
             }
             QuotaKind::Schema => {
-                if let Some(schema) = parts.store.schema(name.name()).await? {
+                if let Some(schema) = runtime.store.schema(name.name()).await? {
                     self.schemas.insert(schema.id, name);
                 }
             }
@@ -201,7 +201,7 @@ impl SetQuotas {
 
 /// Whoever was there before a quota was set counts against it too.
 async fn examine_claims(
-    parts: &Parts,
+    runtime: &Runtime,
     page: &[ExecutionView],
     set: &SetQuotas,
     fix: bool,
@@ -225,16 +225,16 @@ async fn examine_claims(
         }
     }
     for (name, ids) in unclaimed.into_iter().filter(|_| fix) {
-        let counted = parts.store.count_in(name.clone(), ids, parts.now());
+        let counted = runtime.store.count_in(name.clone(), ids, runtime.now());
         counted.await?;
-        parts.admission_changed();
+        runtime.admission_changed();
     }
     Ok(())
 }
 
 /// Whoever waits for a quota stands in line, and whoever was admitted is known to its quotas.
 async fn examine_counting(
-    parts: &Parts,
+    runtime: &Runtime,
     page: &[ExecutionView],
     fix: bool,
     report: &mut Report,
@@ -246,7 +246,7 @@ async fn examine_counting(
     if ids.is_empty() {
         return Ok(());
     }
-    let wrong = parts.store.check_counted(ids, fix, parts.now()).await?;
+    let wrong = runtime.store.check_counted(ids, fix, runtime.now()).await?;
     for (id, miscount) in &wrong {
         let (problem, detail) = match miscount {
             Miscount::NotInLine => (
@@ -271,13 +271,13 @@ async fn examine_counting(
         });
     }
     if fix && !wrong.is_empty() {
-        parts.admission_changed();
+        runtime.admission_changed();
     }
     Ok(())
 }
 
-async fn examine_quotas(parts: &Parts, fix: bool, report: &mut Report) -> StoreResult<()> {
-    let wrong = parts.store.recount(fix, parts.now()).await?;
+async fn examine_quotas(runtime: &Runtime, fix: bool, report: &mut Report) -> StoreResult<()> {
+    let wrong = runtime.store.recount(fix, runtime.now()).await?;
     for recount in &wrong {
         report.findings.push(Finding {
             execution_id: String::new(),
@@ -296,17 +296,17 @@ async fn examine_quotas(parts: &Parts, fix: bool, report: &mut Report) -> StoreR
         });
     }
     if fix && !wrong.is_empty() {
-        parts.admission_changed();
+        runtime.admission_changed();
     }
     Ok(())
 }
 
 fn diagnose(
-    parts: &Parts,
+    runtime: &Runtime,
     view: &ExecutionView,
     timer_missing: bool,
 ) -> Option<(&'static str, String)> {
-    let (state, now) = (&view.state, parts.now());
+    let (state, now) = (&view.state, runtime.now());
     if state.has_live_lease(now) {
         return None;
     }
@@ -317,7 +317,7 @@ fn diagnose(
         ));
     }
     // The reaper and the sweeper get their usual time before anything counts as a problem.
-    let patience = parts.options.sweep_after * 6;
+    let patience = runtime.options.sweep_after * 6;
     let long_ago = |since: Timestamp| now.since(since) > patience;
     if let Some(lease) = state.lease.as_ref().filter(|lease| long_ago(lease.until)) {
         return Some((
@@ -347,14 +347,14 @@ fn diagnose(
     None
 }
 
-async fn repair(parts: &Parts, view: &ExecutionView, problem: &str) -> StoreResult<bool> {
+async fn repair(runtime: &Runtime, view: &ExecutionView, problem: &str) -> StoreResult<bool> {
     let id = view.execution.head.id;
     match (problem, &view.state.wait) {
         ("wait_without_timer", Some(wait)) => {
             let Some(at) = wait.wake_at else {
                 return Ok(false);
             };
-            parts
+            runtime
                 .store
                 .register_timers(
                     vec![WaitTimer {
@@ -362,15 +362,15 @@ async fn repair(parts: &Parts, view: &ExecutionView, problem: &str) -> StoreResu
                         wait_id: wait.id,
                         at,
                     }],
-                    parts.now(),
+                    runtime.now(),
                 )
                 .await?;
-            parts.timer_set(at);
+            runtime.timer_set(at);
         }
         _ if view.state.hold == Some(Hold::Pause) => return Ok(false),
         _ => {
             let dispatch = Dispatch::of(&view.execution.head, &view.state);
-            parts.publish(dispatch).await;
+            runtime.publish(dispatch).await;
         }
     }
     Ok(true)

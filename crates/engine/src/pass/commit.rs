@@ -13,8 +13,8 @@ use pawl_kernel::transition::{CommitReport, Next, Snapshot, Transition};
 use pawl_kernel::visit;
 
 use super::{Pass, PassEnd, Turn};
-use crate::parts::Parts;
 use crate::pending_create::NotStarted;
+use crate::runtime::Runtime;
 
 /// Between two tries of one commit.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -80,8 +80,8 @@ impl Pass {
         let (began, commit_id) = (transition.now, transition.commit_id);
         let verdict = self.deliver(&transition).await;
         if let Verdict::Committed(_) = &verdict {
-            let took = self.parts.now().since(began);
-            self.parts.metrics.committed(&steps, took);
+            let took = self.runtime.now().since(began);
+            self.runtime.metrics.committed(&steps, took);
         }
         if let Verdict::InboxChanged = &verdict {
             self.ledger.steps = Arc::unwrap_or_clone(steps);
@@ -89,7 +89,7 @@ impl Pass {
         }
         if let Verdict::Committed(applied) = &verdict {
             let answer = self.ledger.answer.take();
-            self.parts
+            self.runtime
                 .announce_commit(self.execution.head.id, applied, answer);
             self.state.seq = applied.seq;
             self.state.version = applied.version;
@@ -110,7 +110,7 @@ impl Pass {
             execution_id: self.execution.head.id,
             expected_seq: self.state.seq,
             lease_token: self.token,
-            commit_id: id::random(&*self.parts.entropy),
+            commit_id: id::random(&*self.runtime.entropy),
             inbox_seen,
             steps: Arc::new(std::mem::take(&mut self.ledger.steps)),
             logs: Arc::new(std::mem::take(&mut self.ledger.logs)),
@@ -119,7 +119,7 @@ impl Pass {
             next,
             calls_spent: self.ledger.calls_spent,
             bytes_spent: self.ledger.bytes_spent,
-            now: self.parts.now(),
+            now: self.runtime.now(),
         }
     }
 
@@ -141,7 +141,7 @@ impl Pass {
 
     /// Sends until the store has an opinion, or until the lease may be somebody else's.
     async fn deliver(&mut self, transition: &Transition) -> Verdict {
-        let margin = self.parts.options.lease_margin;
+        let margin = self.runtime.options.lease_margin;
         let give_up_at = self.ticket.lease_until().minus(margin);
         let mut pause = match &self.pending {
             // Sent behind its create, it may only have come too early.
@@ -172,12 +172,12 @@ impl Pass {
                 return verdict;
             }
             tracing::warn!(execution_id = %self.execution.head.id, %error, "commit not done; trying again");
-            if self.parts.now() >= give_up_at {
+            if self.runtime.now() >= give_up_at {
                 return Verdict::Over(PassEnd::Abandoned);
             }
-            self.parts.metrics.commits.retries.increment();
-            let again = self.parts.now().plus(pause);
-            self.parts.clock.sleep_until(again).await;
+            self.runtime.metrics.commits.retries.increment();
+            let again = self.runtime.now().plus(pause);
+            self.runtime.clock.sleep_until(again).await;
             pause = (pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
         }
     }
@@ -188,9 +188,11 @@ impl Pass {
         transition: &Transition,
     ) -> Result<Result<CommitReport, CommitError>, NotStarted> {
         let Some(pending) = self.pending.take() else {
-            return Ok(self.parts.store.commit(transition.clone()).await);
+            return Ok(self.runtime.store.commit(transition.clone()).await);
         };
-        let committed = pending.write_with(&self.parts, transition.clone()).await?;
+        let committed = pending
+            .write_with(&self.runtime, transition.clone())
+            .await?;
         self.ticket.lease_stored(self.ticket.lease_until());
         Ok(committed)
     }
@@ -203,7 +205,7 @@ impl Pass {
     }
 
     fn refused(&self, reason: CommitRefusal) -> Verdict {
-        self.parts.metrics.commits.refused(reason);
+        self.runtime.metrics.commits.refused(reason);
         match reason {
             CommitRefusal::Fenced => {
                 tracing::warn!(execution_id = %self.execution.head.id, "commit refused: the lease is not ours");
@@ -249,7 +251,7 @@ impl Pass {
             self.saw_unknown_commit = true;
             return Some(Verdict::Over(PassEnd::Abandoned));
         }
-        match probe(&self.parts, self.execution.head.id, give_up_at).await {
+        match probe(&self.runtime, self.execution.head.id, give_up_at).await {
             Some(probe) if probe.commit_id == Some(transition.commit_id) => {
                 Some(Verdict::Committed(probe.applied))
             }
@@ -259,7 +261,7 @@ impl Pass {
     }
 
     fn count_found(&self, found: Option<&Verdict>) {
-        let commits = &self.parts.metrics.commits;
+        let commits = &self.runtime.metrics.commits;
         match found {
             Some(Verdict::Committed(_)) => commits.found_committed.increment(),
             None => commits.found_absent.increment(),
@@ -270,7 +272,7 @@ impl Pass {
     /// The store can never take this: the execution fails with the reason instead of being tried for ever.
     async fn end_rejected(&mut self, reason: String) -> Turn {
         tracing::error!(execution_id = %self.execution.head.id, reason, "the store refused a transition");
-        self.parts.metrics.commits.rejected.increment();
+        self.runtime.metrics.commits.rejected.increment();
         self.ledger.committed();
         let error = NodeError::new("STORE_REJECTED", reason);
         let ending = visit::failed(&error, &self.position.node_id);
@@ -286,14 +288,18 @@ impl Pass {
 }
 
 /// What is in the store, unless it stays silent for too long.
-pub(crate) async fn probe(parts: &Parts, id: ExecutionId, give_up_at: Timestamp) -> Option<Probe> {
+pub(crate) async fn probe(
+    runtime: &Runtime,
+    id: ExecutionId,
+    give_up_at: Timestamp,
+) -> Option<Probe> {
     loop {
-        match parts.store.probe(id).await {
+        match runtime.store.probe(id).await {
             Ok(found) => return found,
-            Err(_) if parts.now() >= give_up_at => return None,
+            Err(_) if runtime.now() >= give_up_at => return None,
             Err(_) => {
-                let again = parts.now().plus(Duration::from_millis(50));
-                parts.clock.sleep_until(again).await;
+                let again = runtime.now().plus(Duration::from_millis(50));
+                runtime.clock.sleep_until(again).await;
             }
         }
     }

@@ -19,7 +19,7 @@ use super::{Pass, PassEnd, Turn};
 
 impl Pass {
     pub(super) async fn sleep(&mut self, graph: &Graph, node: &Node, until: Timestamp) -> Turn {
-        if until <= self.parts.now() {
+        if until <= self.runtime.now() {
             let output = json!({"slept_until": until.to_string()});
             let done = visit::leave(graph, node, HANDLE_SUCCESS, VisitResult::success(output));
             return Box::pin(self.follow(graph, node, done)).await;
@@ -30,12 +30,12 @@ impl Pass {
 
     /// The try is counted and the time of the next one is set, on disk, before anything else happens.
     pub(super) async fn retry(&mut self, error: NodeError, delay: Duration) -> Turn {
-        let until = self.parts.now().plus(delay);
+        let until = self.runtime.now().plus(delay);
         tracing::debug!(execution_id = %self.execution.head.id, node_id = %self.position.node_id, code = %error.code, "will be retried");
         self.position.attempt += 1;
         self.note_last_error(&error);
         self.position_committed = false;
-        if delay >= self.parts.options.short_delay || self.ticket.is_shutting_down() {
+        if delay >= self.runtime.options.short_delay || self.ticket.is_shutting_down() {
             self.position.not_before = None;
             self.ledger.calls_spent += 1;
             return self
@@ -44,7 +44,7 @@ impl Pass {
         }
         self.position.not_before = Some(until);
         self.ledger.calls_spent += 1;
-        let keep_until = Some(self.parts.now().plus(self.parts.options.lease));
+        let keep_until = Some(self.runtime.now().plus(self.runtime.options.lease));
         let next = Next::Continue {
             position: self.position.clone(),
             keep_until,
@@ -78,7 +78,7 @@ impl Pass {
                 return self.take_signal(graph, node, signal).await;
             }
             let until = timeout.map(|timeout| self.position.entered_at.plus(timeout));
-            if until.is_some_and(|until| until <= self.parts.now()) {
+            if until.is_some_and(|until| until <= self.runtime.now()) {
                 return self.time_out(graph, node, &event).await;
             }
             match self
@@ -128,7 +128,7 @@ impl Pass {
         let wake_at = Some(until.map_or(deadline, |until| until.min(deadline)));
         let wait = Wait {
             kind,
-            id: id::random(&*self.parts.entropy),
+            id: id::random(&*self.runtime.entropy),
             wake_at,
             name,
         };
@@ -142,16 +142,21 @@ impl Pass {
     /// Reads the inbox; a store that fails is asked again while the lease lasts.
     async fn look_at_signals(&self) -> Option<(u64, Vec<Signal>)> {
         loop {
-            let error = match self.parts.store.open_signals(self.execution.head.id).await {
+            let error = match self
+                .runtime
+                .store
+                .open_signals(self.execution.head.id)
+                .await
+            {
                 Ok(found) => return Some(found),
                 Err(error) => error,
             };
             tracing::warn!(execution_id = %self.execution.head.id, %error, "cannot read signals");
-            let again = self.parts.now().plus(Duration::from_millis(100));
-            if again.plus(self.parts.options.lease_margin) >= self.ticket.lease_until() {
+            let again = self.runtime.now().plus(Duration::from_millis(100));
+            if again.plus(self.runtime.options.lease_margin) >= self.ticket.lease_until() {
                 return None;
             }
-            self.parts.clock.sleep_until(again).await;
+            self.runtime.clock.sleep_until(again).await;
         }
     }
 }

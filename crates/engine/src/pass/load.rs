@@ -18,9 +18,9 @@ use super::ledger::{Ledger, step_bytes};
 use super::{Limits, Pass, PassEnd, create_now};
 use crate::context_cache::CachedContext;
 use crate::graphs::GraphError;
-use crate::parts::Parts;
 use crate::pending_create::PendingCreate;
 use crate::running::Ticket;
+use crate::runtime::Runtime;
 
 enum LoadError {
     Store(StoreError),
@@ -28,28 +28,28 @@ enum LoadError {
 }
 
 pub(super) async fn load(
-    parts: &Parts,
+    runtime: &Runtime,
     claimed: Box<ClaimedExecution>,
     ticket: Ticket,
     mut pending: Option<PendingCreate>,
 ) -> Result<Pass, PassEnd> {
     let context = pending.as_mut().and_then(PendingCreate::take_context);
-    if let Some(first) = pending.take_if(|pending| !pending.may_run_ahead(parts)) {
-        Box::pin(create_now(first, parts, &ticket)).await?;
+    if let Some(first) = pending.take_if(|pending| !pending.may_run_ahead(runtime)) {
+        Box::pin(create_now(first, runtime, &ticket)).await?;
         if ticket.is_shutting_down() {
-            return Err(Box::pin(release_unbegun(parts, &claimed)).await);
+            return Err(Box::pin(release_unbegun(runtime, &claimed)).await);
         }
     }
-    let error = match gather(parts, &claimed, context).await {
-        Ok(found) => return Ok(assemble(parts, claimed, ticket, pending, found)),
+    let error = match gather(runtime, &claimed, context).await {
+        Ok(found) => return Ok(assemble(runtime, claimed, ticket, pending, found)),
         Err(error) => error,
     };
     if let Some(pending) = pending {
-        Box::pin(create_now(pending, parts, &ticket)).await?;
+        Box::pin(create_now(pending, runtime, &ticket)).await?;
     }
     Err(match error {
-        LoadError::Store(error) => Box::pin(put_back(parts, &claimed, &error)).await,
-        LoadError::Broken(reason) => Box::pin(end_broken(parts, claimed, reason)).await,
+        LoadError::Store(error) => Box::pin(put_back(runtime, &claimed, &error)).await,
+        LoadError::Broken(reason) => Box::pin(end_broken(runtime, claimed, reason)).await,
     })
 }
 
@@ -61,22 +61,22 @@ struct PassMaterial {
 }
 
 async fn gather(
-    parts: &Parts,
+    runtime: &Runtime,
     claimed: &ClaimedExecution,
     context: Option<Context>,
 ) -> Result<PassMaterial, LoadError> {
     let ClaimedExecution { execution, state } = claimed;
     let (schema_id, version) = (execution.head.schema_id, execution.head.schema_version);
-    let graph = parts.graphs.get(schema_id, version).await?;
+    let graph = runtime.graphs.get(schema_id, version).await?;
     let lease = state.lease.as_ref();
     let lease = lease.ok_or_else(|| LoadError::Broken("claimed without a lease".into()))?;
     let known = match context {
         Some(context) => Some(CachedContext::of(context)),
-        None => parts.contexts.take(state),
+        None => runtime.contexts.take(state),
     };
     let context = match known {
         Some(context) => context,
-        None => Box::pin(replay(parts, &graph, claimed)).await?,
+        None => Box::pin(replay(runtime, &graph, claimed)).await?,
     };
     Ok(PassMaterial {
         graph,
@@ -86,7 +86,7 @@ async fn gather(
 }
 
 fn assemble(
-    parts: &Parts,
+    runtime: &Runtime,
     claimed: Box<ClaimedExecution>,
     ticket: Ticket,
     pending: Option<PendingCreate>,
@@ -110,7 +110,7 @@ fn assemble(
         snapshot_bytes,
         ..Ledger::default()
     };
-    let now = parts.now();
+    let now = runtime.now();
     let record = record_of_retry(&execution);
     let limits = limits_of(&graph.definition().settings, &record);
     let repeats = state
@@ -125,7 +125,7 @@ fn assemble(
         position: state.position.clone(),
         position_committed: true,
         nodes_run: 0,
-        parts: parts.clone(),
+        runtime: runtime.clone(),
         graph,
         id_text: execution.head.id.to_string().into(),
         execution,
@@ -145,7 +145,7 @@ fn assemble(
 
 /// The context as the stored history makes it.
 async fn replay(
-    parts: &Parts,
+    runtime: &Runtime,
     graph: &Graph,
     claimed: &ClaimedExecution,
 ) -> Result<CachedContext, LoadError> {
@@ -153,9 +153,9 @@ async fn replay(
     let facts = Facts {
         schema_name: graph.definition().name.clone(),
     };
-    let mut cached = CachedContext::of(Context::start(execution, &facts, &parts.options.env)?);
+    let mut cached = CachedContext::of(Context::start(execution, &facts, &runtime.options.env)?);
     if state.seq > 0 {
-        let history = parts.store.history(execution.head.id, state.seq).await?;
+        let history = runtime.store.history(execution.head.id, state.seq).await?;
         if let Some(snapshot) = &history.snapshot {
             cached.context.restore(&snapshot.context)?;
             cached.snapshot_bytes = snapshot.context.len();
@@ -195,26 +195,26 @@ fn repeated(mut record: Value) -> Option<Map<String, Value>> {
 }
 
 /// The store failed us before anything ran: the claim shall not count.
-async fn put_back(parts: &Parts, claimed: &ClaimedExecution, error: &StoreError) -> PassEnd {
+async fn put_back(runtime: &Runtime, claimed: &ClaimedExecution, error: &StoreError) -> PassEnd {
     tracing::warn!(execution_id = %claimed.execution.head.id, %error, "could not be loaded");
-    parts
+    runtime
         .clock
-        .sleep_until(parts.now().plus(Duration::from_millis(200)))
+        .sleep_until(runtime.now().plus(Duration::from_millis(200)))
         .await;
-    release_unbegun(parts, claimed).await
+    release_unbegun(runtime, claimed).await
 }
 
 /// Gives the lease back for another worker.
-async fn release_unbegun(parts: &Parts, claimed: &ClaimedExecution) -> PassEnd {
+async fn release_unbegun(runtime: &Runtime, claimed: &ClaimedExecution) -> PassEnd {
     let Some(lease) = &claimed.state.lease else {
         return PassEnd::Abandoned;
     };
-    let released = parts
+    let released = runtime
         .store
         .release(
             vec![(claimed.execution.head.id, lease.token)],
             Release::Unbegun,
-            parts.now(),
+            runtime.now(),
         )
         .await;
     match released {
@@ -224,7 +224,7 @@ async fn release_unbegun(parts: &Parts, claimed: &ClaimedExecution) -> PassEnd {
 }
 
 /// What is stored cannot be run, now or later: say so instead of trying for ever.
-async fn end_broken(parts: &Parts, claimed: Box<ClaimedExecution>, reason: String) -> PassEnd {
+async fn end_broken(runtime: &Runtime, claimed: Box<ClaimedExecution>, reason: String) -> PassEnd {
     let Some(lease) = &claimed.state.lease else {
         return PassEnd::Abandoned;
     };
@@ -235,7 +235,7 @@ async fn end_broken(parts: &Parts, claimed: Box<ClaimedExecution>, reason: Strin
         execution_id: claimed.execution.head.id,
         expected_seq: claimed.state.seq,
         lease_token: lease.token,
-        commit_id: pawl_kernel::id::random(&*parts.entropy),
+        commit_id: pawl_kernel::id::random(&*runtime.entropy),
         inbox_seen: None,
         steps: Arc::default(),
         logs: Arc::default(),
@@ -247,11 +247,11 @@ async fn end_broken(parts: &Parts, claimed: Box<ClaimedExecution>, reason: Strin
         },
         calls_spent: claimed.state.calls_spent,
         bytes_spent: claimed.state.bytes_spent,
-        now: parts.now(),
+        now: runtime.now(),
     };
-    match parts.store.commit(transition).await {
+    match runtime.store.commit(transition).await {
         Ok(applied) => {
-            parts.announce(claimed.execution.head.id, &applied);
+            runtime.announce(claimed.execution.head.id, &applied);
             PassEnd::Committed(None)
         }
         Err(_) => PassEnd::Abandoned,

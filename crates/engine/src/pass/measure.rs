@@ -14,8 +14,8 @@ impl Pass {
         started: Timestamp,
         result: &Result<Outcome, NodeError>,
     ) {
-        let took = self.parts.now().since(started);
-        self.parts.metrics.nodes.tried(&node.node_type, took);
+        let took = self.runtime.now().since(started);
+        self.runtime.metrics.nodes.tried(&node.node_type, took);
         match result {
             Err(error) => self.count_error(node, error),
             // What an `end` that says so makes of the execution, and of its step.
@@ -30,9 +30,9 @@ impl Pass {
 
     /// A code may hold what a service answered; a secret in it stays a secret.
     pub(super) fn count_code(&self, node: &Node, code: &str) {
-        let redactor = &self.parts.redactor;
+        let redactor = &self.runtime.redactor;
         let may_show = |code: &str| !redactor.hides(code);
-        self.parts
+        self.runtime
             .metrics
             .node_failed(&node.node_type, code, may_show);
     }

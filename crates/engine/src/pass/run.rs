@@ -19,8 +19,8 @@ use tokio::sync::SemaphorePermit;
 
 use super::{Pass, PassEnd, Turn, create_now};
 use crate::evaluation::SharedTime;
-use crate::parts::Parts;
 use crate::running::{Interruption, Ticket};
+use crate::runtime::Runtime;
 
 /// A node that may run longer is not waited for by its message: brokers take back what is held for half an hour.
 const LONG_NODE: Duration = Duration::from_secs(5 * 60);
@@ -54,9 +54,13 @@ impl Pass {
         }
         if let Some(until) = self.position.not_before {
             Box::pin(self.wait_under_lease(until)).await?;
-            self.at = self.parts.now();
+            self.at = self.runtime.now();
         }
-        let started = if node.pure { self.at } else { self.parts.now() };
+        let started = if node.pure {
+            self.at
+        } else {
+            self.runtime.now()
+        };
         let own = self.speak_as_before();
         let tried = self.try_node(node).await;
         self.context.roots_mut().extend(own);
@@ -68,7 +72,7 @@ impl Pass {
         let settled = visit::settle(graph, node, result, self.position.attempt, jitter);
         if let Move::Retry(error, _) = &settled {
             // This try leaves no step that could carry them.
-            let (seq, at) = (self.seq() + 1, self.parts.now());
+            let (seq, at) = (self.seq() + 1, self.runtime.now());
             self.note_logs(node, error.logs().to_vec(), seq, at);
         }
         Ok(settled)
@@ -94,7 +98,7 @@ impl Pass {
         if self.position_committed {
             return Ok(self.ensure_created().await?);
         }
-        let keep_until = Some(self.parts.now().plus(self.parts.options.lease));
+        let keep_until = Some(self.runtime.now().plus(self.runtime.options.lease));
         let next = Next::Continue {
             position: self.position.clone(),
             keep_until,
@@ -104,7 +108,7 @@ impl Pass {
 
     /// A short retry delay, waited for without giving the lease away.
     async fn wait_under_lease(&mut self, until: Timestamp) -> Result<(), Turn> {
-        let clock = self.parts.clock.clone();
+        let clock = self.runtime.clock.clone();
         tokio::select! {
             biased;
             reason = self.ticket.interrupted() => Err(Box::pin(self.interrupted_turn(reason)).await),
@@ -151,7 +155,7 @@ impl Pass {
             self.pending = Some(pending);
             return Ok(ended);
         }
-        Box::pin(create_now(pending, &self.parts, &self.ticket)).await?;
+        Box::pin(create_now(pending, &self.runtime, &self.ticket)).await?;
         Ok(work.await)
     }
 
@@ -162,9 +166,9 @@ impl Pass {
         handler: &dyn NodeHandler,
         rendered: Rendered,
     ) -> Result<Ended, Turn> {
-        let clock = self.parts.clock.clone();
+        let clock = self.runtime.clock.clone();
         let now = clock.now();
-        if now.plus(self.parts.options.lease_margin) >= self.ticket.lease_until() {
+        if now.plus(self.runtime.options.lease_margin) >= self.ticket.lease_until() {
             // The store or this process was stuck: by now the execution may be somebody else's.
             return Err(Turn::Over(PassEnd::Abandoned));
         }
@@ -200,7 +204,7 @@ impl Pass {
             now,
             effect_key: self.position.effect_key.as_deref(),
             timeout: self.time_for(node, now),
-            limits: self.parts.options.payload,
+            limits: self.runtime.options.payload,
             context: self.context.roots(),
             previous: previous.filter(|id| *id != start),
             names: self.graph.names(),
@@ -227,21 +231,21 @@ impl Pass {
     /// takes nothing of the node's time: how long it lasts depends on the load that other executions make.
     async fn render_long(&mut self, node: &Node) -> Result<Result<Rendered, NodeError>, Turn> {
         self.ensure_created().await?;
-        let parts = self.parts.clone();
-        let (now, deadline) = (parts.now(), self.state.deadline_at);
+        let runtime = self.runtime.clone();
+        let (now, deadline) = (runtime.now(), self.state.deadline_at);
         // Until then the lease is renewed: a pass that waits does not hang.
         self.ticket.node_entered(deadline);
         let place = tokio::select! {
             biased;
             reason = self.ticket.interrupted() => return Err(Box::pin(self.interrupted_turn(reason)).await),
-            place = place_for_long(&parts, &self.ticket, self.started) => place,
-            () = parts.clock.sleep_until(deadline) => return Ok(Err(timed_out(node, deadline.since(now)))),
+            place = place_for_long(&runtime, &self.ticket, self.started) => place,
+            () = runtime.clock.sleep_until(deadline) => return Ok(Err(timed_out(node, deadline.since(now)))),
         };
-        let now = parts.now();
+        let now = runtime.now();
         self.ticket.node_entered(now.plus(self.time_for(node, now)));
-        let rendered = parts.evaluations.long(|meter| self.rendered(node, meter));
+        let rendered = runtime.evaluations.long(|meter| self.rendered(node, meter));
         drop(place);
-        self.at = parts.now();
+        self.at = runtime.now();
         Ok(rendered)
     }
 
@@ -266,7 +270,7 @@ impl Pass {
         );
         let rendered = node.render(&scope, meter);
         let late = node.late(&scope).with_long_runs(|| {
-            let (evaluations, time) = (self.parts.evaluations.clone(), SharedTime::default());
+            let (evaluations, time) = (self.runtime.evaluations.clone(), SharedTime::default());
             move |work: &mut dyn FnMut(&mut Meter)| evaluations.long_together(&time, work)
         });
         self.context.roots_mut().shift_remove("secrets");
@@ -280,7 +284,7 @@ impl Pass {
             name: &self.graph.definition().name,
             guards: handler.is_some_and(|handler| handler.guards_secrets()),
         };
-        self.parts.secrets(node.secret_reads(), reader)
+        self.runtime.secrets(node.secret_reads(), reader)
     }
 
     /// Stopped by a person: what the node did until now is recorded as cancelled, and the commit applies the stop.
@@ -310,21 +314,21 @@ impl Pass {
     }
 
     fn draw(&self) -> f64 {
-        (self.parts.entropy.bits() >> 75) as f64 / (1u64 << 53) as f64
+        (self.runtime.entropy.bits() >> 75) as f64 / (1u64 << 53) as f64
     }
 }
 
 /// Waits for a place among the long evaluations. A message is not held for longer than for a long node meanwhile.
 async fn place_for_long<'p>(
-    parts: &'p Parts,
+    runtime: &'p Runtime,
     ticket: &Ticket,
     started: Timestamp,
 ) -> Option<SemaphorePermit<'p>> {
-    let mut place = std::pin::pin!(parts.evaluations.place());
+    let mut place = std::pin::pin!(runtime.evaluations.place());
     tokio::select! {
         biased;
         place = &mut place => return place,
-        () = parts.clock.sleep_until(started.plus(LONG_NODE)) => {}
+        () = runtime.clock.sleep_until(started.plus(LONG_NODE)) => {}
     }
     ticket.acknowledge_early().await;
     place.await

@@ -22,11 +22,11 @@ impl Pass {
     pub(super) fn ledger_input(&mut self, config: &Value) {
         let empty = config.as_object().is_some_and(|fields| fields.is_empty()) || config.is_null();
         self.input = (!empty).then(|| {
-            if self.parts.redactor.is_empty() {
+            if self.runtime.redactor.is_empty() {
                 return json::to_text(config);
             }
             let mut shown = config.clone();
-            self.parts.redactor.value(&mut shown);
+            self.runtime.redactor.value(&mut shown);
             json::to_text(&shown)
         });
     }
@@ -41,9 +41,9 @@ impl Pass {
     ) -> Result<(), NodeError> {
         let is_answer = std::mem::take(&mut self.answering);
         self.position.last_error = None;
-        self.parts.redactor.value(&mut finished.output);
-        self.parts.redactor.value(&mut finished.error);
-        self.parts.redactor.object(&mut finished.changes);
+        self.runtime.redactor.value(&mut finished.output);
+        self.runtime.redactor.value(&mut finished.error);
+        self.runtime.redactor.object(&mut finished.changes);
         let step = self.make_step(node, &finished, next);
         let now = step.finished_at;
         // Also of a visit whose output cannot be kept.
@@ -70,7 +70,7 @@ impl Pass {
     pub(super) fn note_logs(&mut self, node: &Node, lines: Vec<LogLine>, seq: u64, at: Timestamp) {
         for line in lines {
             let mut message = line.message;
-            self.parts.redactor.text(&mut message);
+            self.runtime.redactor.text(&mut message);
             self.ledger.logs.push(LogRecord {
                 seq,
                 node_id: node.id.clone(),
@@ -113,7 +113,7 @@ impl Pass {
         let text = |value: &Value| (!value.is_null()).then(|| json::to_text(value));
         let changes = (!finished.changes.is_empty())
             .then(|| serde_json::to_string(&finished.changes).unwrap_or_default());
-        self.at = self.parts.now();
+        self.at = self.runtime.now();
         Step {
             seq: self.seq() + 1,
             node_id: node.id.clone(),
@@ -137,7 +137,7 @@ impl Pass {
         finished: &VisitResult,
         step: &Step,
     ) -> Result<(), NodeError> {
-        let limits = self.parts.options.payload;
+        let limits = self.runtime.options.payload;
         let bytes = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let produced = bytes(&step.output) + bytes(&step.changes) + bytes(&step.error);
         if produced > limits.output_bytes {
@@ -175,7 +175,7 @@ impl Pass {
         if std::mem::replace(&mut self.interruption_noted, true) {
             return;
         }
-        self.parts.metrics.executions.interrupted.increment();
+        self.runtime.metrics.executions.interrupted.increment();
         let error = NodeError::new(
             "INTERRUPTED",
             "the worker vanished during this try; its effect may have happened",
@@ -183,7 +183,7 @@ impl Pass {
         let attempt = Attempt {
             attempt: self.position.attempt + 1,
             started_at: self.started_at().to_string(),
-            finished_at: self.parts.now().to_string(),
+            finished_at: self.runtime.now().to_string(),
             error: Some(error.retryable().to_value()),
         };
         push_attempt(&mut self.position, &attempt);
@@ -203,7 +203,7 @@ impl Pass {
     /// Why the node is tried again, for viewers between two tries.
     pub(super) fn note_last_error(&mut self, error: &NodeError) {
         let mut error = error.to_value();
-        self.parts.redactor.value(&mut error);
+        self.runtime.redactor.value(&mut error);
         if error["details"].to_string().len() > LAST_ERROR_DETAILS_MAX
             && let Some(fields) = error.as_object_mut()
         {
@@ -232,12 +232,12 @@ impl Pass {
         }
         let mut error = error.map(NodeError::to_value);
         if let Some(error) = error.as_mut() {
-            self.parts.redactor.value(error);
+            self.runtime.redactor.value(error);
         }
         let attempt = Attempt {
             attempt: self.position.attempt + 1,
             started_at: started.to_string(),
-            finished_at: self.parts.now().to_string(),
+            finished_at: self.runtime.now().to_string(),
             error,
         };
         push_attempt(&mut self.position, &attempt);

@@ -55,7 +55,7 @@ impl Timers {
 
     /// When locks are to be kept, or free ones taken.
     pub(super) fn next_hold(&self) -> Timestamp {
-        match self.parts.options.exclusive && !self.locks.is_empty() {
+        match self.runtime.options.exclusive && !self.locks.is_empty() {
             // No other worker can have them, and all there are is ours.
             true => Timestamp::from_micros(i64::MAX),
             false => self.next_heartbeat,
@@ -64,9 +64,9 @@ impl Timers {
 
     /// Keeps the locks we have, takes free ones and gives back those beyond our share.
     pub(super) async fn hold_shards(&mut self) -> StoreResult<()> {
-        let now = self.parts.now();
+        let now = self.runtime.now();
         if now >= self.next_hold() {
-            match self.parts.options.exclusive {
+            match self.runtime.options.exclusive {
                 true => self.take_everything(now).await?,
                 false => self.beat(now).await?,
             }
@@ -111,7 +111,7 @@ impl Timers {
             max: u32::MAX,
             unlocked_by: None,
         };
-        let stale_before = now.plus(self.parts.options.shard_lock);
+        let stale_before = now.plus(self.runtime.options.shard_lock);
         self.take_shards(all, stale_before, now).await?;
         self.cluster.locks = self.locks.len() as u32;
         self.held_from(now);
@@ -122,11 +122,11 @@ impl Timers {
     async fn beat(&mut self, now: Timestamp) -> StoreResult<()> {
         let request = KeepRequest {
             locks: self.takings.guids(),
-            owner: self.parts.options.worker_id.clone(),
+            owner: self.runtime.options.worker_id.clone(),
             now,
-            alive_since: presence::alive_since(&self.parts.options, now),
+            alive_since: presence::alive_since(&self.runtime.options, now),
         };
-        let kept = self.parts.store.keep_shards(request).await?;
+        let kept = self.runtime.store.keep_shards(request).await?;
         // Taken at a time when the answer was lost: their rows were not read yet.
         let is_new = |(shard, lock): (&u32, &Uuid)| self.locks.get(shard) != Some(lock);
         if kept.locks.iter().any(is_new) {
@@ -135,7 +135,7 @@ impl Timers {
         }
         self.locks = kept.locks;
         self.cluster = kept.cluster;
-        let shard_lock = self.parts.options.shard_lock;
+        let shard_lock = self.runtime.options.shard_lock;
         self.takings.keep(&self.locks, now.minus(shard_lock));
         self.held_from(now);
         let held = self.locks.len() as u32;
@@ -158,18 +158,18 @@ impl Timers {
         stale_before: Timestamp,
         now: Timestamp,
     ) -> StoreResult<()> {
-        let guid = id::random(&*self.parts.entropy);
+        let guid = id::random(&*self.runtime.entropy);
         // First: should the answer be lost, the next heartbeat asks for what it gave us.
         self.takings.add(guid, now);
         let request = LockRequest {
             guid,
-            owner: presence::full_name(&self.parts.options),
+            owner: presence::full_name(&self.runtime.options),
             now,
             stale_before,
             unlocked_by: take.unlocked_by,
             max: take.max,
         };
-        let taken = self.parts.store.lock_shards(request).await?;
+        let taken = self.runtime.store.lock_shards(request).await?;
         if taken.is_empty() {
             return Ok(());
         }
@@ -184,11 +184,11 @@ impl Timers {
 
     /// The locks were ours at `now`.
     fn held_from(&mut self, now: Timestamp) {
-        let metrics = &self.parts.metrics;
+        let metrics = &self.runtime.metrics;
         metrics.timer_shards(&self.shards(), self.cluster.locks);
-        self.locks_valid_until = match self.parts.options.exclusive {
+        self.locks_valid_until = match self.runtime.options.exclusive {
             true => Timestamp::from_micros(i64::MAX),
-            false => now.plus(self.parts.options.shard_lock),
+            false => now.plus(self.runtime.options.shard_lock),
         };
     }
 
@@ -206,8 +206,8 @@ impl Timers {
         if free.is_empty() {
             return Ok(());
         }
-        let now = self.parts.now();
-        let store = self.parts.store.clone();
+        let now = self.runtime.now();
+        let store = self.runtime.store.clone();
         store
             .unlock_shards(self.pass().locks, Some(free.clone()), now)
             .await?;
@@ -216,7 +216,7 @@ impl Timers {
         if self.leaving.is_empty() {
             self.balancer.start_cooldown(&self.cluster, now);
         }
-        let metrics = &self.parts.metrics;
+        let metrics = &self.runtime.metrics;
         metrics.timer_shards(&self.shards(), self.cluster.locks);
         Ok(())
     }

@@ -20,26 +20,26 @@ const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 impl Timers {
     fn look_interval(&self) -> Duration {
-        if self.parts.options.exclusive {
+        if self.runtime.options.exclusive {
             LOOK_EVERY_EXCLUSIVE
-        } else if self.parts.hints.hears_others() {
+        } else if self.runtime.hints.hears_others() {
             // A net below the net: for writers that died before they gave a hint, and for hints that got lost.
-            self.parts.options.shard_lock
+            self.runtime.options.shard_lock
         } else {
-            LOOK_EVERY.min(self.parts.options.shard_lock)
+            LOOK_EVERY.min(self.runtime.options.shard_lock)
         }
     }
 
     /// Takes in a batch of what is new, if it is time to look.
     pub(super) async fn collect(&mut self) -> StoreResult<()> {
-        let now = self.parts.now();
+        let now = self.runtime.now();
         if now < self.next_look {
             return Ok(());
         }
         // Set first: a hint that comes while we look brings it forward again.
         self.next_look = now.plus(self.look_interval());
         let moved = self
-            .parts
+            .runtime
             .store
             .collect(self.pass(), &self.staying(), now, COLLECT_BATCH)
             .await?;
@@ -53,7 +53,7 @@ impl Timers {
     /// Reads what comes next, if that is not known. Rows that turn up again although they were dealt with mean that a
     /// shard is not ours any more, or that another transaction has them; then all locks are asked for before anything else.
     pub(super) async fn look_ahead(&mut self) -> StoreResult<()> {
-        let now = self.parts.now();
+        let now = self.runtime.now();
         let slots = self.runner.room();
         let mut again = false;
         if let Some(from) = self.window.next_fresh_page(now, slots) {
@@ -77,7 +77,7 @@ impl Timers {
     }
 
     async fn read_fresh_page(&mut self, from: Timestamp, now: Timestamp) -> StoreResult<TimerPage> {
-        let store = &self.parts.store;
+        let store = &self.runtime.store;
         let end = now.plus(self.horizon);
         let shards = self.staying();
         let rows = store.upcoming(&shards, from..end, PAGE).await?;
@@ -101,7 +101,7 @@ impl Timers {
     async fn read_backlog_page(&self, from: Timestamp) -> StoreResult<TimerPage> {
         let end = self.window.backlog_before();
         let rows = self
-            .parts
+            .runtime
             .store
             .upcoming(&self.staying(), from..end, PAGE)
             .await?;
@@ -112,7 +112,7 @@ impl Timers {
         if now >= self.next_count {
             self.next_count = now.plus(COUNT_EVERY);
             let due = self.window.due_by_shard(now, &self.shards());
-            self.parts.metrics.timers_due(&due);
+            self.runtime.metrics.timers_due(&due);
         }
     }
 }

@@ -56,9 +56,9 @@ impl Timers {
         if done.is_empty() {
             return;
         }
-        let (requests, now) = (self.runner.requests(&done), self.parts.now());
-        let limits = self.parts.options.schedule_limits();
-        let (store, sync) = (self.parts.store.clone(), self.sync);
+        let (requests, now) = (self.runner.requests(&done), self.runtime.now());
+        let limits = self.runtime.options.schedule_limits();
+        let (store, sync) = (self.runtime.store.clone(), self.sync);
         self.recording.spawn(async move {
             let answer = store.record_actions(sync, requests, limits, now).await;
             RecordAnswer { done, answer }
@@ -96,12 +96,12 @@ impl Timers {
 
     fn settle(&mut self, done: &EndedAttempt, record: Option<RecordResult>) {
         if record == Some(RecordResult::Busy) {
-            let again_at = self.parts.now().plus(WHILE_BUSY);
+            let again_at = self.runtime.now().plus(WHILE_BUSY);
             return self.runner.postpone(done.clone(), again_at);
         }
         self.runner.forget(done);
         self.window.remove(&done.row());
-        self.parts
+        self.runtime
             .metrics
             .timers
             .recorded(&done.outcome, record.as_ref());
@@ -111,7 +111,7 @@ impl Timers {
                     return;
                 };
                 if written.requeue {
-                    return self.parts.timer_set(at);
+                    return self.runtime.timer_set(at);
                 }
                 self.note(DueTimer {
                     at,

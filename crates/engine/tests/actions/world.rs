@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pawl_engine::control::Control;
 use pawl_engine::worker::{Roles, Worker};
-use pawl_engine::{MockHook, MockRun, Options, Parts};
+use pawl_engine::{MockHook, MockRun, Options, Runtime};
 use pawl_kernel::node::Registry;
 use pawl_kernel::ports::schedule::ActionFilter;
 use pawl_kernel::ports::store::Store;
@@ -18,7 +18,6 @@ use pawl_testkit::faults::{FaultControl, FaultPlan, Faults, FaultyStore, Rates};
 use pawl_testkit::model::ModelStore;
 use pawl_testkit::model_queue::ModelQueue;
 use serde_json::Value;
-use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const WORKERS: usize = 3;
@@ -55,7 +54,7 @@ impl Place {
     }
 }
 
-pub(crate) fn paused() -> Runtime {
+pub(crate) fn paused() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -100,8 +99,8 @@ impl World {
         }
     }
 
-    pub(crate) fn parts(&self, store: Arc<dyn Store>, options: Options, entropy: u64) -> Parts {
-        Parts::new(
+    pub(crate) fn runtime(&self, store: Arc<dyn Store>, options: Options, entropy: u64) -> Runtime {
+        Runtime::new(
             store,
             Arc::new(ModelQueue::new()),
             self.clock.clone(),
@@ -132,7 +131,7 @@ impl World {
 
     pub(crate) fn people(&self) -> Control {
         let options = self.options("people".into());
-        Control::new(self.parts(self.store.clone(), options, 0xC11E), None)
+        Control::new(self.runtime(self.store.clone(), options, 0xC11E), None)
     }
 
     /// A worker without faults.
@@ -150,13 +149,13 @@ impl World {
         change(&mut options);
         let faults = Faults::new(plan, FaultControl::new(), self.clock.clone());
         let entropy = name.bytes().map(u64::from).sum();
-        let parts = self.parts(self.place.with(faults.clone()), options, entropy);
+        let runtime = self.runtime(self.place.with(faults.clone()), options, entropy);
         let stop = CancellationToken::new();
-        let run = Worker::with_roles(parts.clone(), TIMERS).run(stop.clone());
+        let run = Worker::with_roles(runtime.clone(), TIMERS).run(stop.clone());
         Crew {
             task: AbortOnDrop(tokio::spawn(run)),
             stop,
-            parts,
+            runtime,
             faults,
         }
     }
@@ -169,7 +168,10 @@ impl World {
     /// Writes many actions at once, without the time that each alone would take.
     pub(crate) fn put_all(&self, bodies: Vec<(String, Value)>) {
         let options = self.options("people".into());
-        let control = Control::new(self.parts(self.place.store.clone(), options, 0xF111), None);
+        let control = Control::new(
+            self.runtime(self.place.store.clone(), options, 0xF111),
+            None,
+        );
         let (control, bodies) = (&control, &bodies);
         let put = async |(id, body): &(String, Value)| {
             control.put_action(id, body, "people").await.unwrap();
@@ -215,7 +217,7 @@ impl Drop for AbortOnDrop {
 pub(crate) struct Crew {
     task: AbortOnDrop,
     stop: CancellationToken,
-    parts: Parts,
+    runtime: Runtime,
     faults: Arc<Faults>,
 }
 
@@ -227,7 +229,7 @@ impl Crew {
 
     /// How many shards it has, as it says itself.
     pub(crate) async fn held(&self) -> u64 {
-        let page = self.parts.metrics.page().await;
+        let page = self.runtime.metrics.page().await;
         let page = Exposition::parse(&page).unwrap();
         page.value("pawl_timer_shards_held", &[]) as u64
     }
@@ -246,8 +248,8 @@ pub(crate) async fn supervise(world: Arc<World>, index: usize) {
         let faults = Faults::new(plan, world.faults.clone(), world.clock.clone());
         let store = world.place.with(faults.clone());
         let options = world.options(format!("worker-{index}"));
-        let parts = world.parts(store, options, index as u64 * 1_000 + generation + 1);
-        let run = Worker::with_roles(parts, TIMERS).run(CancellationToken::new());
+        let runtime = world.runtime(store, options, index as u64 * 1_000 + generation + 1);
+        let run = Worker::with_roles(runtime, TIMERS).run(CancellationToken::new());
         let guard = AbortOnDrop(tokio::spawn(run));
         let life = rng.duration(Duration::from_secs(5), Duration::from_secs(60));
         let is_mortal = rng.chance(500) && !world.faults.is_calm();
@@ -265,8 +267,8 @@ pub(crate) async fn supervise(world: Arc<World>, index: usize) {
 pub(crate) async fn dies_at(world: &World, plan: FaultPlan) -> u64 {
     let faults = Faults::new(plan, world.faults.clone(), world.clock.clone());
     let store = world.place.with(faults.clone());
-    let parts = world.parts(store, world.options("doomed".into()), 77);
-    let run = Worker::with_roles(parts, TIMERS).run(CancellationToken::new());
+    let runtime = world.runtime(store, world.options("doomed".into()), 77);
+    let run = Worker::with_roles(runtime, TIMERS).run(CancellationToken::new());
     let guard = AbortOnDrop(tokio::spawn(run));
     tokio::select! {
         () = faults.crash().wait() => {}

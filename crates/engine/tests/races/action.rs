@@ -8,7 +8,7 @@ use pawl_engine::control::{
     Control, ScheduleError, TriggerKeeper, keep_all_triggers_in_step, keep_triggers_in_step,
 };
 use pawl_engine::worker::Worker;
-use pawl_engine::{MockHook, MockRun, Options, Parts, ServiceRunner};
+use pawl_engine::{MockHook, MockRun, Options, Runtime, ServiceRunner};
 use pawl_kernel::execution::Status;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry};
 use pawl_kernel::ports::schedule::ActionFilter;
@@ -105,21 +105,21 @@ impl NodeHandler for Wary {
 /// A worker whose nodes are all wary, and what they keep.
 fn wary_worker(world: &World, change: impl FnOnce(&mut Options)) -> (Control, Kept) {
     let plain = world.client_with(change);
-    let (parts, kept) = (plain.parts(), Kept::default());
-    let wary = parts.registry.iter().map(|node| {
+    let (runtime, kept) = (plain.runtime(), Kept::default());
+    let wary = runtime.registry.iter().map(|node| {
         let (node, kept) = (node.clone(), kept.clone());
         Arc::new(Wary { node, kept }) as Arc<dyn NodeHandler>
     });
-    let parts = Parts::new(
-        parts.store.clone(),
-        parts.queue.clone(),
-        parts.clock.clone(),
-        parts.entropy.clone(),
+    let runtime = Runtime::new(
+        runtime.store.clone(),
+        runtime.queue.clone(),
+        runtime.clock.clone(),
+        runtime.entropy.clone(),
         Arc::new(Registry::new(wary.collect())),
-        (*parts.options).clone(),
+        (*runtime.options).clone(),
     );
-    let worker = Worker::new(parts.clone());
-    let control = Control::new(parts, Some(worker.handle()));
+    let worker = Worker::new(runtime.clone());
+    let control = Control::new(runtime, Some(worker.handle()));
     tokio::spawn(worker.run(CancellationToken::new()));
     (control, kept)
 }
@@ -182,7 +182,7 @@ async fn steal_locks(world: &World) {
 
 async fn until_counted(world: &World, crew: &Crew, outcome: &str) {
     let look = async || {
-        let page = crew.control.parts().metrics.page().await;
+        let page = crew.control.runtime().metrics.page().await;
         let page = Exposition::parse(&page).unwrap();
         let count = page.value("pawl_action_attempts_total", &[("outcome", outcome)]);
         (count == 1.0).then_some(())
@@ -651,14 +651,14 @@ both! {
 
     async fn cron_triggers_follow_their_schema(world: &World) {
         let crew = world.worker().await;
-        let (parts, store) = (crew.control.parts(), &world.store);
+        let (runtime, store) = (crew.control.runtime(), &world.store);
         let trigger = json!({"type": "cron", "name": "five", "cron": "*/5 * * * *", "input": {"a": 1}});
         let id = world.save(with(chain(&[]), json!({"triggers": [trigger]}))).await;
         let record = async || store.schema(&id.to_string()).await.unwrap().unwrap();
-        assert_eq!(keep_all_triggers_in_step(parts).await.unwrap(), 1);
+        assert_eq!(keep_all_triggers_in_step(runtime).await.unwrap(), 1);
         let name = format!("cron:{id}:five");
         let action = crew.control.action(&name).await.unwrap();
-        keep_triggers_in_step(parts, &record().await).await.unwrap();
+        keep_triggers_in_step(runtime, &record().await).await.unwrap();
         assert_eq!(crew.control.action(&name).await.unwrap().guid, action.guid, "nothing to do");
         let planned = action.status.planned_at.unwrap();
         world.clock.advance(planned.since(world.clock.now()));
@@ -668,18 +668,18 @@ both! {
         until(world, &name, |action| action.status.successful == 1).await;
 
         store.set_active(id, false, world.clock.now()).await.unwrap();
-        keep_triggers_in_step(parts, &record().await).await.unwrap();
+        keep_triggers_in_step(runtime, &record().await).await.unwrap();
         assert!(crew.control.action(&name).await.unwrap().status.paused_at.is_some());
         world.advance(600);
         store.set_active(id, true, world.clock.now()).await.unwrap();
-        keep_triggers_in_step(parts, &record().await).await.unwrap();
+        keep_triggers_in_step(runtime, &record().await).await.unwrap();
         let action = crew.control.action(&name).await.unwrap();
         assert_eq!(action.status.paused_at, None);
         assert!(action.status.planned_at.unwrap() > world.clock.now());
         assert_eq!(started(world).await.len(), 1);
 
         store.delete_schema(id, world.clock.now()).await.unwrap();
-        assert_eq!(keep_all_triggers_in_step(parts).await.unwrap(), 0);
+        assert_eq!(keep_all_triggers_in_step(runtime).await.unwrap(), 0);
         let left = store.actions(ActionFilter::default(), None, 10).await.unwrap();
         assert!(left.is_empty());
     }
@@ -687,9 +687,9 @@ both! {
     async fn a_keeper_finds_triggers_that_nobody_kept(world: &World) {
         let daily = json!({"triggers": [{"type": "cron", "cron": "@daily"}]});
         let (_plain, first) = (world.save(chain(&[])).await, world.save(with(chain(&[]), daily.clone())).await);
-        let parts = world.client().parts().clone();
-        let runner = ServiceRunner::new(&parts, CancellationToken::new());
-        let keeping = tokio::spawn(runner.run(TriggerKeeper::new(parts)));
+        let runtime = world.client().runtime().clone();
+        let runner = ServiceRunner::new(&runtime, CancellationToken::new());
+        let keeping = tokio::spawn(runner.run(TriggerKeeper::new(runtime)));
         until(world, &format!("cron:{first}:0"), |_| true).await;
         let second = format!("cron:{}:0", world.save(with(chain(&[]), daily)).await);
         let look = async || {

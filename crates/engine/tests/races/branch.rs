@@ -259,8 +259,8 @@ both! {
         world.until_status(grandchild, Status::Completed).await;
         let view = world.view(grandchild).await;
         let lineage = crew.control.lineage(&view).await.unwrap();
-        let parts: Vec<_> = lineage.stretches.iter().map(|part| (part.id, part.after)).collect();
-        assert_eq!(parts, [(id, 0), (forked, 2), (grandchild, 4)]);
+        let runtime: Vec<_> = lineage.stretches.iter().map(|part| (part.id, part.after)).collect();
+        assert_eq!(runtime, [(id, 0), (forked, 2), (grandchild, 4)]);
         let context = crew.control.context_at(&view, 5).await.unwrap();
         assert_eq!(context.roots()["input"]["sku"], "new", "a snapshot keeps it");
     }
@@ -277,8 +277,8 @@ both! {
         assert_eq!((execution.record.forked_from, execution.head.base_seq), (Some(forked), 1));
         assert_eq!(world.path(earlier).await, "note tell finish");
         let lineage = crew.control.lineage(&world.view(earlier).await).await.unwrap();
-        let parts: Vec<_> = lineage.stretches.iter().map(|part| (part.id, part.after)).collect();
-        assert_eq!(parts, [(id, 0), (earlier, 1)]);
+        let runtime: Vec<_> = lineage.stretches.iter().map(|part| (part.id, part.after)).collect();
+        assert_eq!(runtime, [(id, 0), (earlier, 1)]);
     }
 
     /// Not the version that the steps before it were made with.

@@ -24,7 +24,7 @@ async fn read(crew: Crew) -> Exposition {
 }
 
 fn metrics(crew: &Crew) -> Arc<Metrics> {
-    crew.control.parts().metrics.clone()
+    crew.control.runtime().metrics.clone()
 }
 
 both! {
@@ -165,10 +165,10 @@ both! {
     async fn a_message_that_was_lost(world: &World) {
         let client = world.client();
         let _id = world.start(&client, chain(&[])).await;
-        let mut reaper = Reaper::new(client.parts());
+        let mut reaper = Reaper::new(client.runtime());
         world.advance(11);
         assert_eq!(reaper.recover().await.unwrap().swept, 1);
-        let page = Exposition::parse(&client.parts().metrics.page().await).unwrap();
+        let page = Exposition::parse(&client.runtime().metrics.page().await).unwrap();
         assert_eq!(page.value("pawl_executions_started_total", &[]), 1.0);
         assert_eq!(page.value("pawl_messages_published_total", &[]), 2.0);
         assert_eq!(page.value("pawl_messages_swept_total", &[]), 1.0);

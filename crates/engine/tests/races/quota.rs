@@ -389,7 +389,7 @@ both! {
         assert_eq!(explained.facts["waiting_before"], 2);
         assert_eq!(explained.facts["held_by"][0]["execution_id"], ids[0].to_string());
         assert_eq!(explained.facts["quotas"][0]["used"], 1);
-        let report = doctor::examine(crew.control.parts(), true).await.unwrap();
+        let report = doctor::examine(crew.control.runtime(), true).await.unwrap();
         assert!(report.findings.is_empty(), "{:?}", report.findings);
         world.outside.open("a");
         world.until_status(ids[3], Status::Completed).await;

@@ -56,7 +56,7 @@ both! {
         crew.crash().await;
         assert_eq!(world.store.clear_leases(world.clock.now()).await.unwrap(), 1);
         let other = world.worker().await;
-        pawl_engine::worker::queue_everything(other.control.parts()).await.unwrap();
+        pawl_engine::worker::queue_everything(other.control.runtime()).await.unwrap();
         let execution = world.until_status(id, Status::Failed).await;
         assert_eq!(code(&execution.record.error), "INTERRUPTED");
         assert_eq!(world.outside.calls().len(), 1);
@@ -131,7 +131,7 @@ both! {
         let until = world.state(id).await.lease.unwrap().until;
         let gate = Gate::shut();
         crew.stage.silence_beats(gate.clone());
-        let options = &crew.control.parts().options;
+        let options = &crew.control.runtime().options;
         let due = until.minus(options.lease_margin);
         // The beat after ten seconds hangs; leases are looked at all the same.
         for _ in 0..2 {

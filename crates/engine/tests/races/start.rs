@@ -70,12 +70,12 @@ both! {
     /// The creator dies between the commit and the first node: the lease it was born with runs out.
     async fn born_with_the_lease_of_a_worker_that_died(world: &World) {
         let crew = world.worker().await;
-        let parts = crew.control.parts().clone();
-        let control = pawl_engine::control::Control::new(parts.clone(), None);
+        let runtime = crew.control.runtime().clone();
+        let control = pawl_engine::control::Control::new(runtime.clone(), None);
         let id = world.start(&control, chain(&[effect("only", json!({}))])).await;
         world.until_status(id, Status::Completed).await;
-        let worker = pawl_engine::worker::Worker::new(parts.clone());
-        let orphan = pawl_engine::control::Control::new(parts, Some(worker.handle()));
+        let worker = pawl_engine::worker::Worker::new(runtime.clone());
+        let orphan = pawl_engine::control::Control::new(runtime, Some(worker.handle()));
         let id = world.start(&orphan, chain(&[effect("only", json!({}))])).await;
         assert_eq!(world.view(id).await.execution.head.status, Status::Running);
         drop(worker);

@@ -10,7 +10,7 @@ use pawl_engine::control::{Control, StartRequest};
 use pawl_engine::reaper::Reaper;
 use pawl_engine::retention::Retention;
 use pawl_engine::worker::{Handle, Worker};
-use pawl_engine::{Options, Parts};
+use pawl_engine::{Options, Runtime};
 use pawl_kernel::execution::{Execution, State, Status, Step, StepStatus};
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::queue::Queue;
@@ -99,27 +99,27 @@ impl World {
 
     pub(crate) fn client_with(&self, change: impl FnOnce(&mut Options)) -> Control {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
-        Control::new(self.parts(stage, change, true), None)
+        Control::new(self.runtime(stage, change, true), None)
     }
 
     /// A reaper that does nothing until it is told to.
     pub(crate) fn reaper(&self) -> Reaper {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
-        Reaper::new(&self.parts(stage, |_| {}, true))
+        Reaper::new(&self.runtime(stage, |_| {}, true))
     }
 
     /// A collector that does nothing until it is told to.
     pub(crate) fn collector(&self, keep: Option<Duration>) -> Retention {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
-        Retention::new(&self.parts(stage, |options| options.retention = keep, true))
+        Retention::new(&self.runtime(stage, |options| options.retention = keep, true))
     }
 
     async fn staff(&self, change: impl FnOnce(&mut Options), with_effect: bool) -> Crew {
         let stage = Stage::new(self.store.clone(), self.bell.clone());
-        let parts = self.parts(stage.clone(), change, with_effect);
-        let worker = Worker::new(parts.clone());
+        let runtime = self.runtime(stage.clone(), change, with_effect);
+        let worker = Worker::new(runtime.clone());
         let handle = worker.handle();
-        let control = Control::new(parts, Some(handle.clone()));
+        let control = Control::new(runtime, Some(handle.clone()));
         let stop = CancellationToken::new();
         let (begun, has_begun) = oneshot::channel();
         let task = tokio::spawn(tell_begin(worker.run(stop.clone()), begun));
@@ -133,12 +133,12 @@ impl World {
         }
     }
 
-    fn parts(
+    fn runtime(
         &self,
         stage: Arc<Stage>,
         change: impl FnOnce(&mut Options),
         with_effect: bool,
-    ) -> Parts {
+    ) -> Runtime {
         let number = self.next();
         let mut options = Options {
             worker_id: format!("worker-{number}"),
@@ -146,7 +146,7 @@ impl World {
             ..Options::default()
         };
         change(&mut options);
-        Parts::new(
+        Runtime::new(
             stage,
             self.queue.clone(),
             self.clock.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pawl_engine::control::{Control, StartRequest};
 use pawl_engine::worker::Worker;
-use pawl_engine::{Options, Parts};
+use pawl_engine::{Options, Runtime};
 use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::store::{CatalogStore, QueryStore, SaveMode, SaveSchema};
 use pawl_kernel::schema;
@@ -91,14 +91,14 @@ async fn day(seed: u64) -> Outcome {
 }
 
 impl World {
-    /// One worker's parts. Its clock is everybody's: lease times are the database's.
-    fn parts(
+    /// One worker's runtime. Its clock is everybody's: lease times are the database's.
+    fn runtime(
         self: &Arc<Self>,
         index: usize,
         generation: u64,
         faults: &Arc<Faults>,
         queue: Arc<ModelQueue>,
-    ) -> Parts {
+    ) -> Runtime {
         let owner = format!("worker-{index}");
         let watched = WatchedQueue {
             inner: Arc::new(FaultyQueue::new(queue, faults.clone())),
@@ -111,7 +111,7 @@ impl World {
             self.clock.clone(),
             Some(faults.crash().clone()),
         );
-        Parts::new(
+        Runtime::new(
             Arc::new(FaultyStore::new(self.store.clone(), faults.clone())),
             Arc::new(watched),
             self.clock.clone(),
@@ -206,9 +206,9 @@ async fn supervise(world: Arc<World>, index: usize) {
         let plan = FaultPlan::random(rng.next_u64(), Rates::default());
         let faults = Faults::new(plan, world.faults.clone(), world.clock.clone());
         let queue = Arc::new(world.queue.fork_consumer());
-        let parts = world.parts(index, generation, &faults, queue.clone());
+        let runtime = world.runtime(index, generation, &faults, queue.clone());
         world.alive.lock().unwrap()[index] = Some(faults.crash().clone());
-        let worker = tokio::spawn(Worker::new(parts).run(CancellationToken::new()));
+        let worker = tokio::spawn(Worker::new(runtime).run(CancellationToken::new()));
         let guard = AbortOnDrop(worker);
         faults.crash().wait().await;
         drop(guard);
@@ -270,7 +270,7 @@ fn client_control(world: &Arc<World>, rng: &mut Rng) -> Control {
         world.faults.clone(),
         world.clock.clone(),
     );
-    let parts = Parts::new(
+    let runtime = Runtime::new(
         Arc::new(FaultyStore::new(world.store.clone(), faults)),
         Arc::new(world.queue.fork_consumer()),
         world.clock.clone(),
@@ -278,7 +278,7 @@ fn client_control(world: &Arc<World>, rng: &mut Rng) -> Control {
         Arc::new(nodes::registry(&world.observer, world.clock.clone(), None)),
         Options::default(),
     );
-    Control::new(parts, None)
+    Control::new(runtime, None)
 }
 
 async fn client(world: &Arc<World>, schemas: &[SchemaId]) -> Vec<ExecutionId> {

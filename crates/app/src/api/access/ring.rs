@@ -114,7 +114,7 @@ impl KeyRing {
         if let Some(known) = self.lock().get_mut(&hash) {
             known.record.last_used_at = Some(now);
         }
-        let (store, id) = (state.parts().store.clone(), record.id);
+        let (store, id) = (state.runtime().store.clone(), record.id);
         tokio::spawn(async move {
             if let Err(error) = store.touch_key(id, now, now.minus(USE_NOTED)).await {
                 tracing::debug!(%error, "the use of a key was not noted");
@@ -177,7 +177,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use pawl_engine::control::Control;
-    use pawl_engine::{Options, Parts};
+    use pawl_engine::{Options, Runtime};
     use pawl_kernel::id;
     use pawl_kernel::node::Registry;
     use pawl_kernel::ports::keys::{KeyStore, NewKey};
@@ -209,7 +209,7 @@ mod tests {
         }
 
         fn server(&self) -> ApiState {
-            let parts = Parts::new(
+            let runtime = Runtime::new(
                 self.store.clone(),
                 Arc::new(ModelQueue::new()),
                 self.clock.clone(),
@@ -217,7 +217,7 @@ mod tests {
                 Arc::new(Registry::default()),
                 Options::default(),
             );
-            let control = Control::new(parts, None);
+            let control = Control::new(runtime, None);
             ApiState::with_keys(control, Limits::default(), Some("the-admin-key-of-tests")).unwrap()
         }
 

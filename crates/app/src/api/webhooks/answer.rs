@@ -94,7 +94,7 @@ pub(super) async fn wait(
     let (id, is_new) = (started.id, started.created);
     let deadline = Instant::now() + wait;
     let watcher = started.watcher;
-    let mut watcher = watcher.unwrap_or_else(|| state.parts().hints.watch(id));
+    let mut watcher = watcher.unwrap_or_else(|| state.runtime().hints.watch(id));
     // One that is new has done nothing before it was watched.
     let mut is_due = !is_new;
     loop {

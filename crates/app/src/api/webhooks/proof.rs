@@ -50,7 +50,7 @@ pub(super) fn check(
 /// The one that comes from `PAWL_SECRET_SHOP_TOKEN` is called `shop_token`, however a trigger spells it. One that lists
 /// schemas is not there for others.
 fn secret<'a>(state: &'a ApiState, webhook: &Webhook) -> Option<&'a str> {
-    let (options, name) = (&state.parts().options, webhook.trigger.auth.secret()?);
+    let (options, name) = (&state.runtime().options, webhook.trigger.auth.secret()?);
     let scope = options.secret_scopes.get(name);
     let admitted = scope.is_none_or(|scope| scope.admits_schema(&webhook.schema));
     let found = options.secrets.get(name).filter(|_| admitted);

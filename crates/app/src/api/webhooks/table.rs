@@ -220,7 +220,7 @@ async fn entry(
         return Ok(None);
     };
     let webhook = table.webhooks[*place].clone();
-    let graphs = &state.parts().graphs;
+    let graphs = &state.runtime().graphs;
     let graph = graphs.get(schema, webhook.version).await;
     let graph = graph.map_err(pawl_engine::control::ControlError::from)?;
     let is_entry = graph.node(node).is_some_and(|node| node.definition.entry);
@@ -254,7 +254,7 @@ fn other_methods(methods: &[Method]) -> ApiError {
 mod tests {
     use futures_util::future::join_all;
     use pawl_engine::control::Control;
-    use pawl_engine::{Options, Parts};
+    use pawl_engine::{Options, Runtime};
     use pawl_kernel::node::Registry;
     use pawl_testkit::clock::{SeededEntropy, SimClock};
     use pawl_testkit::model::ModelStore;
@@ -264,7 +264,7 @@ mod tests {
     use crate::api::Limits;
 
     fn server() -> ApiState {
-        let parts = Parts::new(
+        let runtime = Runtime::new(
             Arc::new(ModelStore::new()),
             Arc::new(ModelQueue::new()),
             Arc::new(SimClock::new()),
@@ -272,7 +272,7 @@ mod tests {
             Arc::new(Registry::default()),
             Options::default(),
         );
-        ApiState::new(Control::new(parts, None), Limits::default())
+        ApiState::new(Control::new(runtime, None), Limits::default())
     }
 
     fn head(path: &str) -> Head {

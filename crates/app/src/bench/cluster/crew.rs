@@ -73,7 +73,7 @@ impl Crew {
                 .map_err(BenchError::of)?;
             crew.0.push(child);
         }
-        let store = &server.control.parts().store;
+        let store = &server.control.runtime().store;
         wait_for_workers(&**store, &server.control, sizes.len()).await?;
         Ok(crew)
     }
@@ -131,7 +131,7 @@ async fn wait_for_workers(
 ) -> Result<(), BenchError> {
     let deadline = Instant::now() + Duration::from_secs(30);
     while Instant::now() < deadline {
-        let since = control.parts().clock.now().minus(Duration::from_secs(20));
+        let since = control.runtime().clock.now().minus(Duration::from_secs(20));
         let there = store.workers(since).await.map_err(BenchError::of)?;
         if there.len() == count {
             return Ok(());

@@ -108,7 +108,7 @@ fn rows([mut empty, mut full]: [AddSamples; 2]) -> Vec<Row> {
 
 async fn add(control: &Control) -> Result<(), BenchError> {
     let id = plan::fresh_id(NAME);
-    let body = plan::body(plan::far_time(control.parts().clock.now()));
+    let body = plan::body(plan::far_time(control.runtime().clock.now()));
     let put = control.put_action(&id, &body, "bench").await;
     put.map(drop).map_err(BenchError::of)
 }

@@ -33,7 +33,7 @@ pub(super) struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     pub(super) fn new(control: &'a Control, id: ExecutionId, screen: Screen) -> Self {
-        let watcher = control.parts().hints.watch(id);
+        let watcher = control.runtime().hints.watch(id);
         Self {
             control,
             id,
@@ -68,7 +68,7 @@ impl<'a> Follower<'a> {
     /// Shows what was committed since the last look.
     async fn look(&mut self) -> Result<ExecutionView, Failure> {
         let view = self.control.view(self.id).await?;
-        let store = &self.control.parts().store;
+        let store = &self.control.runtime().store;
         loop {
             let steps = store.steps(self.id, self.shown_seq, PAGE).await?;
             self.read_logs().await?;
@@ -82,7 +82,7 @@ impl<'a> Follower<'a> {
             }
         }
         self.screen
-            .notice(&view, self.control.parts().clock.now())?;
+            .notice(&view, self.control.runtime().clock.now())?;
         Ok(view)
     }
 
@@ -90,7 +90,7 @@ impl<'a> Follower<'a> {
         loop {
             let lines = self
                 .control
-                .parts()
+                .runtime()
                 .store
                 .logs(self.id, self.read_log, PAGE)
                 .await?;

@@ -31,7 +31,7 @@ async fn steps(control: &Control, execution: &Execution) -> Result<Vec<Value>, F
     let mut after = 0;
     loop {
         let page = control
-            .parts()
+            .runtime()
             .store
             .steps(execution.head.id, after, PAGE)
             .await?;

@@ -109,7 +109,7 @@ impl Control {
 
     async fn step_after(&self, view: &ExecutionView, seq: u64) -> Result<Step, ControlError> {
         let id = view.execution.head.id;
-        let mut found = self.parts.store.steps(id, seq, 1).await?;
+        let mut found = self.runtime.store.steps(id, seq, 1).await?;
         match found.pop() {
             Some((step, _)) => Ok(step),
             None => Err(self.vanished(id).await),

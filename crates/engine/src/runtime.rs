@@ -27,7 +27,7 @@ use crate::sync::lock;
 
 /// Cheap to clone: one count for all of it.
 #[derive(Clone)]
-pub struct Parts(Arc<Inner>);
+pub struct Runtime(Arc<Inner>);
 
 pub struct Inner {
     pub store: Arc<dyn Store>,
@@ -49,7 +49,7 @@ pub struct Inner {
     problems: Mutex<Vec<(&'static str, String)>>,
 }
 
-impl std::ops::Deref for Parts {
+impl std::ops::Deref for Runtime {
     type Target = Inner;
 
     fn deref(&self) -> &Inner {
@@ -57,7 +57,7 @@ impl std::ops::Deref for Parts {
     }
 }
 
-impl Parts {
+impl Runtime {
     /// What `secrets` holds for a reader that reads these; and what it is to ask before it sends them anywhere.
     pub(crate) fn secrets(
         &self,
