@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
-use crate::tidy::{function_lengths, is_test_code, rust_files, without_tests};
+use crate::tidy::{function_lengths, is_test_code, rust_files, type_names, without_tests};
 
 /// Places that share so many lines in a row count as repeated.
 const RUN: usize = 6;
@@ -85,27 +85,13 @@ fn measure(folder: &Path) -> Measure {
         measure
             .functions
             .extend(function_lengths(body).map(|(_, length)| length));
-        for name in body.lines().filter_map(type_name) {
+        for (_, name) in type_names(body) {
             *measure.types.entry(name).or_default() += 1;
         }
         bodies.push(telling_lines(body));
     }
     measure.repeated = repeated(&bodies);
     measure
-}
-
-fn type_name(line: &str) -> Option<String> {
-    let mut rest = line.trim_start();
-    for word in ["pub(crate) ", "pub(super) ", "pub "] {
-        rest = rest.strip_prefix(word).unwrap_or(rest);
-    }
-    let words = ["struct ", "enum ", "trait ", "union "];
-    let rest = words.iter().find_map(|word| rest.strip_prefix(word))?;
-    let name: String = rest
-        .chars()
-        .take_while(|c| c.is_alphanumeric() || *c == '_')
-        .collect();
-    (!name.is_empty()).then_some(name)
 }
 
 /// Lines that say something: without empty lines, imports, comments and closing brackets.

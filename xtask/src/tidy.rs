@@ -1,7 +1,11 @@
 //! The house rules that no compiler checks, each with its reason.
 
+mod words;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+
+pub(crate) use words::type_names;
 
 /// A function fits one screen.
 const FUNCTION_LINES: usize = 70;
@@ -26,6 +30,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     }
     check_nodes(root, &mut problems);
     check_architecture(root, &mut problems);
+    words::check(root, &mut problems);
     problems
 }
 

@@ -98,7 +98,8 @@ impl JsonSchema for Time {
 
 /// The answer of a webhook whose execution goes on.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Accepted {
+#[schemars(rename = "Accepted")]
+pub(crate) struct WebhookReceipt {
     pub(crate) execution_id: Uuid,
     /// Where to look for its end; this needs a key.
     pub(crate) status_url: String,

@@ -27,7 +27,7 @@ pub(super) fn all() -> Vec<Route> {
             ))
             .optional::<wire::Any>()
             .answer::<wire::Any>(200)
-            .answer::<wire::Accepted>(202)
+            .answer::<wire::WebhookReceipt>(202)
             .refusal(404)
             .refusal(409)
             .refusal(422),

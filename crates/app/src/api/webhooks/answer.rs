@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::api::ApiState;
 use crate::api::error::{ApiError, ApiResult};
 use crate::api::reply;
-use crate::wire::Accepted;
+use crate::wire::WebhookReceipt;
 
 /// When somebody whose waiting time is over might look again.
 const LOOK_AGAIN: u64 = 1;
@@ -32,7 +32,7 @@ const SANDBOX: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 /// 202: it is on disk, and will run.
 pub(super) fn accepted(id: ExecutionId) -> Response {
     let url = format!("/api/executions/{id}");
-    let body = Accepted {
+    let body = WebhookReceipt {
         execution_id: id.0,
         status_url: url.clone(),
     };
