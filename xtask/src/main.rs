@@ -119,7 +119,7 @@ fn start_services() -> Result<TestServices, String> {
     Ok(services)
 }
 
-/// For whoever wants to see it run on several processes.
+/// For users who want to see it run on several processes.
 fn cluster(words: &[String]) -> Done {
     cargo(&["build", "--release", "-p", "pawl"])?;
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
@@ -128,7 +128,7 @@ fn cluster(words: &[String]) -> Done {
     cluster::run(&program, words.first().map(String::as_str), &services)
 }
 
-/// For whoever runs single tests again and again: a broker takes seconds to start.
+/// For developers who run single tests again and again: a broker takes seconds to start.
 fn services() -> Done {
     let services = start_services()?;
     for (name, value) in services.variables() {
@@ -237,7 +237,7 @@ fn run(command: &mut Command) -> Done {
     run_with(command, Vec::new())
 }
 
-/// The variables are not shown: their servers are gone when somebody wants to repeat the command.
+/// The variables are not shown: their servers are gone when the user wants to repeat the command.
 fn run_with(command: &mut Command, variables: Vec<(&str, String)>) -> Done {
     let shown = format!("{command:?}");
     println!("$ {shown}");

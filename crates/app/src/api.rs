@@ -1,4 +1,4 @@
-//! The HTTP interface: what a request may look like, and what it is told.
+//! The HTTP interface: what a request may look like, and how it is answered.
 //!
 //! [`routes`] is the one table of everything mounted; router, OpenAPI document and docs page come from it.
 //! Handlers parse ([`body`], [`query`], [`fields`]), ask [`Control`] or the store, and answer with a
@@ -154,7 +154,7 @@ impl Deref for ApiState {
 }
 
 impl ApiState {
-    /// The state of a server on loopback, where everybody is the developer.
+    /// The state of a server on loopback, where every caller is the developer.
     pub fn new(control: Control, limits: Limits) -> Self {
         Self(Arc::new(SharedState {
             health: Arc::new(health::Health::new(control.runtime().clone())),
@@ -175,8 +175,8 @@ impl ApiState {
         Self(Arc::new(shared))
     }
 
-    /// The state of a server that anybody can reach: nobody gets in without an API key. `admin_key` is the one
-    /// that the environment may hold, with the role admin; without it somebody must have been given one before.
+    /// The state of a server that other machines can reach: no caller gets in without an API key. `admin_key`
+    /// is the one that the environment may hold, with the role admin; without it one must have been created before.
     pub fn with_keys(
         control: Control,
         limits: Limits,

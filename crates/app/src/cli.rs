@@ -95,7 +95,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Remove what is past its retention now, instead of within the hour.
     Gc(gc::GcArgs),
-    /// Dead letters: executions and messages that nobody could handle.
+    /// Dead letters: executions and messages that could not be processed.
     #[command(subcommand)]
     Dlq(dlq::LetterCommand),
     /// API keys: who may use a running Pawl.
@@ -144,7 +144,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help that cannot be written is help that nobody reads.
+            // Help that cannot be written has no reader.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }

@@ -67,7 +67,7 @@ pub struct EngineSection {
 pub struct TimersSection {
     /// What the queues of timers are split into; workers share them out.
     pub shards: Option<u32>,
-    /// The shards of a worker that has been silent for so long are somebody else's. An attempt has four fifths of it.
+    /// The shards of a worker that has been silent for so long go to another worker. An attempt has four fifths of it.
     pub lock_free_after: Option<DurationText>,
     /// Timers fired each second of those that were overdue when the worker came.
     pub catch_up_rate: Option<u32>,

@@ -1,5 +1,5 @@
 //! The tasks that must run for as long as the process does. One that ends before is a bug, and a process that lives on
-//! without it looks healthy and does nothing: the command that started it is told, and ends.
+//! without it looks healthy and does nothing: the command that started it learns of it, and ends.
 //!
 //! Below are those that belong to no worker: they need databases of users or the broker, which the engine does not know.
 

@@ -205,7 +205,9 @@ fn rows(prefix: &str, fields: &[FieldSpec], page: &mut String) {
             FieldMode::Template => "`{{ }}`",
             FieldMode::Url => "`{{ }}`, encoded",
             FieldMode::LateTemplate => "`{{ }}`, when it is its turn",
-            FieldMode::LateExpression => "is one, when it is its turn",
+            FieldMode::LateExpression => {
+                "whole field is an expression, evaluated when the statement runs"
+            }
             FieldMode::Expression => "is one",
             FieldMode::Raw => "none",
         };

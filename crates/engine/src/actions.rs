@@ -1,5 +1,5 @@
 //! Makes the attempts of scheduled actions: only such as are written down, only so many at once, and each is over in time
-//! for its end to be written down before anybody could take it for interrupted.
+//! for its end to be written down before any worker could take it for interrupted.
 //!
 //! How: the store puts an attempt's row off by at least `patience` from the moment it began. An attempt has four fifths of
 //! that, or the time its action asks for, counted from the same moment; the rest is for recording. One that would have to begin too late is given back.
@@ -104,7 +104,7 @@ pub(crate) struct Runner {
     /// Attempts of ours that are not recorded, and their shards.
     open: HashMap<(String, Uuid), u32>,
     over: VecDeque<EndedAttempt>,
-    /// Over, and not to be recorded before then: somebody has the action locked.
+    /// Over, and not to be recorded before then: another transaction has the action locked.
     postponed: VecDeque<(Timestamp, EndedAttempt)>,
     /// How long attempts take, roughly.
     typical: Duration,
@@ -140,7 +140,7 @@ impl Runner {
         most.saturating_sub(self.open.len())
     }
 
-    /// Is an attempt of this row ours and not yet recorded? Then nobody looks at the row: it would count as interrupted.
+    /// Is an attempt of this row ours and not yet recorded? Then the timers skip it: it would count as interrupted.
     pub(crate) fn has(&self, row: &DueTimer) -> bool {
         // Nothing is open most of the time.
         !self.open.is_empty() && self.open.contains_key(&key(row))
@@ -181,7 +181,7 @@ impl Runner {
         }
     }
 
-    /// Starts what has a slot. `held_until`: the locks may be somebody else's from then on, and nothing starts.
+    /// Starts what has a slot. `held_until`: another worker may have the locks from then on, and nothing starts.
     pub(crate) fn start(&mut self, held_until: Timestamp) {
         let limits = self.runtime().options.schedule_limits();
         while self.tasks.len() < self.slots() {
@@ -270,7 +270,7 @@ impl Runner {
         }
     }
 
-    /// Recorded, or nobody's business any more.
+    /// Recorded, or no longer this worker's to record.
     pub(crate) fn forget(&mut self, done: &EndedAttempt) {
         self.open.remove(&key(&done.timer));
     }
@@ -283,7 +283,7 @@ impl Runner {
     fn joined(&mut self, done: Result<EndedAttempt, tokio::task::JoinError>) {
         match done {
             Ok(done) => self.note(done),
-            // Panics are caught where they happen, and nobody aborts a task but the end of the runner.
+            // Panics are caught where they happen, and only the end of the runner aborts a task.
             Err(error) => tracing::error!(%error, "an attempt vanished"),
         }
     }

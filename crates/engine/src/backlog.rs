@@ -9,7 +9,7 @@ use pawl_kernel::time::Timestamp;
 
 use crate::sync::lock;
 
-/// No clock and no stranger's message makes anybody more patient than this.
+/// No clock and no stranger's message makes the sweeper more patient than this.
 const AGE_MAX: Duration = Duration::from_secs(3600);
 /// An age is believed for this long, or for twice itself if that is longer: by then messages of its class would have come.
 const BELIEVED: Duration = Duration::from_secs(60);

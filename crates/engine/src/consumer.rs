@@ -285,7 +285,7 @@ impl Intake {
         }
     }
 
-    /// Claims; a claim that failed may have happened all the same, and nobody must wait for leases that nobody uses.
+    /// Claims; a claim that failed may have happened all the same, and no execution may wait for an unused lease.
     async fn claim(&self, requests: Vec<ClaimRequest>) -> StoreResult<Vec<Claim>> {
         let leases: Vec<_> = requests
             .iter()
@@ -325,7 +325,7 @@ impl Intake {
             Claim::Skipped(Skip::Busy) => {
                 tracing::warn!(
                     execution_id = %delivery.message.execution_id,
-                    "somebody has locked the row of this execution; it is offered again later"
+                    "another transaction has locked the row of this execution; it is offered again later"
                 );
                 acknowledge(&self.runtime, Some(&delivery)).await;
             }

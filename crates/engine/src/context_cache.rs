@@ -1,5 +1,5 @@
 //! Contexts of executions that this worker has just handed on with a message. If the next message comes here too, the
-//! history need not be read and replayed. The version tells whether anybody has touched the execution in between.
+//! history need not be read and replayed. The version tells if another transaction has changed the execution since.
 
 use std::sync::Mutex;
 

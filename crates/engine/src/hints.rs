@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use crate::backlog::Backlog;
 use crate::sync::lock;
 
-/// How long other processes are told of an execution that somebody there watches. Watchers remind in time.
+/// How long other processes get hints about an execution that a caller there watches. Watchers remind in time.
 const INTEREST: Duration = Duration::from_secs(120);
 const REMIND_AFTER: Duration = Duration::from_secs(30);
 /// Ends and answers that are remembered for watchers whose word comes a moment too late.
@@ -23,7 +23,7 @@ const RECENT_MAX: usize = 4_096;
 /// Interests beyond this are dropped: their watchers look again by themselves.
 const INTERESTS_MAX: usize = 50_000;
 
-/// Watched executions that somebody new is told of.
+/// Watched executions that a new process hears of.
 const RETOLD_MAX: usize = 4_096;
 
 /// The latest that is known of a watched execution.
@@ -31,7 +31,7 @@ const RETOLD_MAX: usize = 4_096;
 pub struct News {
     pub version: u64,
     pub ended: Option<Status>,
-    /// It has answered whoever waits for an answer.
+    /// It has answered the caller that waits for an answer.
     pub responded: bool,
 }
 
@@ -107,7 +107,7 @@ impl Hints {
 
     fn tell_watchers(&self, id: ExecutionId, news: News) {
         if let Some(watched) = lock(&self.watched).get_mut(&id) {
-            // Whoever is slow must not miss it.
+            // A slow watcher must not miss it.
             let responded = watched.news.responded || news.responded;
             watched.news = News { responded, ..news };
             watched.changes += 1;
@@ -147,7 +147,7 @@ impl Hints {
         }
     }
 
-    /// Somebody new may be the one who runs what is watched here.
+    /// A new process may be the one that runs what is watched here.
     fn retell(&self) {
         let watched: Vec<ExecutionId> = lock(&self.watched)
             .keys()
@@ -191,7 +191,7 @@ impl Hints {
         }
     }
 
-    /// A quota may have room, or somebody new stands in line.
+    /// A quota may have room, or another execution stands in line.
     pub fn admission(&self) {
         self.admission.notify_one();
         self.send(Hint::Admission);

@@ -1,5 +1,5 @@
 //! Answers from the rows alone: why an execution is not moving, what breaks the rule that everything open has
-//! somebody or something that will move it, and where two runs part.
+//! a worker, a timer, a message or a user that will move it, and where two runs part.
 
 pub mod diff;
 pub mod doctor;

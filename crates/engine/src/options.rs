@@ -43,7 +43,7 @@ pub struct Options {
     pub schedule: ScheduleLimits,
     /// May users write actions that only pretend?
     pub allow_mock: bool,
-    /// Who is told of each attempt of an action that only pretends.
+    /// Called at each attempt of an action that only pretends.
     pub on_mock: Option<MockHook>,
     /// Finished executions are removed this long after their end, unless their schema says otherwise; `None`: never.
     pub retention: Option<Duration>,

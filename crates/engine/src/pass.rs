@@ -2,7 +2,7 @@
 //! its message is used up.
 //!
 //! The promises kept here: nothing effectful starts before everything it depends on is committed, together with
-//! its own position and key; no transaction is open while a node runs; whoever lost the lease commits nothing.
+//! its own position and key; no transaction is open while a node runs; a worker that lost its lease commits nothing.
 
 mod commit;
 mod event;
@@ -43,8 +43,8 @@ pub(crate) enum PassEnd {
     Committed(Option<Dispatch>),
     /// There was nothing to run: see [`NotStarted`].
     NotStarted,
-    /// The lease is lost or the store does not answer: nothing may be said about the execution any more. Whoever
-    /// holds the lease, or the reaper, owns its recovery.
+    /// The lease is lost or the store does not answer: nothing may be said about the execution any more. The
+    /// holder of the lease, or the reaper, owns its recovery.
     Abandoned,
 }
 
@@ -347,7 +347,7 @@ impl Pass {
             .store
             .release(lease, Release::NotHere, self.runtime.now())
             .await;
-        // No message: the sweeper offers it again, with a growing pause, to whoever is there then.
+        // No message: the sweeper offers it again, with a growing pause, to the workers of that time.
         Turn::Over(PassEnd::Committed(None))
     }
 

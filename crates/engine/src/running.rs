@@ -33,7 +33,7 @@ pub(crate) struct RunningPasses {
     pub(crate) entered: Notify,
     doubtful: Mutex<Vec<ExecutionId>>,
     doubted: Notify,
-    /// Something was left, at a time when somebody waits for all to leave.
+    /// Something was left, at a time when the shutdown waits for all to leave.
     left: Notify,
 }
 
@@ -200,7 +200,7 @@ impl RunningPasses {
         open.map(|entry| entry.lease_until).min()
     }
 
-    /// Somebody says that this execution was stopped. That is a word; the store knows whether it is so.
+    /// A caller or a hint says that this execution was stopped. That is a word; the store knows whether it is so.
     pub(crate) fn stop(&self, id: ExecutionId) {
         if lock(&self.entries).contains_key(&id) {
             lock(&self.doubtful).push(id);

@@ -167,7 +167,7 @@ pub(crate) fn pass_of(
             PassEnd::Abandoned => {
                 runtime.metrics.workers.leases_lost.increment();
                 tracing::warn!(execution_id = %id, "pass abandoned; the execution will be taken up again");
-                // Whoever holds the lease now, or the reaper, owns its recovery.
+                // The present holder of the lease, or the reaper, owns its recovery.
                 receipt.acknowledge().await;
             }
         }

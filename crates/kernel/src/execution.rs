@@ -186,7 +186,7 @@ pub struct Subject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub owner: String,
-    /// Random per claim: whoever held the lease before is fenced off by it.
+    /// Random per claim: earlier holders of the lease are fenced off by it.
     pub token: Uuid,
     pub until: Timestamp,
 }
@@ -311,7 +311,7 @@ impl State {
         key.is_some_and(|key| !effect::belongs_to(key, self.execution_id))
     }
 
-    /// Could a worker run this now, if nobody else does?
+    /// Could a worker run this now, if no other worker does?
     pub fn is_runnable(&self) -> bool {
         self.wait.is_none() && self.hold.is_none() && self.control.is_none()
     }

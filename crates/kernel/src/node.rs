@@ -145,7 +145,7 @@ pub enum Outcome {
         event: String,
         timeout: Option<Duration>,
     },
-    /// Done, and the output is the answer to whoever waits for one: see [`crate::webhook::answer`].
+    /// Done, and the output is the answer to the caller that waits for one: see [`crate::webhook::answer`].
     Respond { answer: Value },
 }
 

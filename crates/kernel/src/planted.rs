@@ -18,15 +18,15 @@ pub enum Bug {
     UnknownCommitIsFailure,
     /// A quota lets one more in than it should.
     QuotaOffByOne,
-    /// Whoever ends in another way than by its own commit keeps its places in quotas.
+    /// An execution that ends in another way than by its own commit keeps its places in quotas.
     QuotaKeptByTheStopped,
     /// A scheduled action begins before its time.
     ActionEarly,
     /// An attempt of an action is recorded before it is made.
     ActionRecordedFirst,
-    /// Whoever says that an attempt has ended is believed, whichever attempt it was.
+    /// A worker that says that an attempt has ended is believed, whichever attempt it was.
     ActionTicketIgnored,
-    /// An attempt that nobody has recorded is made again, and not counted.
+    /// An attempt that no worker has recorded is made again, and not counted.
     ActionInterruptionForgotten,
 }
 

@@ -3,8 +3,8 @@
 //! in the same transaction, so that a limit holds at every instant, however many schedulers there are.
 //!
 //! An execution names the quotas it counts against when it is created ([`QuotaUse`]). If all of them have room and
-//! nobody waits, it is admitted at once. Otherwise it is `pending` and stands in a [`Lane`]: one lane per priority,
-//! schema and tenant quotas, and concurrency key. Whoever ends gives back what it held, in the same transaction.
+//! no other waits, it is admitted at once. Otherwise it is `pending` and stands in a [`Lane`]: one lane per priority,
+//! schema and tenant quotas, and concurrency key. When it ends it gives back what it held, in the same transaction.
 //!
 //! | module | what it decides |
 //! |---|---|

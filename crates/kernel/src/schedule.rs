@@ -104,7 +104,7 @@ impl ScheduledAction {
     }
 
     /// The planned times of the firings before whose executions may still run: the last that succeeded, and the last that
-    /// began, of which nobody may know that it did.
+    /// began, of which there may be no record that it did.
     pub fn previous_times(&self) -> Vec<Timestamp> {
         let status = &self.status;
         let begun = match status.attempts {
@@ -137,14 +137,14 @@ pub struct Meta {
 /// The settings that decisions depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleLimits {
-    /// Nobody looks at an action for so long after an attempt has begun, however soon the retry would be: the time after
-    /// which a worker that vanished is known to have.
+    /// No worker looks at an action for so long after an attempt has begun, however soon the retry would be: the time
+    /// after which a worker that vanished is known to have.
     pub patience: Duration,
     /// How late a firing may be that is not to be caught up with.
     pub grace: Duration,
     /// How many missed firings `catch_up: all` makes up for: the latest so many.
     pub catch_up_max: u32,
-    /// How often to look whether the firing before is over, if nobody says so.
+    /// How often to look whether the firing before is over, if no worker says so.
     pub look_again: Duration,
 }
 

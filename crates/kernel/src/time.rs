@@ -90,7 +90,7 @@ const LONGEST_SECONDS: f64 = 100.0 * 366.0 * 86_400.0;
 pub fn duration_from_seconds(seconds: f64) -> Result<Duration, String> {
     if !seconds.is_finite() || seconds < 0.0 {
         return Err(format!(
-            "{seconds} is no duration; it must be zero or more seconds"
+            "{seconds} is not a valid duration; it must be zero or more seconds"
         ));
     }
     if seconds > LONGEST_SECONDS {
@@ -100,8 +100,11 @@ pub fn duration_from_seconds(seconds: f64) -> Result<Duration, String> {
 }
 
 fn parse_unit_duration(text: &str) -> Result<Duration, String> {
-    let bad =
-        || format!("`{text}` is no duration; write 30s, 5m, 1h30m, 365d or a number of seconds");
+    let bad = || {
+        format!(
+            "`{text}` is not a valid duration; write 30s, 5m, 1h30m, 365d or a number of seconds"
+        )
+    };
     let mut total = 0.0;
     let mut rest = text;
     while !rest.is_empty() {

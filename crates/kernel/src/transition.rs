@@ -204,7 +204,7 @@ pub struct CommitReport {
     pub lease_kept: bool,
     pub ended: Option<Status>,
     pub dispatch: bool,
-    /// Somebody who waits for a quota may come in now.
+    /// An execution that waits for a quota may come in now.
     pub frees_places: bool,
     pub wake_at: Option<Timestamp>,
 }
@@ -235,7 +235,7 @@ pub fn check_steps(state: &State, steps: &[Step]) -> Result<(), String> {
 }
 
 impl CommitReport {
-    /// The answer that a commit which left the rows like this must have given: for whoever never got it.
+    /// The answer that a commit which left the rows like this must have given: for the worker that never got it.
     pub fn standing(head: &Head, state: &State) -> Self {
         let ended = Some(head.status).filter(|status| status.is_terminal());
         Self {

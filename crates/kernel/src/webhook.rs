@@ -1,4 +1,4 @@
-//! Webhooks: which request starts which schema, who may send it, and what the caller is told. Pure: requests come in as
+//! Webhooks: which request starts which schema, who may send it, and what the caller gets. Pure: requests come in as
 //! plain values, and nothing in here knows a server.
 
 pub mod answer;
@@ -155,7 +155,7 @@ pub struct Webhook {
     pub trigger: Trigger,
 }
 
-/// The webhooks of a schema that are not disabled. One that cannot be read, saved before anybody checked it, is left out.
+/// The webhooks of a schema that are not disabled. One that cannot be read, saved before it was checked, is left out.
 pub fn of_definition(definition: &Definition) -> Vec<NamedTrigger> {
     let entries = definition.triggers.iter().enumerate();
     let entries = entries.filter(|(_, entry)| is_enabled(entry));
@@ -203,8 +203,8 @@ fn name_of(triggers: &[Value], place: usize, entry: &Value) -> String {
     }
 }
 
-/// Gives every webhook without a path one that nobody can guess. One that was given before stays with its trigger: the
-/// address is written down elsewhere.
+/// Gives every webhook without a path one that no caller can guess. One that was given before stays with its trigger:
+/// the address is written down elsewhere.
 pub fn fill_paths(triggers: &mut [Value], earlier: &[Value], mut draw: impl FnMut() -> u128) {
     for place in 0..triggers.len() {
         let entry = &triggers[place];

@@ -39,7 +39,7 @@ pub(crate) fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Dura
             .map(Some)
             .map_err(D::Error::custom),
         other => Err(D::Error::custom(format!(
-            "{} is no duration; write 30s or 5m",
+            "{} is not a valid duration; write 30s or 5m",
             kind_of(&other)
         ))),
     }

@@ -159,7 +159,7 @@ impl NodeHandler for RabbitmqPublish {
 }
 
 impl RabbitmqPublish {
-    /// A schema may be saved before its connection is set up; it is told apart, not refused.
+    /// A schema may be saved before its connection is set up; it gets a warning, not a refusal.
     fn check_connection(&self, config: &Value) -> Option<Diagnostic> {
         let name = match config.get("connection") {
             None | Some(Value::Null) => None,

@@ -116,7 +116,7 @@ fn length(duration: &Value, unit: Option<Unit>) -> Result<Duration, String> {
     let number = match duration {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
-        other => return Err(format!("{} is no duration", parse::kind_of(other))),
+        other => return Err(format!("{} is not a valid duration", parse::kind_of(other))),
     };
     match (number, unit, duration) {
         (Some(number), unit, _) => {

@@ -1,4 +1,4 @@
--- Whoever is written anew meanwhile is not finished any more, and stays.
+-- An action that is written anew meanwhile is not finished any more, and stays.
 WITH gone AS (
     DELETE FROM scheduled_actions
     WHERE id = ANY ($1::text[]) AND finished_at < $2::timestamptz

@@ -1,4 +1,4 @@
--- What lanes say of how many wait in them, and how many do. NULL: there is no such lane, although somebody stands in it.
+-- What lanes say of how many wait in them, and how many do. NULL: there is no such lane, yet executions wait in it.
 SELECT group_id, key, l.waiting, coalesce(i.waiting, 0)
 FROM admission_lanes l
 FULL JOIN (

@@ -1,4 +1,4 @@
--- Moves rows of the given shards, as far as they are locked under these guids. Writers only append: nobody waits.
+-- Moves rows of the given shards, as far as they are locked under these guids. Writers only append: none waits.
 WITH owned AS (
     SELECT shard_id FROM shard_locks
     WHERE locked AND last_lock_guid = ANY ($1::uuid[]) AND shard_id = ANY ($2::integer[])

@@ -1,4 +1,4 @@
--- Whoever holds a lease is running: a command leaves the status alone while there is one.
+-- An execution with a lease is running: a command leaves the status alone while there is one.
 SELECT e.id, e.schema_id, e.schema_version
 FROM executions e
 JOIN execution_state s ON s.execution_id = e.id

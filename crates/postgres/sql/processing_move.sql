@@ -1,5 +1,5 @@
--- Only what is there is moved, or taken away where there is no time, and returned. Nobody is waited for: whoever has a
--- row locked is dealing with it.
+-- Only what is there is moved, or taken away where there is no time, and returned. No lock is waited for: another
+-- transaction that has a row locked is dealing with it.
 WITH picked AS (
     SELECT p.shard_id, p.scheduled_at, p.action_id, p.action_guid, due.until
     FROM unnest($1::integer[], $2::timestamptz[], $3::text[], $4::uuid[], $5::timestamptz[])

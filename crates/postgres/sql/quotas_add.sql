@@ -1,4 +1,4 @@
--- Rows for quotas that nobody has set, so that there is something to lock.
+-- Rows for quotas that no operator has set, so that there is something to lock.
 INSERT INTO quotas (
     name, settings_version, used, waiting, share_now, share_high, share_normal, share_low, updated_at
 )

@@ -1,4 +1,4 @@
--- In the order of their names, like everybody does.
+-- In the order of their names, like every transaction does.
 SELECT name, source, max_running, rate, settings_limit, settings_version, used, waiting, next_at, share_now, share_high,
        share_normal, share_low, updated_at
 FROM quotas

@@ -1,5 +1,5 @@
--- One question for the heartbeat and for all that decides on the fair share. Whoever waits for locks takes them in order
--- of shard: one that was stolen a moment ago is waited for too, and nobody must do so in a circle.
+-- One question for the heartbeat and for all that decides on the fair share. A transaction that waits for locks
+-- takes them in order of shard: one that was stolen a moment ago is waited for too, and waits must not form a circle.
 WITH mine AS (
     SELECT shard_id FROM shard_locks
     WHERE locked AND last_lock_guid = ANY ($1::uuid[])

@@ -1,4 +1,4 @@
-//! The time of the database, which is the time of everybody: leases and timers of many machines must not depend on
+//! The time of the database, which is the time of all workers: leases and timers of many machines must not depend on
 //! how well each keeps its clock.
 
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,7 +17,7 @@ use crate::{sql, value};
 const RESYNC: Duration = Duration::from_secs(60);
 /// How far a machine's own clock may run wrong: one part in ten thousand.
 const DRIFT: u32 = 10_000;
-/// A correction backwards up to this is waited out: time does not go back for it. A larger one means that somebody
+/// A correction backwards up to this is waited out: time does not go back for it. A larger one means that an operator
 /// has set the server's clock, and waiting would stop every timer.
 const WAITED_OUT: Duration = Duration::from_secs(5);
 
@@ -25,7 +25,7 @@ const WAITED_OUT: Duration = Duration::from_secs(5);
 /// changes nothing.
 pub struct DatabaseClock {
     known: Mutex<ClockReading>,
-    /// The latest time that was told to anybody.
+    /// The latest time that any caller got.
     told: AtomicI64,
     pool: Arc<Pool>,
 }
@@ -113,7 +113,7 @@ impl Clock for DatabaseClock {
     }
 }
 
-/// Asks now and then, for as long as anybody uses the clock.
+/// Asks now and then, for as long as the clock is in use.
 async fn keep_right(clock: std::sync::Weak<DatabaseClock>) {
     loop {
         tokio::time::sleep(RESYNC).await;

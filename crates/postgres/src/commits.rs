@@ -161,7 +161,7 @@ impl Lane {
         let (news, create_answers): (Vec<_>, Vec<_>) = batch.creates.into_iter().unzip();
         let (transitions, commit_answers): (Vec<_>, Vec<_>) = batch.commits.into_iter().unzip();
         let mut known = self.write(&news, &transitions).await;
-        // Whoever has an answer gets it now: nobody waits for what others still need.
+        // A caller with an answer gets it now: no caller waits for what others still need.
         let mut rest = Vec::new();
         for (new, answer) in news.into_iter().zip(create_answers) {
             match known.created.remove(&new.execution.head.id) {
@@ -182,7 +182,7 @@ impl Lane {
         self.create_rest(rest).await;
     }
 
-    /// Both kinds on one connection. Whoever has no answer afterwards has to be done alone, because it needs more
+    /// Both kinds on one connection. A write without an answer afterwards has to be done alone, because it needs more
     /// statements or because something broke the batch.
     async fn write(&self, news: &[NewExecution], transitions: &[Transition]) -> BatchAnswers {
         let mut known = BatchAnswers::default();
@@ -229,7 +229,7 @@ impl Lane {
             .filter(|transition| !known.committed.contains_key(&transition.execution_id));
         let free: Vec<&Transition> = free.collect();
         let guessed = guess(&free, &self.hot);
-        // Two transactions, sent together: whoever waits for a commit does not wait for creations.
+        // Two transactions, sent together: a caller that waits for a commit does not wait for creations.
         let (created, done) = join(
             create(&session, &simple, names.epoch, true),
             write_guessed(&session, &guessed, self.shards),
@@ -317,7 +317,7 @@ impl Lane {
     }
 
     /// All that count against quotas, in one transaction. If one row may be at fault, each is done alone; any other
-    /// fault is the answer for all of them, since nobody knows what has happened.
+    /// fault is the answer for all of them, since it is unknown what has happened.
     async fn create_counted<T>(
         &self,
         rest: &[(NewExecution, T)],

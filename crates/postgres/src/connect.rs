@@ -40,8 +40,8 @@ const HINTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Milliseconds after which the server ends a transaction that nobody goes on with: a process that was frozen must not
-/// keep its locks.
+/// Milliseconds after which the server ends a transaction whose client has gone silent: a process that was frozen must
+/// not keep its locks.
 const IDLE_LIMIT: u32 = 10_000;
 
 pub(crate) struct Connector {
@@ -173,8 +173,8 @@ impl Connector {
         Fault::Unreachable(format!("{reason} at {}{hint}", self.address()))
     }
 
-    /// Did the connection take the settings it was opened with? Behind a pooler that nobody mentioned it did not,
-    /// and the tables would end up wherever the server's own settings point to.
+    /// Did the connection take the settings it was opened with? Behind a pooler that the settings do not name it did
+    /// not, and the tables would end up wherever the server's own settings point to.
     pub(crate) fn check_settings(&self, search_path: &str) -> Result<(), OpenError> {
         if search_path == self.schema {
             return Ok(());

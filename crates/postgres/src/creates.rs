@@ -188,7 +188,7 @@ pub(crate) async fn existing(
     let rows = session.alone(&sql::EXECUTION_BY_KEY, &[&key]).await?;
     Ok(match rows.first() {
         Some(row) => Ok(CreateOutcome::Existing(ExecutionId(row.try_get(0)?))),
-        // Whoever had the key has been removed since.
+        // The execution that had the key has been removed since.
         None => Err(StoreError::Unavailable(
             "the idempotency key was just freed; try again".into(),
         )),

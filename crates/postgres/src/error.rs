@@ -1,4 +1,4 @@
-//! What went wrong, and what the caller is told to do about it.
+//! What went wrong, and what the caller should do about it.
 
 use std::error::Error as _;
 
@@ -11,7 +11,7 @@ pub(crate) enum Fault {
     /// No connection could be had: nothing was sent.
     #[error("{0}")]
     Unreachable(String),
-    /// Somebody was in the way; nothing was written, and the connection is whole.
+    /// Another transaction was in the way; nothing was written, and the connection is whole.
     #[error("{0}")]
     Busy(String),
     /// No answer in time: it may have happened.
@@ -68,7 +68,7 @@ impl Fault {
         }
     }
 
-    /// Somebody else had a row locked for longer than we wait.
+    /// Another transaction had a row locked for longer than we wait.
     pub(crate) fn is_lock_timeout(&self) -> bool {
         matches!(self, Self::Sql(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
     }
@@ -114,14 +114,14 @@ fn sql_fault(error: &tokio_postgres::Error, lost: fn(String) -> StoreError) -> S
         ("22" | "23" | "54", _) => StoreError::Rejected(text),
         // What is stored is damaged.
         (_, "XX001" | "XX002") => StoreError::Corrupt(text),
-        // Among them missing privileges and tables: the fault of the set-up, which somebody will mend. An execution
+        // Among them missing privileges and tables: the fault of the set-up, which an operator will fix. An execution
         // must not fail because of it.
         _ => StoreError::Unavailable(text),
     }
 }
 
-/// The server may also take no writes any more: it was the first one before a failover, and whoever connects anew finds
-/// the one that is now.
+/// The server may also take no writes any more: it was the primary before a failover, and a new connection finds the
+/// one that is now.
 fn ends_use(code: &SqlState) -> bool {
     ends_session(code) || *code == SqlState::READ_ONLY_SQL_TRANSACTION
 }

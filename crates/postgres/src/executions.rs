@@ -134,7 +134,7 @@ async fn claim_by_guess(
     Ok(claims.collect())
 }
 
-/// A row that somebody has locked for long keeps nobody else waiting.
+/// A row that another transaction has locked for long keeps no other claim waiting.
 async fn claim_or_go_around(
     session: &Session,
     requests: &[&ClaimRequest],

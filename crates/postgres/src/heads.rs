@@ -52,7 +52,8 @@ pub(crate) fn by_id(
         .collect()
 }
 
-/// In a transaction that has begun: for those who look after everybody, and whom one bad row must not stop.
+/// In a transaction that has begun: for admissions, timers and recovery, which serve all executions and which one bad
+/// row must not stop.
 pub(crate) async fn lock_free_heads(
     session: &Session,
     mut ids: Vec<Uuid>,

@@ -55,12 +55,12 @@ impl Default for RowCache {
 }
 
 impl RowCache {
-    /// Gives the row away: whoever changes it gives it back with [`RowCache::remember`].
+    /// Gives the row away: a caller that changes it gives it back with [`RowCache::remember`].
     pub(crate) fn take(&self, id: ExecutionId) -> Option<CacheRow> {
         self.lock().take(&id)
     }
 
-    /// The row that a message is about, if nobody is known to have touched it since the message was made.
+    /// The row that a message is about, if no write to it is known since the message was made.
     pub(crate) fn take_for(&self, request: &ClaimRequest) -> Option<(Subject, Record)> {
         let CacheRow { subject, record } = self.take(request.execution_id)?;
         let fits = subject.state.lease.is_none()
@@ -69,8 +69,8 @@ impl RowCache {
         record.filter(|_| fits).map(|record| (subject, record))
     }
 
-    /// Keeps a row as it was just written, if it is likely to be written here again: somebody holds it, or the next
-    /// message is about it.
+    /// Keeps a row as it was just written, if it is likely to be written here again: a worker holds its lease, or the
+    /// next message is about it.
     pub(crate) fn remember(&self, row: CacheRow) {
         let CacheRow { subject, record } = row;
         let state = &subject.state;

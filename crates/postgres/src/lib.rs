@@ -80,9 +80,9 @@ pub struct PostgresStore {
     /// Claims and commands.
     writers: Arc<Pool>,
     readers: Arc<Pool>,
-    /// Reserved for what keeps the cluster alive: heartbeats, reaper, timers, probes. Nobody else uses them up.
+    /// Reserved for what keeps the cluster alive: heartbeats, reaper, timers, probes. No other work uses them up.
     vital: Arc<Pool>,
-    /// Partitions and retention: one connection, so that they take nothing from anybody.
+    /// Partitions and retention: one connection, so that they take none from other work.
     upkeep: Arc<Pool>,
     hot: Arc<RowCache>,
     shards: u32,

@@ -1,4 +1,4 @@
-//! Rows that somebody else has locked for long.
+//! Rows that another transaction has locked for long.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +13,8 @@ use crate::error::Outcome;
 use crate::session::Session;
 use crate::sql;
 
-/// Executions whose rows somebody had locked for longer than we wait. They are not waited for again before they are
-/// free: one forgotten transaction of a person must not hold up everybody else's commits time after time.
+/// Executions whose rows another transaction had locked for longer than we wait. They are not waited for again before
+/// they are free: one transaction that a person forgot must not hold up all other commits time after time.
 #[derive(Default)]
 pub(crate) struct LockedRows(Mutex<HashSet<ExecutionId>>);
 
@@ -38,7 +38,7 @@ impl LockedRows {
             return Ok(Answers::new());
         }
         let locked = self.look(session, suspects.into_iter()).await?;
-        let text = "somebody has locked the row of this execution";
+        let text = "another transaction has locked the row of this execution";
         let answer = |id| (id, Err(StoreError::Unavailable(text.into()).into()));
         Ok(locked.into_iter().map(answer).collect())
     }

@@ -32,7 +32,7 @@ impl From<Fault> for MigrationError {
     }
 }
 
-/// Brings the database up to date. Whoever comes second waits, and finds it done.
+/// Brings the database up to date. A second process waits, and finds it done.
 pub(crate) async fn apply(session: &Session, schema: &str) -> Result<(), MigrationError> {
     session.begin().await?;
     // Another process may be at it, and may have much to do.

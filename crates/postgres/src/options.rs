@@ -22,7 +22,7 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// A statement is given up by the server after this time.
     pub statement_timeout: Duration,
-    /// Waiting for a row somebody else has locked.
+    /// Waiting for a row that another transaction has locked.
     pub lock_timeout: Duration,
     /// A whole transaction, as seen from here; then its result is unknown.
     pub transaction_timeout: Duration,

@@ -28,9 +28,9 @@ const WEEK_MILLIS: i64 = 7 * 24 * 3600 * 1000;
 const WEEKS_AHEAD: i64 = 4;
 /// Weeks that passed without upkeep get their partitions afterwards, if they are not longer ago than this.
 const WEEKS_BEHIND: i64 = 8;
-/// Whoever commits may wait behind us for this long.
+/// A commit may wait behind our lock for this long.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
-/// Rows moved out of the default partition in one transaction, during which nobody writes there.
+/// Rows moved out of the default partition in one transaction, during which no other transaction writes there.
 const MOVED_MAX: u32 = 50_000;
 /// Transactions per table and call that move rows.
 const MOVES_MAX: usize = 20;
@@ -148,7 +148,7 @@ async fn maintain_table(
     Ok(())
 }
 
-/// Begins a transaction for which nobody has to wait long. `false`: another process changes partitions just now.
+/// Begins a transaction that keeps no other one waiting for long. `false`: another process changes partitions just now.
 pub(crate) async fn begin(session: &Session, schema: &str, patience: Duration) -> Outcome<bool> {
     session.begin().await?;
     let millis = patience.as_millis().to_string();

@@ -30,13 +30,13 @@ const DROP: &str = include_str!("../sql/templates/partition_drop.sql");
 const LONG_STATEMENT: &str = include_str!("../sql/templates/long_statement.sql");
 const ENDS: &str = include_str!("../sql/templates/partition_ends.sql");
 
-/// The history of one execution may be large. Nobody waits for its removal, as it ended long ago.
+/// The history of one execution may be large. No caller waits for its removal, as it ended long ago.
 const LARGE_PATIENCE: Duration = Duration::from_secs(60);
 /// What upkeep does in one go takes no longer.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(90);
 /// Detaching keeps every commit waiting for as long as it waits itself.
 const DETACH_PATIENCE: Duration = Duration::from_millis(200);
-/// Nobody uses a table that is detached; but its files may be large.
+/// No transaction uses a table that is detached; but its files may be large.
 const DROP_PATIENCE: Duration = Duration::from_secs(2);
 /// A partition is left alone for so long after its time, whatever is in it.
 const SETTLED_AFTER: Duration = Duration::from_secs(24 * 3600);
@@ -167,7 +167,7 @@ async fn remove(session: &Session, request: RemoveRequest) -> Outcome<RemovalRep
         Time(request.cutoff.ended_before),
         Time(request.cutoff.keyed_ended_before),
     );
-    // The states first and in order, as everybody locks them.
+    // The states first and in order, as every transaction locks them.
     session.begin_with(&sql::STATES_LOCK, &[&ids]).await?;
     if ids.len() == 1 {
         // It could not go together with others, perhaps, and there is no smaller batch to try.
@@ -302,7 +302,7 @@ async fn reclaim_table(
     Ok(())
 }
 
-/// Takes the oldest partition that nobody needs out of the table. `false`: there is none.
+/// Takes the oldest partition that no execution needs out of the table. `false`: there is none.
 async fn detach_one(session: &Session, schema: &str, table: &str, bound: Uuid) -> Outcome<bool> {
     if !partitions::begin(session, schema, DETACH_PATIENCE).await? {
         session.roll_back().await?;
@@ -324,7 +324,7 @@ async fn detached(session: &Session, table: &str) -> Outcome<Vec<String>> {
     rows.iter().map(|row| Reader::new(row).text()).collect()
 }
 
-/// In a transaction of its own: files of a large table take their time, and nobody has to wait for it.
+/// In a transaction of its own: files of a large table take their time, and no commit has to wait for it.
 async fn drop_one(
     session: &Session,
     schema: &str,
@@ -351,7 +351,7 @@ async fn drop_one(
     Ok(true)
 }
 
-/// Does anybody still have history in this table? Never, unless somebody else has detached it.
+/// Does an execution still have history in this table? Never, unless an operator has detached it.
 async fn is_needed(session: &Session, name: &str) -> Outcome<bool> {
     let rows = session.rows_of(&ENDS.replace("{name}", name)).await?;
     let Some(row) = rows.first() else {

@@ -1,4 +1,4 @@
-//! What goes wrong on real servers: bad rows, lost answers, crashes, rows that somebody has locked, busy connections.
+//! What goes wrong on real servers: bad rows, lost answers, crashes, rows that another transaction has locked, busy connections.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 

@@ -27,7 +27,7 @@ impl BrokerUrl {
             .trim()
             .parse()
             .map_err(|reason: String| BrokerError::BadUrl(without_url(&reason, url)))?;
-        // By the letter `host:5672/` names a vhost without a name; everybody who writes it means the default one.
+        // By the letter `host:5672/` names a vhost without a name; users who write it mean the default one.
         if uri.vhost.is_empty() {
             uri.vhost = "/".into();
         }

@@ -73,7 +73,7 @@ pub(crate) struct ConfirmPublisher {
     /// Ready ones come out in the order in which they became ready; the fence relies on it.
     pending: FuturesUnordered<BoxFuture<'static, PublisherEvent>>,
     fenced: bool,
-    /// Unroutable at the first try; sent again once the topology is mended.
+    /// Unroutable at the first try; sent again once the topology is declared anew.
     unrouted: Vec<Order>,
     /// The broker takes nothing for now, and lapin would keep what it is given until it does.
     blocked: Option<Outcome>,
@@ -209,7 +209,7 @@ impl ConfirmPublisher {
         Ok(())
     }
 
-    /// Marks the message that was returned, whoever's confirmation it came with.
+    /// Marks the message that was returned, whichever message's confirmation it came with.
     fn note_return(&mut self, returned: &BasicReturnMessage) -> String {
         let id = returned.delivery.properties.message_id();
         let number = id.as_ref().and_then(|id| {
@@ -269,7 +269,7 @@ impl ConfirmPublisher {
         Ok(())
     }
 
-    /// Ends what has waited too long. An error if nobody was answered meanwhile.
+    /// Ends what has waited too long. An error if no message was answered meanwhile.
     pub(crate) fn expire(&mut self, limit: Duration) -> Result<(), BrokerError> {
         if self.flights.expire(limit, Instant::now()) {
             return Err(BrokerError::Timeout {

@@ -113,7 +113,7 @@ impl ConsumerTask {
                         self.take(books, &settlements, more, resting)?;
                     }
                 }
-                // Last: everything that was settled before the stop has been told by now.
+                // Last: the broker knows by now of everything that was settled before the stop.
                 () = self.stop.cancelled() => return Ok(()),
             }
         }
@@ -189,7 +189,7 @@ impl ConsumerTask {
             Err(
                 mpsc::error::TrySendError::Full(start) | mpsc::error::TrySendError::Closed(start),
             ) => {
-                tracing::warn!("nobody takes the starts of other programs");
+                tracing::warn!("no receiver takes the starts of other programs");
                 start.give_back();
             }
         }

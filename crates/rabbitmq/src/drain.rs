@@ -33,7 +33,7 @@ const PREFETCH: u16 = 32;
 const OFFERED_AGAIN: Duration = Duration::from_secs(5);
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// A message that nobody could use. Dropped without an answer it goes back into the queue of dead letters.
+/// A message that no consumer could use. Dropped without an answer it goes back into the queue of dead letters.
 pub struct DeadLetterMessage {
     /// As many bytes as messages may have; those that are no text are shown as �.
     pub body: String,

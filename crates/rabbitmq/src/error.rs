@@ -1,4 +1,4 @@
-//! What can go wrong between us and a broker, told so that somebody can mend it.
+//! What can go wrong between us and a broker, in words by which an operator can fix it.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub enum BrokerError {
 }
 
 impl BrokerError {
-    /// Waiting will not mend it; a person must.
+    /// Waiting will not fix it; an operator must.
     pub fn needs_a_person(&self) -> bool {
         matches!(
             self,

@@ -99,7 +99,7 @@ impl Flights {
         unrouted
     }
 
-    /// A confirmation with a return: its own, or somebody else's, in which case nobody knows about its own.
+    /// A confirmation with a return: its own, or another message's, in which case its own is unknown.
     pub(crate) fn carries_return(&mut self, number: u64, why: &str, now: Instant) -> Option<Order> {
         self.last_answer = Some(now);
         self.unroutable(number, why)
@@ -123,13 +123,13 @@ impl Flights {
 
     pub(crate) fn land(&mut self, number: u64, outcome: Outcome) {
         if let Some(flight) = self.flying.remove(&number) {
-            // Nobody waiting any more is no concern of ours.
+            // A publisher that waits no more is no concern of ours.
             let _ = flight.order.reply.send(outcome);
         }
     }
 
-    /// Ends those that have flown longer than `limit`. `true`: no answer came to anybody since the oldest of them was
-    /// sent, so the connection is as good as dead.
+    /// Ends those that have flown longer than `limit`. `true`: no answer came to any message since the oldest of them
+    /// was sent, so the connection is as good as dead.
     pub(crate) fn expire(&mut self, limit: Duration, now: Instant) -> bool {
         let mut silent = false;
         while let Some((sent_at, number)) = self.sent.front().copied() {

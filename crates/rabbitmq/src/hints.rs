@@ -28,15 +28,15 @@ use crate::stats::ConnectionStats;
 use crate::supervisor::{ConnectionState, Ready, Session, Supervisor, first_connection};
 use crate::topology::{Topology, insert_number, insert_text};
 
-/// Hints of this long are sent together, which costs a hint nothing that anybody would notice.
+/// Hints of this long are sent together, which delays a hint by nothing that a user would notice.
 const GATHER: Duration = Duration::from_millis(2);
 /// Far more than we write ourselves.
 const MAX_BYTES: usize = 64 * 1024;
 /// Hints in one message: well under [`MAX_BYTES`].
 const MOST: usize = 256;
-/// Hints that wait to be sent, or to be read by somebody slow; older ones are dropped.
+/// Hints that wait to be sent, or to be read by a slow subscriber; older ones are dropped.
 const BUFFER: usize = 4_096;
-/// An old hint is worth nothing: by then everybody has looked by themselves.
+/// An old hint is worth nothing: by then every process has looked by itself.
 const LIFETIME_MILLIS: i64 = 10_000;
 const QUEUE_LENGTH: i64 = 10_000;
 const CLOSING: Duration = Duration::from_secs(5);
@@ -156,7 +156,7 @@ pub struct HintBus {
 pub struct Hints(broadcast::Receiver<Hint>);
 
 impl Hints {
-    /// `None`: the bus is closed. Whoever reads too slowly misses the oldest.
+    /// `None`: the bus is closed. A subscriber that reads too slowly misses the oldest.
     pub async fn next(&mut self) -> Option<Hint> {
         loop {
             match self.0.recv().await {
@@ -274,7 +274,7 @@ impl Session for HintTask {
                 },
                 count = self.to_send.recv_many(&mut batch, MOST) => {
                     if count == 0 {
-                        // Nobody can send any more; the bus is being dropped.
+                        // No sender is left; the bus is being dropped.
                         link.close().await;
                         return Ok(());
                     }
@@ -384,7 +384,7 @@ impl HintTask {
             return;
         }
         for hint in envelope.hints.into_iter().filter_map(WireHint::read) {
-            // An error means that nobody listens.
+            // An error means that there is no subscriber.
             let _ = self.incoming.send(hint);
         }
     }

@@ -17,7 +17,7 @@ use crate::error::{BrokerError, plain};
 use crate::options::Options;
 use crate::stream::{self, BrokerStream};
 
-/// A farewell is a courtesy; nobody waits long for the answer.
+/// A farewell is a courtesy; we do not wait long for the answer.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Everything needed to open a connection.
@@ -154,7 +154,7 @@ impl Listener {
             match self.events.next().await {
                 Some(Event::ConnectionBlocked(reason)) => return News::Blocked(reason),
                 Some(Event::ConnectionUnblocked) => return News::Unblocked,
-                // An error of a channel comes here too; whoever uses the channel notices.
+                // An error of a channel comes here too; the task that uses the channel notices.
                 Some(Event::Error(error)) if !self.status.connected() => {
                     return News::Lost(plain(&error));
                 }
@@ -225,7 +225,7 @@ impl Socket {
     fn keep(&self, stream: &tokio::net::TcpStream) -> std::io::Result<()> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, SocketState::Cut) {
-            // Nobody waits for this connection any more.
+            // No task waits for this connection any more.
             return Err(std::io::ErrorKind::TimedOut.into());
         }
         *state = SocketState::Open(second_handle(stream)?);

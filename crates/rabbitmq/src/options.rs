@@ -46,7 +46,7 @@ impl QueueType {
 pub enum Start {
     /// Wait for it this long, then give up.
     WhenConnected { within: Duration },
-    /// Begin without it after the first attempt; the connection comes when it can. What a person must mend (password,
+    /// Begin without it after the first attempt; the connection comes when it can. What an operator must fix (password,
     /// vhost, mismatched queues) is an error all the same.
     Anyway,
 }

@@ -27,7 +27,7 @@ use crate::supervisor::{ConnectionState, Session, Supervisor, first_connection};
 use crate::topology::{CLASSES, Topology, class_index};
 use crate::wire;
 
-/// Told farewells take a moment; nobody waits longer for them.
+/// Farewells to the broker take a moment; the caller waits no longer for them.
 const CLOSING: Duration = Duration::from_secs(5);
 
 pub struct RabbitQueue {
@@ -216,7 +216,7 @@ impl Queue for RabbitQueue {
             tokio::select! {
                 () = arrival => {}
                 changed = gate.changed() => if changed.is_err() {
-                    // Nobody will ever open it again.
+                    // The publishing task is gone: the gate never opens again.
                     return Err(QueueError::Closed);
                 }
             }

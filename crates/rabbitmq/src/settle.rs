@@ -56,7 +56,7 @@ impl DeliveryClaim {
         self.send(verdict);
     }
 
-    /// Leaves the settling to whoever gets the tag.
+    /// Leaves the settling to the next holder of the tag.
     pub(crate) fn hand_over(mut self) -> u64 {
         self.settlements = None;
         self.tag

@@ -73,7 +73,7 @@ pub(crate) async fn gather(
                 queue.messages = Some(messages);
                 queue.consumers = Some(consumers);
             }
-            // Whoever does not answer once is not asked again: four times the limit is long.
+            // A connection that does not answer once is not asked again: four times the limit is long.
             Err(BrokerError::Timeout { .. }) => asked = None,
             Err(_) => {}
         }

@@ -19,10 +19,10 @@ use crate::options::Start;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// The same failure is told again after this long, so that it is neither silent nor a flood.
+/// The same failure is logged again after this long, so that it is neither silent nor a flood.
 const TELL_AGAIN: Duration = Duration::from_secs(60);
 
-/// How a connection stands, for whoever asks.
+/// How a connection stands, for any task that asks.
 #[derive(Clone, Default)]
 pub(crate) struct ConnectionState {
     /// Only while the session is usable.
@@ -159,7 +159,7 @@ impl<S: Session> Supervisor<S> {
         self.told = Some((now, error.clone()));
         let connection = &self.dial.name;
         if error.needs_a_person() {
-            tracing::error!(connection, %error, "no connection to the broker until this is mended; trying on");
+            tracing::error!(connection, %error, "no connection to the broker until this is fixed; trying on");
         } else {
             tracing::warn!(connection, %error, "no connection to the broker; connecting again");
         }

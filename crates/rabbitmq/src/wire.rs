@@ -1,5 +1,5 @@
-//! Messages as bytes. What we write is JSON; what we read may come from anybody, so the reader is tolerant of what is
-//! missing and strict about what it must rely on.
+//! Messages as bytes. What we write is JSON; what we read may come from any program, so the reader is tolerant of what
+//! is missing and strict about what it must rely on.
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -28,7 +28,7 @@ use crate::wire::{self, FailureFrame, Frame, Hello, Run};
 pub fn main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
-        // There is nobody to tell but the parent, and the pipe to it is what broke.
+        // Only the parent could be told, and the pipe to it is what broke.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -54,7 +54,7 @@ fn serve() -> std::io::Result<()> {
         }
     }
     loop {
-        // Made before the job is there, so that nobody waits for it.
+        // Made before the job is there, so that no run waits for it.
         let realm = Realm::new(&hello.limits, &link);
         let Some(frame) = link.receive()? else {
             return Ok(());

@@ -52,7 +52,7 @@ const CALL_FIELDS: [&str; 5] = ["headers", "query", "params", "method", "path"];
 /// The name under which n8n knows what came in.
 const WEBHOOK: &str = "Webhook";
 
-/// The data of a run as a context like that of expressions. Borrowed from whoever has it: contexts are large, and what
+/// The data of a run as a context like that of expressions. Borrowed from the caller: contexts are large, and what
 /// code touches of them is small.
 #[derive(Clone, Debug, Default)]
 pub struct Document<'a> {

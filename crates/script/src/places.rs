@@ -21,7 +21,7 @@ pub(crate) struct FairSemaphore {
 struct State {
     taken: usize,
     taken_by: HashMap<Arc<str>, usize>,
-    /// Nobody of these could have a place now.
+    /// None of these could have a place now.
     waiting: VecDeque<WaitingOwner>,
 }
 
@@ -104,7 +104,7 @@ impl FairSemaphore {
         }
     }
 
-    /// The first in the queue who may have the place that came free; nobody else could have one before.
+    /// The first in the queue that may have the place that came free; before that, none in the queue could have one.
     fn next(&self, state: &mut State) -> Option<WaitingOwner> {
         state.waiting.retain(|waiting| !waiting.hand.is_closed());
         let mut queue = state.waiting.iter();

@@ -33,7 +33,7 @@ pub struct Options {
     /// Runs that may wait for a child.
     pub queue_max: usize,
     /// Whatever a child might gather over time ends after so many runs. With 1, code that broke out of the engine
-    /// finds nobody else's data, at the price of a new process for each run.
+    /// finds no other run's data, at the price of a new process for each run.
     pub runs_per_child: u32,
     pub limits: Limits,
 }
@@ -63,9 +63,9 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Instead of the limit of the pool.
     pub time: Option<Duration>,
-    /// When nobody waits for it any more, including the waiting for a child.
+    /// When the caller waits for it no longer, including the waiting for a child.
     pub until: Option<Instant>,
-    /// Who it is for: nobody gets all children at once.
+    /// Who it is for: no owner gets all children at once.
     pub owner: Option<Arc<str>>,
 }
 

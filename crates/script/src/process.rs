@@ -115,7 +115,7 @@ impl Process {
         self.child.as_ref()?.id()
     }
 
-    /// Whether it died while nobody looked.
+    /// It may have died while it was idle.
     pub(crate) fn is_alive(&mut self) -> bool {
         self.child
             .as_mut()
@@ -132,8 +132,8 @@ impl Process {
         }
     }
 
-    /// The run that was begun, to its end. Not bounded in time, and not to be resumed: whoever stops waiting drops the
-    /// process.
+    /// The run that was begun, to its end. Not bounded in time, and not to be resumed: a caller that stops
+    /// waiting drops the process.
     pub(crate) async fn attend(
         &mut self,
         job: &Job<'_>,
@@ -220,7 +220,7 @@ impl Drop for Process {
         let Some(mut child) = self.child.take() else {
             return;
         };
-        // An id is there as long as nobody has waited for the process, so it cannot be anybody else's.
+        // An id is there as long as no `wait` has reaped the process, so it cannot be another process's.
         let group = child
             .id()
             .and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));

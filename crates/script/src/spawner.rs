@@ -48,7 +48,7 @@ fn serve(orders: &Receiver<Order>, program: &PathBuf, args: &[OsString]) {
         // A runtime that is shutting down answers with a panic; the next order may be from another.
         let child = catch_unwind(AssertUnwindSafe(|| spawn(program, args)));
         drop(entered);
-        // If nobody waits any more, the child is dropped, and with that killed.
+        // If the caller waits no longer, the child is dropped, and with that killed.
         let _ = order.reply.send(child.unwrap_or_else(|_| Err(closed())));
     }
 }

@@ -36,7 +36,7 @@ const COMPARISONS: [(&str, Comparison); 7] = [
 ];
 
 impl Expectation {
-    /// `None`: it is an expression, for somebody else to evaluate.
+    /// `None`: it is an expression, for the script to evaluate.
     pub fn parse(text: &str) -> Option<Self> {
         match text.trim() {
             "rows" => Some(Self::Rows),

@@ -8,7 +8,7 @@ use crate::lexer::{Dialect, Token, TokenKind, UnclosedToken, tokens};
 /// The table in the user's database that remembers what was done.
 pub(crate) const APPLIED: &str = "pawl_applied";
 
-/// Why a statement is refused, and how to mend it.
+/// Why a statement is refused, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub message: String,
@@ -427,7 +427,7 @@ fn refused_function(name: &str) -> Option<&'static str> {
     refused.map(|(_, reason)| *reason)
 }
 
-/// `UPDATE pg_settings` sets what SET sets, and whoever writes to a catalog changes what everything means.
+/// `UPDATE pg_settings` sets what SET sets, and a write to a catalog changes what everything means.
 fn refuse_catalogs(tokens: &[Token<'_>]) -> Result<(), Problem> {
     for (index, token) in tokens.iter().enumerate() {
         let deletes = token.is("FROM") && index > 0 && tokens[index - 1].is("DELETE");
@@ -461,7 +461,7 @@ fn is_of_a_catalog(name: &str) -> bool {
     (name.starts_with("pg_") && name != "pg_temp") || name == "information_schema"
 }
 
-/// `U&"\0061"`: nobody can see what it names.
+/// `U&"\0061"`: no reader can see what it names.
 fn is_coded_name(tokens: &[Token<'_>], index: usize) -> bool {
     let Some(start) = index.checked_sub(2) else {
         return false;

@@ -2,8 +2,8 @@
 //!
 //! A [`Plan`] is what a schema says: statements that were checked when it was saved. A [`Script`] evaluates what stands
 //! around them. [`Connections::run`] carries both out in one transaction on a database of the configuration, with a row in
-//! `pawl_applied` of that database as its first statement: whoever comes again with the same effect key, after a crash or
-//! at the same time, gets the result that was stored.
+//! `pawl_applied` of that database as its first statement: a step that comes again with the same effect key, after a
+//! crash or at the same time, gets the result that was stored.
 //!
 //! Reading order: [`Plan`] (and `lexer`, `guard`, `placeholders` below it), `transaction` (the protocol), `retry`, then the
 //! two databases. What is not here: expressions, which belong to the kernel, and the decision whether a failed step is

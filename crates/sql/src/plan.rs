@@ -197,7 +197,7 @@ fn read_statement(
             .into_iter()
             .filter(|(each, _)| *each == wanted)
             .collect(),
-        // A text that only one of them can read is fine as long as nobody says which database it is for.
+        // A text that only one of them can read is fine as long as it is not known which database it is for.
         None if refused.len() < 2 && value["sql"].is_string() => Vec::new(),
         None if value["sql"].is_string() => refused.into_iter().take(1).collect(),
         None => refused
@@ -274,7 +274,7 @@ mod tests {
             plan.statements[1].text(Dialect::Postgres).unwrap().text,
             "SELECT now()"
         );
-        // Nobody asks for the other.
+        // No run asks for the other dialect.
         assert!(plan.statements[1].text(Dialect::Sqlite).is_err());
     }
 

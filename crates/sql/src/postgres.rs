@@ -149,7 +149,7 @@ impl Postgres {
         outcome.unwrap_or_else(|error| Err(error.into()))
     }
 
-    /// The answer; or the error of whoever did not wait for it. A commit that is under way has a little more time: its
+    /// The answer; or the error of the interruption. A commit that is under way has a little more time: its
     /// answer is worth more than the time.
     async fn ended(
         &self,
@@ -268,7 +268,7 @@ impl Postgres {
         idle.clear();
     }
 
-    /// Nobody waits for this; but the place is not free before it is done.
+    /// No caller waits for this; but the place is not free before it is done.
     fn give_back(self: &Arc<Self>, held: PooledConnection) {
         let this = self.clone();
         tokio::spawn(async move {
@@ -291,7 +291,7 @@ impl Postgres {
     pub(crate) async fn prepare(self: &Arc<Self>) -> Result<(), NodeError> {
         for last in [false, true] {
             match self.maintain(PREPARE, &[]).await {
-                // Two at the same time: one of them is told so, and finds the table the next time.
+                // Two at the same time: one of them gets this error, and finds the table the next time.
                 Err(fault) if !last && is_twin(&fault) => {}
                 other => return other.map(drop).map_err(|fault| *fault.error),
             }

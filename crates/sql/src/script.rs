@@ -1,4 +1,4 @@
-//! What the author of a schema wrote around the statements, evaluated on demand by whoever knows expressions.
+//! What the author of a schema wrote around the statements, evaluated on demand by the caller, which knows expressions.
 
 use pawl_kernel::node::NodeError;
 use serde_json::{Map, Value};

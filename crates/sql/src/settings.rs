@@ -123,7 +123,7 @@ pub(crate) struct Server {
 pub(crate) enum Encryption {
     Disable,
     Prefer,
-    /// Encrypted, whoever it is.
+    /// Encrypted, whichever server it is.
     Require,
     /// A known authority has signed.
     VerifyCa,

@@ -197,7 +197,7 @@ impl Sqlite {
         deadline: tokio::time::Instant,
         limit: Duration,
     ) -> Result<OwnedSemaphorePermit, Fault> {
-        // Whoever writes may be an earlier run of this very step: that is waited for as long as there is time.
+        // The current writer may be an earlier run of this very step: that is waited for as long as there is time.
         let until = match access {
             Access::Read => deadline.min(tokio::time::Instant::now() + self.settings.pool_timeout),
             Access::Write | Access::Create => deadline,

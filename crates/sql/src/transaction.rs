@@ -1,8 +1,8 @@
 //! One transaction from its first statement to its last, the same on every database.
 //!
-//! The row in `pawl_applied` comes first: whoever holds it does the work, everybody else with the same key waits for
-//! the end of that and takes the result that was stored. It is filled in last, in the same transaction, so that there
-//! is never an effect without its result nor a result without its effect.
+//! The row in `pawl_applied` comes first: the transaction that holds it does the work, another with the same key waits
+//! for the end of that and takes the result that was stored. It is filled in last, in the same transaction, so that
+//! there is never an effect without its result nor a result without its effect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub struct TransactionReport {
 /// Is this key new?
 pub(crate) enum Claim {
     Taken,
-    /// Somebody was here before and left this.
+    /// An earlier run was here before and left this.
     Stored(Option<String>),
 }
 
@@ -116,7 +116,7 @@ fn stored(result: Option<String>) -> Result<TransactionReport, Fault> {
     let damaged = || {
         Fault::from(NodeError::new(
             "SQL_ERROR",
-            "the result stored in `pawl_applied` for this step cannot be read; somebody has changed it",
+            "the result stored in `pawl_applied` for this step cannot be read: it was changed",
         ))
     };
     let text = result.ok_or_else(damaged)?;

@@ -1,4 +1,4 @@
--- What lanes say of how many wait in them, and how many do. NULL: there is no such lane, although somebody stands in it.
+-- What lanes say of how many wait in them, and how many do. NULL: there is no such lane, yet executions wait in it.
 SELECT l.group_id, l.key, l.waiting, (
     SELECT count(*) FROM admission_line i WHERE i.group_id = l.group_id AND i.key = l.key
 )

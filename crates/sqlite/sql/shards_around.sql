@@ -1,4 +1,4 @@
--- Of locks that nobody has, and that others have.
+-- Of locks that no process has, and that other processes have.
 SELECT count(*),
     min(CASE WHEN NOT locked THEN coalesce(last_heartbeat_at, 0) END),
     min(CASE WHEN locked AND last_lock_guid NOT IN (SELECT unhex(value) FROM json_each(?1)) THEN coalesce(last_heartbeat_at, 0) END),

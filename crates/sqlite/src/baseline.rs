@@ -148,7 +148,7 @@ impl Raw {
             }
             transaction.commit()?;
             for (_, told) in waiting.drain(..) {
-                // Whoever does not wait any more need not know.
+                // A caller that does not wait any more need not know.
                 let _ = told.send(());
             }
         }

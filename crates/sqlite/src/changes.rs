@@ -119,7 +119,7 @@ fn write_beside(connection: &Connection, change: &Change, shards: u32) -> JobRes
     Ok(())
 }
 
-/// The guard on the version can only fail if somebody else writes to the file.
+/// The guard on the version can only fail if another process writes to the file.
 fn update_state(connection: &Connection, version: u64, state: &State) -> JobResult<()> {
     let mut statement = connection.prepare_cached(sql::STATE_UPDATE)?;
     let next = rows::bind_state(&mut statement, state)?;

@@ -1,4 +1,4 @@
-//! What can go wrong inside a job, and what the caller is told to do about it.
+//! What can go wrong inside a job, and what the caller should do about it.
 
 use pawl_kernel::ports::store::StoreError;
 use rusqlite::ErrorCode;

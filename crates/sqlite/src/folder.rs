@@ -135,7 +135,7 @@ pub(crate) fn check_header(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Payloads are nobody else's business: a folder that is made here is for its owner only.
+/// Payloads are not for other users' eyes: a folder that is made here is for its owner only.
 fn create_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

@@ -20,7 +20,7 @@ thread_local! {
     static ROWS: RefCell<HashMap<ExecutionId, Subject>> = RefCell::new(HashMap::new());
 }
 
-/// Gives the row away: whoever changes it gives it back with [`remember`].
+/// Gives the row away: a caller that changes it gives it back with [`remember`].
 pub(crate) fn take(id: ExecutionId) -> Option<Subject> {
     ROWS.with_borrow_mut(|rows| rows.remove(&id))
 }

@@ -65,7 +65,7 @@ impl EmbeddedQueue {
         tags.len()
     }
 
-    /// Wakes everybody who waits; nothing is published or received from here on.
+    /// Wakes all receivers that wait; nothing is published or received from here on.
     pub fn close(&self) {
         self.lock().closed = true;
         self.arrived.notify_waiters();

@@ -52,7 +52,7 @@ impl Readers {
         let _permit = self.permits.acquire().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
         let read = Box::new(move |connection: &mut Connection| {
-            // Nobody waits any more if the caller was cancelled.
+            // No caller waits any more if it was cancelled.
             let _ = reply.send(guarded(connection, work));
         });
         self.sender

@@ -1,5 +1,5 @@
 //! The one writer. Jobs that wait together are committed together: one thread takes whatever is there, runs
-//! it in one transaction, commits once and only then answers everybody.
+//! it in one transaction, commits once and only then answers all callers (group commit).
 //!
 //! A job is a closure that can run again. If one fails, the batch is rolled back and repeated with a savepoint
 //! around every job, so that only the bad one fails and the good path pays for no savepoints.
@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use crate::fault::{Fault, JobResult};
 use crate::{connection, deferred, hot};
 
-/// Jobs waiting or running; whoever comes after that waits without blocking its thread.
+/// Jobs waiting or running; a caller after that waits without blocking its thread.
 const JOBS_WAITING_MAX: usize = 8_192;
 const BATCH_JOBS_MAX: usize = 512;
 /// Bounds how long the first job of a batch waits for those that join later.
@@ -166,7 +166,7 @@ where
     }
 
     fn answer(self: Box<Self>) {
-        // Nobody waits any more if the caller was cancelled.
+        // No caller waits any more if it was cancelled.
         let _ = self
             .reply
             .send(self.result.unwrap_or_else(|| Err(closed())));

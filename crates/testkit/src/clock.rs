@@ -53,7 +53,7 @@ impl SimClock {
         Self::on(self.line.clone(), skew_micros)
     }
 
-    /// Jumps, as a clock does when somebody sets it. Sleepers look again, and sleep on if it is not time yet.
+    /// Jumps, as a clock does when an operator sets it. Sleepers look again, and sleep on if it is not time yet.
     pub fn step(&self, by_micros: i64) {
         self.skew_micros.fetch_add(by_micros, Ordering::SeqCst);
         self.stepped.notify_waiters();

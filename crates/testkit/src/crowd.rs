@@ -1,5 +1,5 @@
 //! A crowd before the door: three processes' worth of stores on the same quotas, in real time and on real threads.
-//! Everybody creates, admits, runs, stops and pauses at once; afterwards the recorded steps tell how many were under
+//! All of them create, admit, run, stop and pause at once; afterwards the recorded steps tell how many were under
 //! way at each instant.
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const OF_TENANT: u32 = 2;
 /// `each`: how many executions each of the three creates.
 ///
 /// # Panics
-/// If a limit was exceeded, if somebody never came in, if a store failed, or if nothing was contested.
+/// If a limit was exceeded, if an execution was never admitted, if a store failed, or if nothing was contested.
 pub async fn at_the_door(stores: [Arc<dyn Store>; 3], each: u64) {
     let first = stores[0].clone();
     first.save_schema(fixture::schema(1)).await.unwrap();
@@ -162,7 +162,7 @@ impl Crowd {
         let mut request = fixture::claim_request(id, token, began);
         request.lease.token = Uuid::from_u64_pair(7, token);
         let claim = store.claim(vec![request], began).await.unwrap().pop();
-        // Somebody may have paused or stopped it in between.
+        // Its creator may have paused or stopped it in between.
         let Some(Claim::Taken(claimed)) = claim else {
             return;
         };
@@ -186,7 +186,7 @@ async fn change_mind(store: &Arc<dyn Store>, id: ExecutionId, command: Command) 
     }
 }
 
-/// Whoever was paused just after it was admitted has no message; it gets another one, as a sweeper would send.
+/// An execution that was paused just after admission has no message; it gets another one, as a sweeper would send.
 async fn all_ended(store: &Arc<dyn Store>, all: &[Counted]) {
     let helper = Arc::new(Crowd {
         tokens: AtomicU64::new(1_000_000),
@@ -194,7 +194,7 @@ async fn all_ended(store: &Arc<dyn Store>, all: &[Counted]) {
     });
     let mut left: Vec<ExecutionId> = all.iter().map(|(id, _)| *id).collect();
     while !left.is_empty() {
-        // In rounds: one in line may wait for the place of somebody who comes later in the list.
+        // In rounds: one in line may wait for the place of one that comes later in the list.
         for id in std::mem::take(&mut left) {
             let view = store.execution(id).await.unwrap().unwrap();
             if view.execution.head.status.is_terminal() {

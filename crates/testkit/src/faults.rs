@@ -28,9 +28,9 @@ pub use store::FaultyStore;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Nothing happened, and the caller is told so.
+    /// Nothing happened, and the caller learns so.
     ErrorBefore,
-    /// It happened, and the caller is told that nobody knows.
+    /// It happened, and the caller learns that the outcome is unknown.
     ErrorAfter,
     /// It happens, much later.
     Delay,

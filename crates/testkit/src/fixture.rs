@@ -359,7 +359,7 @@ pub fn pass(lock: Uuid) -> ShardPass {
     }
 }
 
-/// Nobody else is alive.
+/// No other worker is alive.
 pub fn keep_request(guid: Uuid, now: Timestamp) -> KeepRequest {
     KeepRequest {
         locks: vec![guid],

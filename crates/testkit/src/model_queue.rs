@@ -127,7 +127,7 @@ impl ModelQueue {
         Ok(())
     }
 
-    /// Every message is gone, also those delayed; as when somebody purges the queue.
+    /// Every message is gone, also those delayed; as when an operator purges the queue.
     pub fn purge(&self) -> usize {
         let mut state = self.lock();
         let purged = state.waiting();

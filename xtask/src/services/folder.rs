@@ -78,7 +78,7 @@ read -r _
 for try in $(seq 100); do
     busy=
     for record in "$0"*/pids/*; do
-        # A process that nobody reaps keeps its entry, but has no program any more.
+        # A process that is never reaped keeps its entry, but has no program any more.
         [ -f "$record" ] && read -r pid _ <"$record" && [ -e "/proc/$pid/exe" ] && busy=yes
     done
     [ -z "$busy" ] && exec rm -rf "$0"*

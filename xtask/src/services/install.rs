@@ -87,7 +87,7 @@ fn advice(packages: &[&str], reason: &str) -> String {
     )
 }
 
-/// Held until dropped, and by nobody once its process is dead.
+/// Held until dropped, and by no process once its holder is dead.
 fn lock() -> Result<File, String> {
     let path = std::env::temp_dir().join("pawl-services-install.lock");
     File::options()
@@ -173,7 +173,7 @@ pub(super) fn rabbit_tool(name: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("{name} is not in {RABBIT_FOLDER}/rabbitmq_server-*/sbin"))
 }
 
-/// A program on the PATH or in /usr/sbin, which is not on everybody's PATH.
+/// A program on the PATH or in /usr/sbin, which is not on every user's PATH.
 pub(super) fn plain_tool(name: &str) -> Result<PathBuf, String> {
     on_path(name)
         .or_else(|| Some(Path::new("/usr/sbin").join(name)).filter(|path| path.exists()))

@@ -12,8 +12,8 @@ pub(super) fn free() -> Result<u16, String> {
 
 /// Listens on a port of 127.0.0.1 below the range that the kernel gives to outgoing connections.
 ///
-/// From inside of that range, somebody's connection could take the port while its server is down for a test, and a
-/// client that tries to reconnect could even be connected to itself.
+/// From inside of that range, another program's connection could take the port while its server is down for a test, and
+/// a client that tries to reconnect could even be connected to itself.
 pub(super) fn listen() -> Result<(u16, TcpListener), String> {
     let lowest = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")
         .ok()

@@ -226,7 +226,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // Nobody needs the checkpoint, but unlike SIGKILL this leaves no shared memory behind.
+        // The checkpoint is not needed, but unlike SIGKILL this leaves no shared memory behind.
         let _ = self.kill();
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn spawn(command: Command) -> Result<Child, String> {
         let (orders, inbox) = mpsc::channel::<Order>();
         std::thread::spawn(move || {
             for (mut command, reply) in inbox {
-                // Whoever ordered waits for the reply.
+                // The caller of `spawn` waits for the reply.
                 let _ = reply.send(command.spawn());
             }
         });

@@ -182,7 +182,7 @@ impl ProxyShared {
             if self.state().closed {
                 return;
             }
-            // Nobody else takes this port, but a child that is being spawned may hold a copy for an instant.
+            // No other program takes this port, but a child that is being spawned may hold a copy for an instant.
             let bind = || TcpListener::bind(("127.0.0.1", port)).ok();
             match until(SWITCH_LIMIT, bind) {
                 Some(again) => listener = again,

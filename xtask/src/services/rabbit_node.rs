@@ -120,7 +120,7 @@ impl RabbitNode {
         run(&what, command, "", CTL_LIMIT)
     }
 
-    /// Throws away the messages of a queue that nobody has taken yet.
+    /// Throws away the messages of a queue that no consumer has taken yet.
     pub fn purge(&self, vhost: &str, queue: &str) -> Result<(), String> {
         self.ctl(&["purge_queue", "--vhost", vhost, queue])
             .map(drop)
@@ -145,7 +145,7 @@ impl RabbitNode {
     }
 }
 
-/// Neither root, whom nobody wants to run a broker, nor the package's user, whose files are the system broker's.
+/// Neither root, which should not run a broker, nor the package's user, whose files are the system broker's.
 pub(super) fn account() -> Result<Account, String> {
     Account::of("nobody")
 }

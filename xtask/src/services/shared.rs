@@ -1,4 +1,4 @@
-//! One server of each kind for many tests: those of `cargo xtask test`, or our own as soon as somebody asks.
+//! One server of each kind for many tests: those of `cargo xtask test`, or our own as soon as a test asks.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! A certificate for 127.0.0.1 and localhost, signed by an authority that nobody will ever trust again.
+//! A certificate for 127.0.0.1 and localhost, signed by an authority made for it alone.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,7 @@
 //! Who asks, and what they may do.
 //!
 //! Every route says in the table of [`routes`](super::routes) what it needs; [`enforce`] stands before its handler
-//! and lets nobody else through. In `dev`, which only this machine can reach, everybody is the developer.
+//! and lets no other caller through. In `dev`, which only this machine can reach, every caller is the developer.
 
 pub(super) mod key_text;
 mod ring;
@@ -52,7 +52,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Everybody on loopback.
+    /// Every caller on loopback.
     fn developer() -> Self {
         Self {
             created_by: "dev".into(),
@@ -91,13 +91,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Identity {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
         let found = parts.extensions.get::<Self>().cloned();
-        found.ok_or_else(|| ApiError::internal("a route that needs nobody asks who it is"))
+        found.ok_or_else(|| ApiError::internal("a route that needs no login asks who is calling"))
     }
 }
 
 #[derive(Clone)]
 pub(super) enum Access {
-    /// No login: only for a server that nobody but this machine can reach.
+    /// No login: only for a server that no other machine can reach.
     Open,
     Keys(std::sync::Arc<KeyRing>),
 }

@@ -261,7 +261,8 @@ impl From<JsonError> for ApiError {
             column,
             ..
         } = error;
-        let text = format!("the body is no valid JSON: {message}, line {line}, column {column}");
+        let text =
+            format!("the request body is not valid JSON: {message}, line {line}, column {column}");
         Self::new(StatusCode::BAD_REQUEST, "INVALID_JSON", text)
             .details(json!({"line": line, "column": column, "reason": message}))
     }

@@ -1,8 +1,8 @@
 //! The life of one execution as server-sent events: `step`, `status`, `end`.
 //!
 //! An event's id is a version of the execution and says: everything up to this version has been told. Steps of
-//! one commit share a version, so all but the last event of a version carry the one before it; whoever comes
-//! back with such an id hears that version again from its start, and misses nothing.
+//! one commit share a version, so all but the last event of a version carry the one before it; a client that
+//! comes back with such an id hears that version again from its start, and misses nothing.
 //!
 //! Nothing is polled: hints wake the stream, and a slow re-read, together with a comment that keeps the
 //! connection open, covers a hint that was lost.
@@ -77,7 +77,7 @@ fn answer(feed: Feed) -> Response {
     response
 }
 
-/// `Last-Event-ID` is what a browser sends when it comes back; `after` is for everybody else.
+/// `Last-Event-ID` is what a browser sends when it comes back; `after` is for all other clients.
 fn last_seen(query: &Query, headers: &HeaderMap) -> ApiResult<u64> {
     let after = query.whole("after")?;
     match header_text(headers, &HeaderName::from_static("last-event-id"))? {

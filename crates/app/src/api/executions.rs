@@ -25,7 +25,7 @@ use crate::wire::{self, Execution, Page, Reference, Text};
 
 const LABELS_MAX: usize = 64;
 
-/// Nobody plans further ahead, and every clock and database holds it.
+/// No user plans further ahead, and every clock and database holds it.
 const START_AHEAD_MAX: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 pub(super) async fn start(

@@ -113,7 +113,7 @@ impl de::Error for Problem {
     }
 }
 
-/// A value of the same kind: only the kind is told.
+/// A value of the same kind: the error names only the kind.
 fn sample(found: Unexpected<'_>) -> Value {
     match found {
         Unexpected::Bool(flag) => flag.into(),

@@ -1,4 +1,4 @@
-//! What a request must be before anybody looks at it. A server on loopback needs no login, so it must make sure
+//! What a request must be before any handler looks at it. A server on loopback needs no login, so it must make sure
 //! that the one who asks is not a web page from elsewhere: neither by a name that resolves here (DNS rebinding)
 //! nor by a forged request. Who asks, and whether they may, is the business of [`access`].
 
@@ -33,7 +33,7 @@ pub(super) async fn admit(
 }
 
 pub(super) fn inspect(state: &ApiState, request: &mut Request) -> ApiResult<()> {
-    // Whoever prints headers prints no key.
+    // Code that prints headers prints no key.
     if let Some(key) = request.headers_mut().get_mut(header::AUTHORIZATION) {
         key.set_sensitive(true);
     }
@@ -250,7 +250,7 @@ pub(super) async fn sealed(handling: impl Future<Output = Response>) -> Response
     response
 }
 
-/// Without a key nobody learns even what there is not.
+/// Without a key no caller learns even what there is not.
 pub(super) async fn no_such_route(State(state): State<ApiState>, headers: HeaderMap) -> ApiError {
     match access::identify(&state, &headers).await {
         Ok(_) => {

@@ -1,7 +1,7 @@
 //! Is this process alive, and may work be sent to it?
 //!
 //! A server is ready if its store answers: a start is taken in when its row is on disk, whatever the broker does. A
-//! broker that is down is told all the same, because then work waits for the sweeper.
+//! broker that is down is reported all the same, because then work waits for the sweeper.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ impl Health {
         answer(usable, &checks)
     }
 
-    /// Whoever comes while somebody looks waits for what that one sees.
+    /// A request that comes during another one's look waits, and shares its result.
     async fn look(&self) -> HealthState {
         let mut seen = self.seen.lock().await;
         if let Some((at, standing)) = &*seen

@@ -85,7 +85,7 @@ async fn unknown_type(
     let Some(current) = current else {
         return Ok(None);
     };
-    // Whoever runs executions says what it can run; where nobody has reported yet, this process speaks for all.
+    // Each worker reports what it can run; where no worker has reported yet, this process speaks for all.
     let known = match workers.is_empty() {
         true => state.runtime().registry.get(&current.node_type).is_some(),
         false => {

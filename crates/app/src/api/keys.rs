@@ -94,7 +94,7 @@ fn name(asked: Option<Text>) -> ApiResult<String> {
     Ok(name)
 }
 
-/// No default: whoever hands out rights says which.
+/// No default: the admin who hands out rights says which.
 fn role(asked: Option<Text>) -> ApiResult<Role> {
     let Text(name) = asked.unwrap_or_default();
     Role::from_name(&name).ok_or_else(|| {

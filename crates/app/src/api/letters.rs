@@ -1,4 +1,4 @@
-//! Dead letters: what nobody could handle, and how it goes on.
+//! Dead letters: what could not be processed, and how it goes on.
 //!
 //! A requeue may be repeated: an open execution gets one message more, a failed one has a single retry, and what another
 //! program asked for starts once, however often it is asked for.
@@ -179,6 +179,6 @@ fn gone(id: ExecutionId) -> ApiError {
 fn unreadable() -> ApiError {
     ApiError::conflict(
         "this message cannot be read, so it cannot be handled the second time either; \
-         mend the program that sent it, or start the execution with POST /api/executions",
+         fix the program that sent it, or start the execution with POST /api/executions",
     )
 }

@@ -24,7 +24,7 @@ pub(crate) struct MessageStart {
     pub(crate) request: StartRequest,
 }
 
-/// Why it will never be started, as the sender is told.
+/// Why it will never be started, as the answer to the sender says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StartRefusal {
     pub(crate) code: &'static str,

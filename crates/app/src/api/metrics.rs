@@ -1,4 +1,4 @@
-//! `/metrics`, and how requests are counted: by the template of their route, never by what somebody typed.
+//! `/metrics`, and how requests are counted: by the template of their route, never by the path that the client sent.
 
 use std::io;
 use std::sync::{Arc, OnceLock};

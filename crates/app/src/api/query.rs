@@ -156,7 +156,7 @@ pub(super) fn status(name: &str) -> Result<Status, String> {
     Status::from_name(name).ok_or_else(|| unknown_name("status", name, &names))
 }
 
-/// RFC 3339 with an offset. Plain numbers are refused: nobody can tell seconds from milliseconds.
+/// RFC 3339 with an offset. Plain numbers are refused: seconds and milliseconds look alike.
 pub(super) fn moment(name: &str, text: &str) -> Result<Timestamp, String> {
     let wrong = || format!("`{name}` must be a time like 2026-12-01T09:00:00Z");
     if text.parse::<f64>().is_ok() {

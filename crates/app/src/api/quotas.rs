@@ -95,7 +95,7 @@ fn refused(error: &BadName) -> ApiError {
 }
 
 fn unknown(name: &QuotaName) -> ApiError {
-    ApiError::not_found(format!("nobody has set a quota {name}"))
+    ApiError::not_found(format!("no quota {name} has been set"))
 }
 
 fn limit(asked: Option<u64>) -> ApiResult<u32> {

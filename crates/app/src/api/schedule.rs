@@ -53,7 +53,7 @@ pub(super) async fn put(
     Ok(response)
 }
 
-/// A long text takes a while: not on the threads that serve everybody.
+/// A long text takes a while: not on the threads that serve all requests.
 async fn read(text: String, format: SchemaFormat) -> ApiResult<Value> {
     let work = move || match format {
         SchemaFormat::Json => Ok(json::read(text.as_bytes())?),

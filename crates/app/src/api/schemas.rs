@@ -129,7 +129,7 @@ pub(super) async fn remove(State(state): State<ApiState>, path: PathParts) -> Ap
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Webhooks without a path get one that nobody can guess, and keep it from version to version.
+/// Webhooks without a path get one that cannot be guessed, and keep it from version to version.
 async fn give_paths(
     state: &ApiState,
     definition: &mut Definition,
@@ -163,8 +163,8 @@ async fn give_paths(
     Ok(())
 }
 
-/// Its cron triggers follow a schema. It is saved whatever becomes of them: where they cannot follow now, whoever looks
-/// after all triggers makes up for it.
+/// Its cron triggers follow a schema. It is saved whatever becomes of them: where they cannot follow now, the
+/// service `cron_triggers` makes up for it.
 async fn follow(state: &ApiState, record: &SchemaRecord) {
     state.webhooks.changed();
     if let Err(error) = keep_triggers_in_step(state.runtime(), record).await {
@@ -259,7 +259,7 @@ async fn check(state: &ApiState, text: SchemaText) -> ApiResult<CheckedDefinitio
 }
 
 /// The edge's rules for JSON come before the rules for schemas. Parsing and compiling a large schema takes a
-/// while: not on the threads that serve everybody.
+/// while: not on the threads that serve all requests.
 async fn examine(state: &ApiState, text: SchemaText) -> ApiResult<Result<LoadedSchema, JsonError>> {
     let registry = state.runtime().registry.clone();
     let work = move || match text.format {

@@ -1,6 +1,6 @@
 //! Calls of webhooks: find the trigger, let it check the caller, start the execution, and answer as the trigger says.
 //!
-//! Everybody can call; what a caller must prove is the business of the trigger ([`proof`]). The order is chosen so that
+//! Any client can call; what it must prove is the business of the trigger ([`proof`]). The order is chosen so that
 //! a stranger costs little: the address, what the headers prove, the body, what the body proves, the rate, and only then
 //! anything that is written.
 
@@ -136,8 +136,8 @@ fn start_request(
     })
 }
 
-/// One execution per key. A signed request is its own key: nobody but the sender can have made it, and nobody may send
-/// it again; a key beside the signature could be changed by whoever sends it again.
+/// One execution per key. A signed request is its own key: only the sender can have made it, and no caller may send it
+/// again; a key beside the signature could be changed by the one that replays it.
 fn idempotency_key(call: &Call, head: &Head, proof: &Proof) -> ApiResult<Option<String>> {
     let given = header_text(&head.headers, &HeaderName::from_static("idempotency-key"))?;
     let key = match (proof, given) {

@@ -176,7 +176,7 @@ async fn run(
     lifetime::leave(end, put_away, signals).await
 }
 
-/// Looked at before anything is connected to: a server nobody can use must not join.
+/// Looked at before anything is connected to: a server that no client can use must not join.
 fn admin_key() -> Result<Option<String>, Failure> {
     let key = match std::env::var("PAWL_ADMIN_KEY") {
         Ok(key) => Some(key),

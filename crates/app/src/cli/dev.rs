@@ -49,7 +49,7 @@ pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
     wiring::configure_quotas(local.control(), &config).await?;
     wiring::look_for_exposure(local.control().runtime(), &config)?;
     let loaded = examples::load_once(local.control()).await?;
-    // Before anybody looks: those of the examples, and of what was saved right before the last stop.
+    // Before the first request: those of the examples, and of what was saved right before the last stop.
     keep_all_triggers_in_step(local.control().runtime()).await?;
     banner(&local, &listener, &data, loaded, common.json).await?;
     Box::pin(serve(local, listener, &config, &mut signals)).await

@@ -1,4 +1,4 @@
-//! `pawl dlq …`: what nobody could handle.
+//! `pawl dlq …`: what could not be processed.
 
 use super::client::{self, Client, Content, Server};
 use super::failure::Done;

@@ -1,4 +1,4 @@
-//! `pawl doctor`: does everything open have somebody or something that will move it?
+//! `pawl doctor`: does every open execution have something that will move it?
 
 use http::Method;
 
@@ -45,7 +45,7 @@ fn show(report: &DoctorReport) -> Done {
     let open = usize::try_from(report.open_executions).unwrap_or(usize::MAX);
     let count = report.findings.len();
     terminal::say(&format!(
-        "{} looked at, {}",
+        "{} checked, {} found",
         validate::some(open, "open execution"),
         validate::some(count, "problem")
     ))?;

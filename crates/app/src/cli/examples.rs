@@ -46,7 +46,7 @@ pub(super) async fn load_once(control: &Control) -> Result<usize, Failure> {
                 local::save(control, &definition).await?;
                 loaded += 1;
             }
-            // A broken example is our mistake, not a reason to keep anybody from working.
+            // A broken example is our mistake, not a reason to keep the user from working.
             None => tracing::warn!(name, "the example is not valid and was left out"),
         }
     }

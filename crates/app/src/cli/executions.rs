@@ -44,7 +44,7 @@ pub(super) enum ExecutionCommand {
         #[arg(long)]
         no_inherited: bool,
     },
-    /// Let nothing new start.
+    /// Pause after the current node.
     Pause(OneExecution),
     /// Go on after a pause.
     Resume(OneExecution),

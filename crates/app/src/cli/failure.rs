@@ -22,7 +22,7 @@ pub(super) enum Failure {
     Refused { status: u16, body: Value },
     /// Everything there is to say was said: just the exit code.
     Said(u8),
-    /// Nobody reads our output any more, as in `pawl … | head`. They got what they wanted.
+    /// The reader of our output has closed it, as in `pawl … | head`. It got what it wanted.
     PipeClosed,
 }
 
@@ -86,7 +86,7 @@ fn refused(status: u16, body: &Value, json: bool) -> u8 {
         1
     };
     if json {
-        // Writing can only fail because nobody reads; the exit code still tells.
+        // Writing can only fail because the reader is gone; the exit code still tells.
         let _ = terminal::print_json(body);
         return code;
     }

@@ -1,5 +1,5 @@
 //! How long a process runs: until it is asked to end, or until something has ended that it cannot do without. A process
-//! that lived on then would look healthy and do nothing; one that exits is started anew by whoever watches over it.
+//! that lived on then would look healthy and do nothing; one that exits is started anew by its supervisor.
 
 use std::io;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(super) async fn leave(
     }
 }
 
-/// A server as a service: its end is told by the one who watches, its error here.
+/// A server as a service: the watcher of services reports its end, this function its error.
 pub(super) async fn serving(server: impl Future<Output = io::Result<()>>) {
     if let Err(error) = server.await {
         tracing::error!(%error, "the server did not end well");

@@ -181,7 +181,7 @@ impl Pack {
         statements(text)
     }
 
-    /// All of them or none. They say IF NOT EXISTS, so that nobody's data are touched.
+    /// All of them or none. They say IF NOT EXISTS, so that no existing data are touched.
     async fn create_tables(&self, databases: &Connections, connection: &str) -> Done {
         let Some(dialect) = databases.dialect(connection) else {
             return Err(Failure::bad_input(format!(

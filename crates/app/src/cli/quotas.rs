@@ -19,7 +19,7 @@ pub(super) enum QuotaCommand {
     Set {
         /// `schema:NAME`, `tenant:NAME` or `key:SCHEMA/VALUE`.
         quota: String,
-        /// How many may be under way at once; 0 lets nobody in.
+        /// How many may be under way at once; 0 admits no execution.
         limit: u32,
         /// At most so many starts in a time, like `10/s` or `100/m`.
         #[arg(long)]
@@ -27,7 +27,7 @@ pub(super) enum QuotaCommand {
         #[command(flatten)]
         server: Server,
     },
-    /// Take a limit back; whoever waits for it goes on.
+    /// Remove a limit; executions that wait for it continue.
     Remove {
         /// `schema:NAME`, `tenant:NAME` or `key:SCHEMA/VALUE`.
         quota: String,

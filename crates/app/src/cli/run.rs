@@ -89,7 +89,7 @@ async fn run_checked(args: RunArgs, common: &Common) -> Done {
     let control = local.control().clone();
     let result = tokio::select! {
         done = Box::pin(execute(&control, &job, &mut signals)) => done,
-        // Nobody else would ever end it.
+        // With a service gone, the wait would never end.
         broken = local.broken() => Err(Failure::failed(broken.to_string())),
     };
     drop(control);

@@ -24,7 +24,7 @@ pub(super) enum ScheduleCommand {
     Pause(OneAction),
     /// Go on after a pause; what was missed is left out.
     Resume(OneAction),
-    /// Its attempts, youngest first.
+    /// Its attempts, newest first.
     History(ActionHistoryArgs),
     /// When an action would fire, without writing it.
     Preview(PreviewArgs),

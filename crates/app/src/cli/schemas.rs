@@ -33,7 +33,7 @@ pub(super) enum SchemaCommand {
     Versions(OneSchema),
     /// Let it be started.
     Activate(OneSchema),
-    /// Let it not be started any more; what runs goes on.
+    /// Stop new executions from starting; open ones continue.
     Deactivate(OneSchema),
     /// Remove it from the catalog; what runs goes on.
     Delete(OneSchema),

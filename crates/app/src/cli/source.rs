@@ -34,8 +34,8 @@ pub(super) fn schema_text(path: &Path) -> Result<String, String> {
     inline_sources(path, text)
 }
 
-/// `source: {file: …}` of a `code` node becomes the text of that file: a server reads no files for anybody. Whatever else is
-/// wrong with the schema is for its loader to say.
+/// `source: {file: …}` of a `code` node becomes the text of that file: a server reads no files for its clients.
+/// Whatever else is wrong with the schema is for its loader to say.
 fn inline_sources(schema: &Path, text: String) -> Result<String, String> {
     if !text.contains("file") {
         return Ok(text);
@@ -57,7 +57,7 @@ fn inline_sources(schema: &Path, text: String) -> Result<String, String> {
     Ok(if any { value.to_string() } else { text })
 }
 
-/// Beside the schema or below it: one that somebody else wrote must not get at other files.
+/// Beside the schema or below it: one by another author must not get at other files.
 fn code_text(schema: &Path, file: &str) -> Result<String, String> {
     let shown = schema.display();
     let relative = Path::new(file);

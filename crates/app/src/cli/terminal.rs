@@ -29,7 +29,7 @@ pub(super) fn print_json(value: &Value) -> Done {
     say(&text::json(value))
 }
 
-/// Writes a line to stderr. That nobody reads it is no reason to stop.
+/// Writes a line to stderr. A closed stderr is no reason to stop.
 pub(super) fn complain(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
@@ -41,7 +41,7 @@ pub(super) fn prompt(text: &str) {
     let _ = out.flush();
 }
 
-/// Colours, if somebody sees them and has not asked for none.
+/// Colours, if the output is a terminal and the user has not switched them off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style(bool);
 

@@ -75,7 +75,7 @@ pub(crate) async fn start_for_others(
 enum NotStarted {
     /// It may pass.
     Yet(ControlError),
-    /// What the sender is told, and what the dead letter says.
+    /// The answer to the sender, and what the dead letter says.
     Ever { told: StartRefusal, reason: String },
 }
 
@@ -112,7 +112,7 @@ async fn begin(
 
 /// The way back to those who wait for an answer. On a connection of its own: what strangers name as their queue must not
 /// disturb the messages of the cluster. An answer that cannot be delivered is counted; the start has happened all the
-/// same, and a sender that asks again under the same key is told of it.
+/// same, and a sender that asks again under the same key gets that answer.
 ///
 /// A message is settled after its answer: a process that ends in between leaves both to the next one. So there are never
 /// more answers under way than messages that the broker hands out unsettled.

@@ -72,7 +72,7 @@ impl Cluster {
         registry: Arc<pawl_kernel::node::Registry>,
         options: Options,
     ) -> Result<Self, WiringError> {
-        // First, so that a typo is told before anything is touched.
+        // First, so that a typo is reported before anything is touched.
         let broker = broker_options(member, config, &options)?;
         let database = config.database.options(&member.database_url, &options);
         let store = Arc::new(PostgresStore::open(database).await?);

@@ -28,7 +28,7 @@ pub(super) fn embedded(runtime: &Runtime, store: &SqliteStore, queue: &Arc<Embed
     }
 }
 
-/// The broker is asked when somebody scrapes, not before.
+/// The broker is asked when Prometheus scrapes, not before.
 pub(super) fn cluster(runtime: &Runtime, store: &PostgresStore, queue: &Arc<RabbitQueue>) {
     process::observe(runtime);
     runtime.metrics.store_batches(store.batches().clone());

@@ -65,7 +65,7 @@ async fn act(control: &Control, run: &Run, time: Duration) -> Result<(), Problem
             ..
         } => {
             let (headers, secrets) = rendered_headers(control, run, headers).await?;
-            // How the answer reads is nobody's concern, so it is not read.
+            // No caller uses the content of the answer, so it is not parsed.
             let config = json!({
                 "method": method, "url": url, "headers": headers, "body": body, "response": "base64",
             });

@@ -15,12 +15,12 @@ const PAGE: u32 = 500;
 
 impl Control {
     /// Sets a quota. When this returns, every open execution that it concerns counts against it, also those that were
-    /// there before; what is over the limit runs on, and nobody is admitted until there is room. If it fails the quota may
-    /// be set and not count all of them yet: setting it again finishes that.
+    /// there before; what is over the limit runs on, and none is admitted until there is room. If it fails the quota
+    /// may be set and not count all of them yet: setting it again finishes that.
     pub async fn set_quota(&self, set: SetQuota) -> Result<Quota, ControlError> {
         let (name, store) = (set.name.clone(), &self.runtime.store);
         let mut quota = store.set_quota(set, self.runtime.now()).await?;
-        // First of all: whoever comes from now on counts by itself, whatever becomes of the others.
+        // First of all: an execution that comes from now on counts by itself, whatever becomes of the others.
         self.read_limits().await?;
         let counted = self.count_rest(&name).await;
         self.runtime.admission_changed();
@@ -71,7 +71,7 @@ impl Control {
             if !is_so(&set) {
                 self.set_quota(set).await?;
             } else if self.count_rest(&set.name).await? > 0 {
-                // Whoever set it did not get to the end of it.
+                // The process that set it did not get to the end of it.
                 self.runtime.admission_changed();
             }
         }
@@ -125,7 +125,7 @@ impl Control {
             (Some(limit), None) => claims.push(QuotaUse::with_limit(schema, limit, version)),
             (None, _) => claims.push(QuotaUse::if_set(schema)),
         }
-        // A label that cannot be a quota's name is a label that nobody can set a quota for.
+        // A label that cannot be a quota's name is a label that no operator can set a quota for.
         let tenant = execution.record.tenant.as_deref();
         let tenant = tenant.and_then(|tenant| QuotaName::new(QuotaKind::Tenant, tenant).ok());
         claims.extend(tenant.map(QuotaUse::if_set));

@@ -141,7 +141,7 @@ async fn examine_page(
     examine_counting(runtime, page, fix, report).await
 }
 
-/// The quotas that operators have set, by whom they concern. Whoever has a key counts against it from the start.
+/// The quotas that operators have set, by whom they concern. An execution with a key counts against it from the start.
 #[derive(Default)]
 struct SetQuotas {
     schemas: HashMap<SchemaId, QuotaName>,
@@ -199,7 +199,7 @@ impl SetQuotas {
     }
 }
 
-/// Whoever was there before a quota was set counts against it too.
+/// Executions from before a quota was set count against it too.
 async fn examine_claims(
     runtime: &Runtime,
     page: &[ExecutionView],
@@ -232,7 +232,7 @@ async fn examine_claims(
     Ok(())
 }
 
-/// Whoever waits for a quota stands in line, and whoever was admitted is known to its quotas.
+/// An execution that waits for a quota stands in line, and one that was admitted is known to its quotas.
 async fn examine_counting(
     runtime: &Runtime,
     page: &[ExecutionView],
@@ -251,7 +251,7 @@ async fn examine_counting(
         let (problem, detail) = match miscount {
             Miscount::NotInLine => (
                 "not_in_line",
-                "it waits for a quota and stands in no line; nobody would ever let it in",
+                "it waits for a quota and is in no admission queue: it would never be admitted",
             ),
             Miscount::NotHolding => (
                 "not_counted",
@@ -323,7 +323,7 @@ fn diagnose(
         return Some((
             "lease_expired",
             format!(
-                "the lease of {} ran out at {} and nobody took it",
+                "the lease of {} ran out at {} and no worker took it",
                 lease.owner, lease.until
             ),
         ));
@@ -331,7 +331,7 @@ fn diagnose(
     if state.control.is_some() && state.lease.is_none() {
         return Some((
             "stop_not_applied",
-            "it was told to stop and nobody applied it".into(),
+            "a stop was requested and never applied".into(),
         ));
     }
     let due = state.next_sweep_at.is_none_or(long_ago);

@@ -85,7 +85,7 @@ fn standing(view: &ExecutionView, around: &Surroundings) -> (&'static str, Strin
     if state.hold == Some(Hold::Pause) {
         return (
             "paused",
-            format!("It was paused before node `{node}` and goes on when somebody resumes it."),
+            format!("It was paused before node `{node}` and goes on when it is resumed."),
         );
     }
     if state.hold == Some(Hold::Debug) {

@@ -63,7 +63,7 @@ impl InLine {
 
     fn held_by(&self, quota: &Quota) -> String {
         let Some(first) = self.holders.first() else {
-            return "which lets nobody in".into();
+            return "which admits none".into();
         };
         let others = match quota.used.saturating_sub(1) {
             0 => String::new(),

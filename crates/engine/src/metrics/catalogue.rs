@@ -102,7 +102,7 @@ pub static COMMIT_STEPS: Description = Description::histogram(
 );
 pub static COMMITS_REFUSED: Description = Description::counter(
     "pawl_commits_refused_total",
-    "Transitions that the store did not take: `fenced`, the lease is somebody else's; `inbox`, a signal came in between; `rejected`, it can never be stored.",
+    "Transitions that the store did not take: `fenced`, the lease was lost; `inbox`, a signal came in between; `rejected`, it can never be stored.",
 )
 .by(&["reason"]);
 pub static COMMITS_UNKNOWN: Description = Description::counter(
@@ -221,7 +221,7 @@ pub static TIMERS_DUE: Description = Description::gauge(
 .by(&["shard"]);
 pub static ACTION_ATTEMPTS: Description = Description::counter(
     "pawl_action_attempts_total",
-    "Attempts of scheduled actions by what became of them: `success`, `failed`, `interrupted` (nobody said how they ended), `given_back` (not made), `late` (ended after they had been given up), `lost` (the shard was somebody else's by then).",
+    "Attempts of scheduled actions by what became of them: `success`, `failed`, `interrupted` (their outcome was never reported), `given_back` (not made), `late` (ended after they had been given up), `lost` (the shard had gone to another worker by then).",
 )
 .by(&["outcome"]);
 pub static SCHEDULER_LINED_UP: Description = Description::counter(
@@ -234,7 +234,7 @@ pub static SCHEDULER_ADMITTED: Description = Description::counter(
 );
 pub static SCHEDULER_WAITING: Description = Description::gauge(
     "pawl_scheduler_waiting",
-    "1 if somebody stood in line for a quota when the scheduler last looked, else 0.",
+    "1 if an execution waited for a quota when the scheduler last looked, else 0.",
 );
 pub static SERVICE_LAST_TICK: Description = Description::gauge(
     "pawl_service_last_tick_seconds",

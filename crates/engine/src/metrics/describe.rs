@@ -156,7 +156,7 @@ pub static LIFE_TIME: Buckets = Buckets {
     per_unit: SECOND,
 };
 
-/// Steps of one transition; `max_nodes_per_message` is 64 unless somebody changed it.
+/// Steps of one transition; `max_nodes_per_message` is 64 unless the schema sets it.
 pub static STEPS: Buckets = Buckets {
     bounds: &[0, 1, 2, 4, 8, 16, 32, 64, 128, 256],
     per_unit: 1,

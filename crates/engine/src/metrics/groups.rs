@@ -70,7 +70,7 @@ impl ExecutionMetrics {
 const STEP_STATUSES: [StepStatus; 3] =
     [StepStatus::Success, StepStatus::Failed, StepStatus::Skipped];
 
-/// Whoever ends an execution need not have its row at hand: its id says when it was made.
+/// The caller that ends an execution need not have its row at hand: its id says when it was made.
 fn created_at(id: ExecutionId) -> Option<Timestamp> {
     if id.0.get_version_num() != 7 {
         return None;
@@ -221,7 +221,7 @@ impl QueueMetrics {
         self.up.get() == 1
     }
 
-    /// For whoever knows better than by using it.
+    /// For a caller that knows better than by using it.
     pub fn set_up(&self, up: bool) {
         self.up.set(i64::from(up));
     }
@@ -275,7 +275,7 @@ impl super::Metrics {
         self.series.gauge(&all::SERVICE_LAST_TICK, &[service])
     }
 
-    /// The gauge itself, for whoever sets it from time to time.
+    /// The gauge itself, for a caller that sets it from time to time.
     pub fn queue_depth(&self, class: PriorityClass) -> Arc<Gauge> {
         self.series.gauge(&all::QUEUE_DEPTH, &[class.name()])
     }
@@ -400,7 +400,7 @@ impl SchedulerMetrics {
         }
     }
 
-    /// A look at the line let so many in, and perhaps somebody still waits.
+    /// A look at the line let so many in, and perhaps an execution still waits.
     pub(crate) fn looked(&self, admitted: usize, waiting: bool) {
         self.admitted.add(admitted as u64);
         self.waiting.set(i64::from(waiting));

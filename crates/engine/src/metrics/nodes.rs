@@ -95,8 +95,8 @@ impl TypeMetrics {
     }
 }
 
-/// The codes seen so far, in the order they were first seen. Filled from the front and never emptied, so whoever
-/// searches needs no lock: a code is in front of the first free place or nowhere.
+/// The codes seen so far, in the order they were first seen. Filled from the front and never emptied, so a
+/// search needs no lock: a code is in front of the first free place or nowhere.
 struct Codes(Box<[OnceLock<Box<str>>]>);
 
 impl Default for Codes {
@@ -115,7 +115,7 @@ impl Codes {
         if !is_label(code) || !may_show(code) {
             return None;
         }
-        // Somebody else may be quicker, also with the same code: then it is theirs that is found.
+        // Another thread may be quicker, also with the same code: then it is its entry that is found.
         self.0
             .iter()
             .position(|place| **place.get_or_init(|| code.into()) == *code)

@@ -1,5 +1,5 @@
-//! All series of a process, by name and labels. Locked when a series is made and when somebody reads; never when
-//! something is counted, because whoever counts holds the series itself.
+//! All series of a process, by name and labels. Locked when a series is made and when the page is read; never
+//! when something is counted, because the code that counts holds the series itself.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -59,7 +59,7 @@ impl SeriesRegistry {
         }
     }
 
-    /// A counter or gauge that is asked for its value whenever somebody reads. Registered again, the new one counts.
+    /// A counter or gauge that is asked for its value whenever the page is read. Registered again, the new one counts.
     /// It must be quick, and must not register anything itself.
     pub fn observe(
         &self,
@@ -70,7 +70,7 @@ impl SeriesRegistry {
         self.put(about, labels, Source::Value(Box::new(value)));
     }
 
-    /// The same for a histogram that somebody else keeps, with the buckets of the description.
+    /// The same for a histogram that another component keeps, with the buckets of the description.
     pub fn observe_counts(
         &self,
         about: &'static Description,

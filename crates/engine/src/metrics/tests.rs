@@ -25,7 +25,7 @@ fn read(metrics: &Metrics) -> Exposition {
 fn an_untouched_page_is_whole() {
     let page = read(&metrics(&["log"]));
     let shown: BTreeSet<&str> = page.families.keys().map(String::as_str).collect();
-    // These appear with their first value: nobody knows before which labels there are, or who is to be asked.
+    // These appear with their first value: no process knows before which labels there are, or whom to ask.
     let later = [
         "pawl_node_errors_total",
         "pawl_queue_depth",

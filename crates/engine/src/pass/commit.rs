@@ -30,7 +30,7 @@ enum Verdict {
 }
 
 impl Pass {
-    /// Commits and goes on under the same lease, unless somebody wants otherwise.
+    /// Commits and goes on under the same lease, unless a command wants otherwise.
     pub(super) async fn commit_on(&mut self, next: Next) -> Result<(), Turn> {
         match self.send(next, None).await {
             Verdict::Committed(applied) if applied.lease_kept => {
@@ -139,7 +139,7 @@ impl Pass {
         })
     }
 
-    /// Sends until the store has an opinion, or until the lease may be somebody else's.
+    /// Sends until the store has an opinion, or until another worker may have the lease.
     async fn deliver(&mut self, transition: &Transition) -> Verdict {
         let margin = self.runtime.options.lease_margin;
         let give_up_at = self.ticket.lease_until().minus(margin);

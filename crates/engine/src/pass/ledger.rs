@@ -11,7 +11,7 @@ pub(super) struct Ledger {
     pub(super) steps: Vec<Step>,
     pub(super) logs: Vec<LogRecord>,
     pub(super) consumed: Vec<(String, u64)>,
-    /// What the caller is told once the steps are committed.
+    /// What the caller gets once the steps are committed.
     pub(super) answer: Option<Answer>,
     pub(super) pending_bytes: usize,
     /// Payload bytes of the steps since the last snapshot, committed or not.

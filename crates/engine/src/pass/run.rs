@@ -169,7 +169,7 @@ impl Pass {
         let clock = self.runtime.clock.clone();
         let now = clock.now();
         if now.plus(self.runtime.options.lease_margin) >= self.ticket.lease_until() {
-            // The store or this process was stuck: by now the execution may be somebody else's.
+            // The store or this process was stuck: by now another worker may have the execution.
             return Err(Turn::Over(PassEnd::Abandoned));
         }
         let timeout = self.time_for(node, now);

@@ -81,7 +81,7 @@ impl Pass {
         }
     }
 
-    /// The first answer goes to whoever waits; a later one has nobody to go to.
+    /// The first answer goes to the caller that waits; for a later one no caller waits.
     fn answer(&mut self, step: &Step, output: &Value) {
         if !self.has_answered() {
             // The node has checked it; what was taken out since may have been what made it whole.
@@ -169,7 +169,7 @@ impl Pass {
         Ok(())
     }
 
-    /// Somebody who looks into a doubled effect must see that a try was cut off. Once per pass: the flag stays until
+    /// An operator who looks into a doubled effect must see that a try was cut off. Once per pass: the flag stays until
     /// the next commit.
     pub(super) fn note_interruption(&mut self) {
         if std::mem::replace(&mut self.interruption_noted, true) {

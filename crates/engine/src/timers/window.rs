@@ -18,7 +18,7 @@
 //! or has no slot. That rests on one fact: only the owner of a shard writes to its part of `processing_queue`. So the
 //! window stays complete if it learns of the owner's own writes:
 //!
-//! - rows that were collected from `incoming_queue`, rescheduled or recorded are told one by one ([`TimerWindow::add`]);
+//! - rows collected from `incoming_queue`, rescheduled or recorded are added one by one ([`TimerWindow::add`]);
 //! - where the answer of the store leaves open what became of the rows (it put some off, dropped some, or did nothing
 //!   because the lock is gone), the window is [invalidated](TimerWindow::invalidate) and read from the start;
 //! - where the answer was lost, or the owner slept, or new shards were taken, it is [reset](TimerWindow::reset).
@@ -55,7 +55,7 @@
 //! - rows of shards that went to another owner: theirs now;
 //! - `in_flight`, the rows that were handed out and not confirmed. It serves only to notice that the store did not take
 //!   them: such a row turns up again in a page. It is not handed out again at once, which could go on for ever, but after
-//!   a pause, and the caller is told, because a shard may be lost.
+//!   a pause, and the caller learns of it, because a shard may be lost.
 
 mod rows;
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Number {
 
     pub(super) fn finite(float: f64) -> Result<Self, MathFault> {
         match float.is_finite() {
-            // Adding zero turns -0.0 into 0.0, which nobody wants to read in an output.
+            // Adding zero turns -0.0 into 0.0, which no user wants to read in an output.
             true => Ok(Self::Float(float + 0.0)),
             false => Err(NOT_FINITE),
         }

@@ -40,7 +40,7 @@ fn render(text: &str, encoding: Encoding) -> Result<Value, ExprError> {
 
 fn check(text: &str, expected: Value) {
     match evaluate(text) {
-        // By text, because `1 == 1.0` for nobody who reads the output.
+        // By text, because `1` and `1.0` differ for the reader of an output.
         Ok(value) => assert_eq!(value.to_string(), expected.to_string(), "{text}"),
         Err(error) => panic!("{text}: {error:?}"),
     }

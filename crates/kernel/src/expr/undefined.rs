@@ -76,7 +76,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Nobody will see this error, so nothing is spent on explaining it.
+/// No user will see this error, so nothing is spent on explaining it.
 fn tolerated(span: Span) -> ExprError {
     ExprError::new(ErrorCode::UndefinedPath, String::new(), span)
 }
@@ -146,7 +146,7 @@ fn suggestion(wanted: Option<&str>, names: &[&str]) -> String {
         };
     }
     if names.is_empty() {
-        return "nothing is defined there".to_owned();
+        return "it is empty".to_owned();
     }
     let listed = names.iter().take(NAMES_LISTED_MAX);
     let listed: Vec<String> = listed.map(|name| format!("`{}`", clipped(name))).collect();

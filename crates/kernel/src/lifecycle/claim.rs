@@ -40,7 +40,7 @@ pub enum Skip {
     Suspect,
     /// There is no such execution.
     Unknown,
-    /// Somebody has had its row locked for longer than a store waits. The sweeper offers it again.
+    /// Another transaction has had its row locked for longer than a store waits. The sweeper offers it again.
     Busy,
 }
 
@@ -74,7 +74,7 @@ pub fn claim(head: &Head, state: &State, request: &ClaimRequest, now: Timestamp)
 
 fn take(head: &Head, change: &mut Change, request: &ClaimRequest, now: Timestamp) {
     let state = &mut change.state;
-    // Whoever held the lease until now did not finish: an effect may have been under way.
+    // The holder of the lease until now did not finish: an effect may have been under way.
     state.interrupted |= state.lease.is_some() && state.effect_may_have_begun(now);
     if !planted::has(Bug::AttemptCountedLate) {
         state.recoveries += 1;

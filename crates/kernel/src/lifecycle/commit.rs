@@ -9,7 +9,7 @@ use crate::transition::{Change, Next, Transition, WaitTimer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitRefusal {
-    /// The lease is somebody else's, or the execution has moved on: drop everything.
+    /// The lease is another worker's, or the execution has moved on: drop everything.
     Fenced,
     /// Something arrived that the worker has not seen: look again, then commit again.
     InboxChanged,

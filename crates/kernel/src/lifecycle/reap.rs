@@ -53,7 +53,7 @@ pub enum Release {
     Unbegun,
     /// A node was running: its effect may have happened.
     Begun,
-    /// This worker does not know the node's type. Whoever does is found by sweeps, with a growing pause between
+    /// This worker does not know the node's type. A worker that does is found by sweeps, with a growing pause between
     /// them; a message at once would most likely come back here.
     NotHere,
 }

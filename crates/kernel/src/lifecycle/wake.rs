@@ -18,7 +18,7 @@ pub fn fire(head: &Head, state: &State, wait_id: Uuid, now: Timestamp) -> Option
     }
     let mut change = Change::of(touched(state, now));
     change.state.wait = match wait.kind {
-        // Its time has come; now it stands in line like everybody else.
+        // Its time has come; now it stands in line like every other execution.
         WaitKind::Start if !head.quotas.is_empty() => Some(in_line(wait.id)),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! How many jobs a store writes together. Stores count, whoever watches them reads.
+//! How many jobs a store writes together. Stores count, the metrics read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

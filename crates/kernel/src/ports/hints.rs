@@ -12,19 +12,19 @@ pub enum Hint {
     Timer { at: Timestamp },
     /// A person stopped an execution that some worker is running.
     Stop { execution_id: ExecutionId },
-    /// Somebody has begun to listen, and has not heard what the others watch.
+    /// A process has begun to listen, and has not heard what the others watch.
     Hello,
-    /// Somebody watches this execution and wants to hear of its changes.
+    /// A process watches this execution and wants to hear of its changes.
     Watch { execution_id: ExecutionId },
     /// A watched execution has changed.
     Changed {
         execution_id: ExecutionId,
         version: u64,
         ended: Option<Status>,
-        /// It has answered whoever waits for an answer.
+        /// It has answered the caller that waits for an answer.
         responded: bool,
     },
-    /// A quota may have room, or somebody new stands in line.
+    /// A quota may have room, or a new execution stands in line.
     Admission,
     /// How long the messages waited that a worker receives, by class: high, normal, low.
     Backlog { ages: [Duration; 3] },

@@ -1,5 +1,5 @@
-//! API keys as the store knows them: a name, a role and the hash of a secret. The secret itself is seen by
-//! nobody but its owner.
+//! API keys as the store knows them: a name, a role and the hash of a secret. Only the owner
+//! sees the secret itself.
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ use super::store::{StoreError, StoreResult};
 use crate::id::KeyId;
 use crate::time::Timestamp;
 
-/// What somebody may do. Each role includes those before it.
+/// What a caller may do. Each role includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Looks at everything, changes nothing.
@@ -143,7 +143,7 @@ pub trait KeyStore: Send + Sync {
     /// A name belongs to one key at a time; that of a revoked key is free again.
     async fn add_key(&self, key: NewKey) -> Result<KeyRecord, KeyError>;
 
-    /// Also a key that is revoked or has expired: its owner is told so.
+    /// Also a key that is revoked or has expired: the API tells its owner so.
     async fn key_by_hash(&self, hash: KeyHash) -> StoreResult<Option<KeyRecord>>;
 
     /// By id, or by name if `key` is no id. A name finds only a key that is not revoked.

@@ -1,4 +1,4 @@
-//! Dead letters: executions and messages that nobody could handle, kept until a person has looked at them.
+//! Dead letters: executions and messages that no worker could handle, kept until a person has looked at them.
 
 use async_trait::async_trait;
 
@@ -32,7 +32,7 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
-    /// Nobody has dealt with it yet.
+    /// No operator has dealt with it yet.
     pub fn is_open(&self) -> bool {
         self.requeued_at.is_none()
     }
@@ -43,7 +43,7 @@ pub trait LetterStore: Send + Sync {
     /// Returns its id. Ends of executions write theirs themselves, with the commit.
     async fn add_letter(&self, letter: NewLetter) -> StoreResult<u64>;
 
-    /// Oldest first, after the letter `after`; only those that nobody has dealt with, if `open_only`.
+    /// Oldest first, after the letter `after`; only those that no operator has dealt with, if `open_only`.
     async fn dead_letters(
         &self,
         open_only: bool,

@@ -39,9 +39,9 @@ pub struct Holder {
 pub struct AdmissionReport {
     /// In the order of admission.
     pub dispatches: Vec<Dispatch>,
-    /// Somebody still stands in line.
+    /// An execution still stands in line.
     pub waiting: bool,
-    /// When a rate will let the next one in, if nobody ends before.
+    /// When a rate will let the next one in, if no execution ends before.
     pub look_again_at: Option<Timestamp>,
 }
 
@@ -61,7 +61,7 @@ pub const BEFORE_MAX: u64 = 10_000;
 /// What is wrong with how an open execution is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Miscount {
-    /// It waits for a quota and stands in no line: nobody will ever admit it.
+    /// It waits for a quota and stands in no line: no scheduler will ever admit it.
     NotInLine,
     /// It was admitted, and a quota does not know it.
     NotHolding,
@@ -124,7 +124,7 @@ pub trait QuotaStore: Send + Sync {
 /// Looking at quotas, outside the transactions that change them.
 #[async_trait]
 pub trait QuotaReads: Send + Sync {
-    /// Those that limit somebody, in the order of their names, after `after`; only what operators have set, if
+    /// Those that limit executions, in the order of their names, after `after`; only what operators have set, if
     /// `set_only`.
     async fn quotas(
         &self,
@@ -133,7 +133,7 @@ pub trait QuotaReads: Send + Sync {
         limit: u32,
     ) -> StoreResult<Vec<Quota>>;
 
-    /// One that limits somebody.
+    /// One that limits executions.
     async fn quota(&self, name: QuotaName) -> StoreResult<Option<Quota>>;
 
     /// Who holds a place in it, longest first.
@@ -267,7 +267,7 @@ where
     }
 }
 
-/// Whom a quota concerns. `None`: nobody.
+/// Which executions a quota concerns. `None`: none.
 async fn concerned<S: CatalogStore>(
     store: &S,
     name: &QuotaName,
@@ -278,7 +278,7 @@ async fn concerned<S: CatalogStore>(
         ..ExecutionFilter::default()
     };
     Ok(match name.kind() {
-        // Whoever has a key has counted against it from the start.
+        // An execution with a key has counted against it from the start.
         QuotaKind::Key => None,
         QuotaKind::Tenant => Some(ExecutionFilter {
             tenant: Some(name.name().to_owned()),

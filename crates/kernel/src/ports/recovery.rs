@@ -21,7 +21,7 @@ pub trait RecoveryStore: Send + Sync {
     /// Executions whose lease has run out by `now`.
     async fn expired(&self, now: Timestamp, limit: u32) -> StoreResult<Vec<ExpiredLease>>;
 
-    /// Takes one such lease away. `None`: somebody was faster, or the holder came back.
+    /// Takes one such lease away. `None`: another process was faster, or the holder came back.
     async fn reap(
         &self,
         id: ExecutionId,

@@ -149,7 +149,7 @@ pub trait RetentionStore: Send + Sync {
         finished_before: Timestamp,
     ) -> StoreResult<RemovalReport>;
 
-    /// Gives back some of the space of what was removed. Bounded work; nobody has to wait long for it.
+    /// Gives back some of the space of what was removed. Bounded work; no other transaction has to wait long for it.
     async fn reclaim(&self, now: Timestamp) -> StoreResult<ReclaimReport>;
 
     /// What the tables need from time to time to stay fast. Called about once an hour.

@@ -1,9 +1,9 @@
 //! Scheduled actions as the store keeps them. Every verb is one transaction; what happens in it is decided by
 //! [`crate::schedule`].
 //!
-//! Invariant: for each action that is due some time exactly one row with its current `(id, guid)` is in `incoming_queue` or
-//! `processing_queue`. Whoever writes an action appends to a random shard of `incoming_queue` and touches nothing else of the
-//! queues; rows with other guids are stale, and the owner of their shard drops them.
+//! Invariant: for each action that is due some time exactly one row with its current `(id, guid)` is in
+//! `incoming_queue` or `processing_queue`. A writer of an action appends to a random shard of `incoming_queue` and
+//! touches nothing else of the queues; rows with other guids are stale, and the owner of their shard drops them.
 
 use async_trait::async_trait;
 use uuid::Uuid;

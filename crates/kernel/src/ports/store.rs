@@ -58,7 +58,7 @@ pub type StoreResult<T> = Result<T, StoreError>;
 #[derive(Clone, Debug)]
 pub enum Claim {
     Taken(Box<ClaimedExecution>),
-    /// The claim ended it (too many recoveries, or a stop that nobody had applied).
+    /// The claim ended it (too many recoveries, or a stop that no worker had applied).
     Ended(CommitReport),
     Skipped(Skip),
 }
@@ -110,7 +110,8 @@ pub enum CommitError {
 #[async_trait]
 pub trait ExecutionStore: Send + Sync {
     /// Durable when it returns. A wait it is born with gets its timer row in the same transaction; the origin of a retry
-    /// is told its name (`retried_as`), and has at most one unless `again` is set. The idempotency key counts before that.
+    /// notes its name (`retried_as`), and has at most one unless `again` is set. The idempotency key counts
+    /// before that.
     ///
     /// A commit of its first holder may be sent without waiting for the answer: if the create was polled first, it is
     /// decided first. A store may write both as one.

@@ -31,7 +31,7 @@ pub struct QuotaLedger {
 }
 
 impl QuotaLedger {
-    /// `rows`: what is stored of the quotas in question; a missing one is one that nobody has set.
+    /// `rows`: what is stored of the quotas in question; a missing one is one that no operator has set.
     pub fn open(rows: Vec<Quota>, now: Timestamp) -> Self {
         let rows = rows.into_iter().map(|row| (row.name.clone(), row));
         Self {
@@ -42,7 +42,7 @@ impl QuotaLedger {
     }
 
     /// Decides about an execution to be created, and makes it what it will be: its list of quotas without those that
-    /// nobody set, and `pending` if it has to stand in line.
+    /// neither an operator nor a schema set, and `pending` if it has to stand in line.
     pub fn enter(&mut self, new: &mut NewExecution) -> AdmissionPlace {
         let mut claims = std::mem::take(&mut new.execution.head.quotas);
         claims.retain(|claim| claim.settings.is_some() || self.limits(&claim.name));
@@ -66,7 +66,7 @@ impl QuotaLedger {
         for claim in claims {
             self.learn(claim);
         }
-        // Whoever waits goes first, even if it is for another quota that they wait.
+        // Executions that wait go first, even if it is for another quota that they wait.
         let now = self.now;
         let at_once = claims.iter().all(|claim| {
             self.row(&claim.name)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::time::Timestamp;
 
 /// So many in every period, evenly spread: `10/s` is one every 100 ms. Above 20 a second some go together, so that
-/// nobody has to look a thousand times a second; even then no period sees more than its number.
+/// no scheduler has to look a thousand times a second; even then no period sees more than its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     count: u32,

@@ -1,4 +1,4 @@
-//! Who goes next. A round holds everybody who could be admitted now, as one transaction loaded it.
+//! Who goes next. A round holds all executions that could be admitted now, as one transaction loaded them.
 //!
 //! Lanes with the same priority and the same schema and tenant quotas form a [`Group`]; there are few of those,
 //! however many keys and executions wait. So a store reads all groups, but of each only as many lanes as there is
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
     pub priority: PriorityClass,
-    /// The schema and tenant quotas of everybody in it, in the order of their names.
+    /// The schema and tenant quotas of every execution in it, in the order of their names.
     pub wide: Arc<[QuotaName]>,
 }
 
@@ -122,11 +122,11 @@ pub struct AdmissionRound {
     changed_lanes: BTreeSet<usize>,
 }
 
-/// What is to be written once everybody was admitted who could be.
+/// What is to be written once all executions were admitted that could be.
 #[derive(Debug)]
 pub struct RoundOutcome {
     pub quotas: Vec<Quota>,
-    /// Those with nobody left in them are to be deleted.
+    /// Those with no execution left in them are to be deleted.
     pub lanes: Vec<Lane>,
     pub turn: u64,
 }
@@ -157,7 +157,7 @@ impl AdmissionRound {
     /// The lane whose oldest goes next.
     ///
     /// Of all who could go, the one that waited longest for its turn names the quota to be decided about: its widest
-    /// one that has not room for everybody. The class is chosen by the turns of that quota, so that every quota keeps
+    /// one that has not room for all of them. The class is chosen by the turns of that quota, so that every quota keeps
     /// the weights for itself; the lane of that class by who was served longest ago.
     pub fn next(&self) -> Option<usize> {
         let able: Vec<usize> = (0..self.lanes.len())
@@ -240,7 +240,7 @@ impl AdmissionRound {
         self.changed_lanes.insert(lane);
     }
 
-    /// Nobody else of this lane can come in now, whatever was read before.
+    /// No other execution of this lane can come in now, whatever was read before.
     pub fn close_lane(&mut self, lane: usize) {
         self.lanes[lane].waiting = 0;
     }
@@ -266,7 +266,7 @@ impl AdmissionRound {
     }
 }
 
-/// When a rate will let somebody of these groups in, if nothing else keeps them.
+/// When a rate will let an execution of these groups in, if nothing else keeps it.
 pub fn next_by_rate(
     groups: &[Group],
     quotas: &BTreeMap<QuotaName, Quota>,
@@ -283,7 +283,7 @@ pub fn next_by_rate(
 
 #[cfg(test)]
 impl AdmissionRound {
-    /// Somebody of this lane ends.
+    /// An execution of this lane ends.
     pub(super) fn give_back(&mut self, lane: usize) {
         let Lane { group, key, .. } = self.lanes[lane].clone();
         for name in group.wide.iter().chain(&key) {

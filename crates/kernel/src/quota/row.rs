@@ -28,7 +28,7 @@ impl QuotaSource {
     }
 }
 
-/// A row of `quotas`. It is there as long as somebody set it, holds a place in it or waits for one.
+/// A row of `quotas`. It is there as long as an operator has set it, or an execution holds a place or waits for one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quota {
     pub name: QuotaName,
@@ -50,7 +50,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Nobody has set it yet.
+    /// Neither an operator nor a schema has set it yet.
     pub fn unset(name: QuotaName, now: Timestamp) -> Self {
         Self {
             name,
@@ -67,7 +67,7 @@ impl Quota {
         }
     }
 
-    /// The limit that counts: the operator's, else the schema's. `None`: it limits nobody (any more).
+    /// The limit that counts: the operator's, else the schema's. `None`: it limits no execution (any more).
     pub fn limit(&self) -> Option<u32> {
         match self.source {
             Some(_) => self.limit,
@@ -92,7 +92,7 @@ impl Quota {
         self.room(now) > 0
     }
 
-    /// From when on the next may be admitted; `None`: not before somebody ends.
+    /// From when on the next may be admitted; `None`: not before an execution ends.
     pub fn opens_at(&self, now: Timestamp) -> Option<Timestamp> {
         if self.free() == 0 {
             return None;
@@ -110,7 +110,7 @@ impl Quota {
         self.limit().map_or(u64::MAX, free)
     }
 
-    /// Somebody of this class comes in.
+    /// An execution of this class comes in.
     pub(super) fn admit(&mut self, class: PriorityClass, now: Timestamp) {
         self.used += 1;
         self.shares.serve(class);
@@ -143,7 +143,7 @@ impl Quota {
 
 /// How the classes take turns at one quota: 16 of high priority to 4 of normal to 1 of low, if there are as many.
 /// Each class has a time at which it is due next; the earliest goes, and its next time is later by its cost. A class
-/// that had nobody waiting saves nothing up: it is due now at the earliest.
+/// that had no execution waiting saves nothing up: it is due now at the earliest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
     /// The time at which the last one was served. It has nothing to do with clocks.

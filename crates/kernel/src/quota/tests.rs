@@ -30,7 +30,7 @@ fn lane(priority: PriorityClass, wide: &[&str], key: Option<&str>, waiting: u64)
     }
 }
 
-/// Somebody of each quota ends after every admission, so that there is always exactly one place.
+/// An execution of each quota ends after every admission, so that there is always exactly one place.
 fn turnover(mut quotas: Vec<Quota>, lanes: Vec<Lane>, picks: usize) -> Vec<Lane> {
     for quota in &mut quotas {
         quota.used = u64::from(quota.limit().unwrap()) - 1;
@@ -230,7 +230,7 @@ fn keys_take_turns_whatever_their_length() {
     assert!(place.unwrap() <= 1);
 }
 
-/// Two schemas share a tenant: whoever names the quota, no lane is left out.
+/// Two schemas share a tenant: whichever lane names the quota, no lane is left out.
 #[test]
 fn nobody_starves_where_quotas_cross() {
     let lanes = vec![

@@ -122,8 +122,8 @@ pub enum QuotaChange {
     Release,
 }
 
-/// Follows from where the execution stood and where the change puts it. Admission is no movement of its own: whoever
-/// admits has decided about the quotas already.
+/// Follows from where the execution stood and where the change puts it. Admission is no movement of its own: the
+/// transaction that admits has decided about the quotas already.
 pub fn quota_change(head: &Head, before: &State, change: &Change) -> QuotaChange {
     let was = admission_state(head, before);
     if was == AdmissionState::Free {

@@ -89,8 +89,8 @@ fn latest(spec: &Spec, oldest: Timestamp, now: Timestamp) -> Timestamp {
     among_latest(spec, oldest, 1, now)
 }
 
-/// The oldest firing of the latest `count`. After a year's outage of something that fires every second nobody wants to
-/// walk through all of them: half of the time that is left is thrown away at each look.
+/// The oldest firing of the latest `count`. After a year's outage of something that fires every second it would take
+/// too long to walk through all of them: half of the time that is left is thrown away at each look.
 fn among_latest(spec: &Spec, oldest: Timestamp, count: u32, now: Timestamp) -> Timestamp {
     let count = count.max(1) as usize;
     let enough_after = |after: Timestamp| {

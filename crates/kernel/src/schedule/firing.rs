@@ -35,7 +35,7 @@ pub enum Begin {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// `due_at` is the time to look again, should nobody record anything.
+    /// `due_at` is the time to look again, should no worker record anything.
     pub row: ScheduledAction,
     pub attempt: ActionAttempt,
     pub ticket: Ticket,
@@ -53,7 +53,7 @@ pub struct MovedAction {
     pub interrupted: Option<PastAttempt>,
 }
 
-/// Which attempt it is that somebody wants to record.
+/// Which attempt it is that a worker wants to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
     pub guid: Uuid,
@@ -170,7 +170,7 @@ pub enum AttemptOutcome {
 pub enum RecordResult {
     Written(Box<RecordedAction>),
     Late(LateRecord),
-    /// Somebody has the row locked: to be said again. Only stores answer this.
+    /// Another transaction has the row locked: to be said again. Only stores answer this.
     Busy,
 }
 

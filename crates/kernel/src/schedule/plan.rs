@@ -39,7 +39,7 @@ pub(super) fn put_down(spec: &Spec, status: &mut Status, at: Option<Timestamp>, 
     status.interruptions = 0;
 }
 
-/// A firing is over: it succeeded, or nobody will try it again.
+/// A firing is over: it succeeded, or no worker will try it again.
 pub(super) fn over(
     spec: &Spec,
     status: &mut Status,
@@ -70,7 +70,7 @@ pub(super) fn over(
     if repeat.overlap == Overlap::Skip {
         return leave_out(spec, status, met, SkipReason::Overlap, now);
     }
-    // Whoever may wait in line was there in time: at least one of them stays.
+    // Firings that may wait in line were there in time: at least one of them stays.
     let mode = match repeat.catch_up {
         CatchUp::None => CatchUp::Last,
         mode => mode,

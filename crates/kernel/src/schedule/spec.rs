@@ -101,7 +101,7 @@ impl Overlap {
     }
 }
 
-/// What becomes of firings that were missed because nobody was there to do them.
+/// What becomes of firings that were missed because no worker was there to do them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CatchUp {
     /// They do not happen, save one that is hardly late.

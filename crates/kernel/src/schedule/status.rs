@@ -22,7 +22,7 @@ pub struct Status {
     pub begun_at: Option<Timestamp>,
     /// Attempts begun at this firing.
     pub attempts: u32,
-    /// Those of them that were interrupted. They use up no retries: nobody knows whether anything was tried at all.
+    /// Those of them that were interrupted. They use up no retries: no record says whether anything was tried at all.
     #[serde(default)]
     pub interruptions: u32,
     /// Firings planned up to this moment were missed; later ones met others under way, and are subject to `overlap`.
@@ -32,7 +32,7 @@ pub struct Status {
     pub begun: u64,
     pub successful: u64,
     pub failed: u64,
-    /// Attempts that ended without anybody saying how.
+    /// Attempts that ended without a worker recording how.
     pub interrupted: u64,
     /// Attempts failed or interrupted since the last success.
     pub consecutive_failures: u64,

@@ -120,7 +120,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         BAD_DURATION,
-        "The value is no duration such as 30s, 1h30m, PT5M or a number of seconds.",
+        "The value is not a valid duration such as 30s, 1h30m, PT5M or a number of seconds.",
     ),
     (
         UNKNOWN_LANGUAGE,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// A hostile text can have a problem per byte; nobody reads more than this.
+/// A hostile text can have a problem per byte; no user reads more than this.
 const MAX_FINDINGS: usize = 200;
 
 pub(crate) struct Finding {
@@ -130,7 +130,7 @@ impl Findings {
     }
 
     /// The hint for a name that is nearly right, or the list of the right ones. Nothing once the list is
-    /// full: nobody will read it, and looking costs time.
+    /// full: no user will read it, and looking costs time.
     pub(crate) fn suggest<'a>(
         &self,
         name: &str,

@@ -265,7 +265,7 @@ fn edge(
     })
 }
 
-/// YAML reads `sourceHandle: true` as a boolean; everybody means the handle of that name.
+/// YAML reads `sourceHandle: true` as a boolean; the author means the handle of that name.
 fn handle(edge: &Fields<'_>, findings: &mut Findings) -> String {
     let name = match edge.get("sourceHandle") {
         Some(Value::Bool(truth)) => Some(truth.to_string()),

@@ -1,6 +1,6 @@
 //! Diagnostics for the terminal, the way rustc draws them.
 //!
-//! The source is somebody else's text: control and direction characters in it are escaped, so that a
+//! The source is untrusted text: control and direction characters in it are escaped, so that a
 //! schema cannot write to the terminal or the log.
 
 use std::fmt::Write;

@@ -146,7 +146,7 @@ pub(super) fn bad_text(config: &str, node: Option<&str>, problem: BadText) -> Fi
     .inside(error.span.start..error.span.end)
 }
 
-/// Whoever waits for a node to answer should not wait for one that is not there.
+/// A caller that waits for a node to answer should not wait for one that is not there.
 fn check_answers(definition: &Definition, findings: &mut Findings) {
     let mut nodes = definition.nodes.iter();
     if nodes.any(|node| node.node_type == answer::NODE_TYPE) {

@@ -1,4 +1,4 @@
-//! What the caller of a webhook is told: by a `respond` node, or by the way the execution ended.
+//! What the caller of a webhook receives: from a `respond` node, or by the way the execution ended.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ pub const NODE_TYPE: &str = "respond";
 
 pub const STATUS_MIN: u16 = 200;
 pub const STATUS_MAX: u16 = 599;
-/// What a caller is told of a failure that was not made for callers.
+/// What a caller sees of a failure that was not made for callers.
 const FAILED: &str = "the execution failed";
 const HEADERS_MAX: usize = 64;
 const HEADER_BYTES_MAX: usize = 16 << 10;

@@ -22,7 +22,7 @@ pub const STANDARD_ID: &str = "webhook-id";
 pub const STANDARD_TIMESTAMP: &str = "webhook-timestamp";
 pub const STANDARD_SIGNATURE: &str = "webhook-signature";
 
-/// More than anybody needs to change a secret without a gap.
+/// More than a sender needs to change a secret without a gap.
 const SIGNATURES_MAX: usize = 8;
 const ID_MAX: usize = 255;
 /// Of the seconds since 1970 that can be near now.
@@ -45,7 +45,7 @@ pub enum Proof {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthRefusal {
-    /// The server does not have the secret: nobody gets in.
+    /// The server does not have the secret: no caller gets in.
     NoSecret,
     /// A header is not there, or there twice, or not readable.
     Missing,

@@ -106,7 +106,7 @@ fn is_name(name: &str) -> bool {
         && letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The parts of a requested path, decoded once. `None`: not what anybody could have meant.
+/// The parts of a requested path, decoded once. `None`: not what any caller could have meant.
 pub fn requested(path: &str) -> Option<Vec<String>> {
     let parts = path.split('/').map(decoded);
     let parts: Vec<String> = parts.take(PARTS_MAX + 1).collect::<Option<_>>()?;

@@ -1,4 +1,4 @@
-//! A trigger from what somebody wrote, with every problem at once.
+//! A trigger from what its author wrote, with every problem at once.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ fn rate(entry: &Fields<'_>, findings: &mut Findings) -> Option<crate::quota::Rat
     parsed.ok()
 }
 
-/// Left out, everybody may call. Written down without saying how, nobody may.
+/// Left out, every caller may call. Written down without saying how, none may.
 fn auth(entry: &Fields<'_>, findings: &mut Findings) -> Option<Auth> {
     if !entry.has("auth") {
         return Some(Auth::Open);
@@ -209,7 +209,7 @@ mod tests {
                 "/rate BAD_RATE",
             ]
         );
-        // Whoever writes `auth` wants one: nothing in it must not mean that everybody may call.
+        // An author who writes `auth` wants one: nothing in it must not mean that every caller may call.
         assert_eq!(
             problems(json!({"path": "a", "auth": {}})),
             ["/auth MISSING_FIELD"]

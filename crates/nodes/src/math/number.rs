@@ -183,7 +183,7 @@ impl Number {
 }
 
 fn finite(float: f64) -> Result<Number, Fault> {
-    // Adding zero turns -0.0 into 0.0, which nobody wants to read in an output.
+    // Adding zero turns -0.0 into 0.0, which no user wants to read in an output.
     if float.is_finite() {
         Ok(Float(float + 0.0))
     } else {

@@ -48,7 +48,7 @@ impl Server {
         }
     }
 
-    /// Gives everybody the same bytes.
+    /// Gives every client the same bytes.
     pub(crate) async fn saying(answer: impl Into<Vec<u8>>) -> Self {
         let answer = answer.into();
         Self::start("127.0.0.1", move |_| Answer::Bytes(answer.clone())).await

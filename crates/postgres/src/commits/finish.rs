@@ -97,7 +97,7 @@ impl BatchRemainder<'_> {
         Ok(ids.zip(slow).collect())
     }
 
-    /// Somebody has had one of the rows locked for longer than we wait: the others are committed without it.
+    /// Another transaction has had one of the rows locked for longer than we wait: the others are committed without it.
     async fn around(&self, transitions: &[&Transition], fault: &Fault) -> Outcome<Answers> {
         let ids = transitions.iter().map(|transition| transition.execution_id);
         let locked = self.locked.look(self.session, ids).await?;

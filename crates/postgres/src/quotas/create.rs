@@ -123,7 +123,7 @@ fn answers(
             if let Some(id) = key.and_then(|key| existing.get(key)) {
                 return Ok((CreateOutcome::Existing(*id), NewExecution::clone(new)));
             }
-            // Whoever was faster is gone again.
+            // The execution that took the key first is gone again.
             return Err(Fault::Busy(
                 "the idempotency key was just freed; try again".into(),
             ));

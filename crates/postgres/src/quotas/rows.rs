@@ -1,4 +1,4 @@
-//! Quota rows: locked in the order of their names, read, written; and the names that somebody has set.
+//! Quota rows: locked in the order of their names, read, written; and the names that operators have set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};

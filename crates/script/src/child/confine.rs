@@ -1,4 +1,4 @@
-//! What a child takes away from itself before it runs anybody's code, in case that code breaks out of the engine.
+//! What a child takes away from itself before it runs user code, in case that code breaks out of the engine.
 //!
 //! Afterwards it can read the pipe from its parent, write the pipe to it, get memory up to a limit, and exit. It
 //! cannot open files or sockets, start processes or threads, make memory executable, or gain rights.
@@ -152,7 +152,7 @@ mod linux {
         let memory = is(3, SeccompCmpOp::MaskedEq(anonymous), anonymous)?;
         let map = SeccompRule::new(vec![not_executable()?, memory])?;
         rules.insert(libc::SYS_mmap, vec![map]);
-        // To set the limit of the next run, of itself and nobody else; `abort` signals itself.
+        // To set the limit of the next run, of itself and no other process; `abort` signals itself.
         for call in [libc::SYS_getrlimit, libc::SYS_setrlimit] {
             rules.insert(call, vec![argument(0, SeccompCmpOp::Eq, processor_time)?]);
         }

@@ -1,4 +1,4 @@
-//! From whatever was thrown to an error that says what, where and how to mend it.
+//! From whatever was thrown to an error that says what, where and how to fix it.
 
 use rquickjs::{Coerced, Ctx, FromJs, Object, Type, Value};
 

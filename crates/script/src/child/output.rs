@@ -24,7 +24,7 @@ pub(super) enum Fault {
     /// User code threw while it was asked for a value; the exception is pending.
     Thrown,
     TimedOut,
-    /// Not JSON, or too much: what, where and how to mend it.
+    /// Not JSON, or too much: what, where and how to fix it.
     Refused(String),
 }
 

@@ -30,7 +30,7 @@ const CLEAN: &str = include_str!("../../sql/postgres/clean.sql");
 const LEFT: &str = include_str!("../../sql/postgres/left.sql");
 /// Statements kept ready on a connection.
 const PREPARED_MAX: usize = 200;
-/// What a server may say while nobody asks for rows.
+/// What a server may say while no rows are asked for.
 const TALK_BYTES: usize = 1 << 20;
 const UNDEFINED_TABLE: &str = "42P01";
 
@@ -43,7 +43,7 @@ pub(crate) struct ServerConnection {
     /// The transaction, the role and the settings that claimed.
     stamp: String,
     times: Times,
-    /// Answers are still to come that nobody waits for: of no use to anybody else.
+    /// Answers are still to come that no caller waits for: of no use to any other step.
     doubtful: bool,
     /// Commits of this role are not waited for until they are safe, unless asked.
     needs_sync: bool,
@@ -107,7 +107,7 @@ impl ServerConnection {
         self.client.cancel_token()
     }
 
-    /// Nobody is to use it again.
+    /// No step is to use it again.
     pub(crate) fn set_doubtful(&mut self) {
         self.doubtful = true;
     }

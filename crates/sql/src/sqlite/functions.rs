@@ -1,6 +1,6 @@
-//! Functions of SQLite that take their time where nobody can interrupt them: inside of one instruction. Theirs compare
-//! every place with every pattern, and `LIKE` calls itself for every `%`. These give the same answers, in one pass or
-//! with a look at the clock.
+//! Functions of SQLite that take their time where no handler can interrupt them: inside of one instruction. Theirs
+//! compare every place with every pattern, and `LIKE` calls itself for every `%`. These give the same answers, in one
+//! pass or with a look at the clock.
 //!
 //! An index is not used for `LIKE 'abc%'` and `GLOB 'abc*'` any more: that is for their own functions only.
 

@@ -1,5 +1,5 @@
 //! How much memory this process has, as far as the system tells. SQLite counts its own for the whole process only, and
-//! tells nobody which statement has it.
+//! does not say which statement has it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

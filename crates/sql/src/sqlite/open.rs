@@ -15,7 +15,7 @@ use super::functions::{StopFlag, replace_slow_ones};
 use crate::guard::APPLIED;
 
 const STATEMENTS_CACHED: usize = 200;
-/// For the settings below; afterwards waiting is done by whoever knows the deadline.
+/// For the settings below; afterwards waiting is done by the session, which knows the deadline.
 const OPENING_BUSY: Duration = Duration::from_secs(2);
 /// A value, and a row of a table, may have this part of `max_bytes`. Instructions in a row are not interrupted until there
 /// is a jump, and each may make such a value.
@@ -133,8 +133,8 @@ fn is_allowed(context: &AuthContext<'_>) -> bool {
     }
 }
 
-/// `CREATE TABLE temp.x` is told as `CreateTable`, not as `CreateTempTable`. To read is harmless, and `ALTER TABLE` has a
-/// look into the temporary schema, where it renames what is not there.
+/// `CREATE TABLE temp.x` is reported as `CreateTable`, not as `CreateTempTable`. To read is harmless, and `ALTER TABLE`
+/// has a look into the temporary schema, where it renames what is not there.
 fn changes_temp(context: &AuthContext<'_>) -> bool {
     use AuthAction as A;
     let is_temp = |name: &str| name.eq_ignore_ascii_case("temp");

@@ -114,7 +114,7 @@ impl FileConnection {
         }
     }
 
-    /// Nobody who goes away in the middle of this changes anything: they are told how it ended.
+    /// A caller that cancels in the middle of this changes nothing: it still gets the outcome.
     pub(crate) fn commit(&self) -> Result<(), Fault> {
         let started = Instant::now();
         loop {

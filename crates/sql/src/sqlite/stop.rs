@@ -1,12 +1,12 @@
-//! When a transaction on a file has to end: at its deadline, when nobody waits for it any more, or when it takes too much
-//! memory. Once it commits, it is too late for all of that.
+//! When a transaction on a file has to end: at its deadline, when no caller waits for it any more, or when it takes too
+//! much memory. Once it commits, it is too late for all of that.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::memory;
 
-/// A statement holds a row of values, and what it makes them from, before anybody can count them. That much more may the
+/// A statement holds a row of values, and what it makes them from, before we can count them. That much more may the
 /// process have than when it began, and a few times what it may give back.
 const MEMORY: usize = 256 << 20;
 const MEMORY_LOOK_AFTER: Duration = Duration::from_millis(5);
@@ -99,7 +99,7 @@ impl Stop {
         self.state().statement_until = None;
     }
 
-    /// Nobody can give it up any more; or somebody has.
+    /// From here on the caller cannot cancel it; an error if it has to end already.
     pub(crate) fn begin_commit(&self) -> Result<(), Reason> {
         let mut state = self.state();
         match self.reason_in(&state, Instant::now()) {

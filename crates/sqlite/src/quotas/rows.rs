@@ -1,4 +1,4 @@
-//! Quota rows to structs and back, and the names that somebody has set.
+//! Quota rows to structs and back, and the names that operators have set.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

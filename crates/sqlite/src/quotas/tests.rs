@@ -294,7 +294,7 @@ fn a_stray_row_in_line_does_no_harm() {
     );
 }
 
-/// Whoever has ended holds nothing, whatever the rows say.
+/// An execution that has ended holds nothing, whatever the rows say.
 #[test]
 fn a_stray_holder_is_let_go() {
     let mut connection = three();

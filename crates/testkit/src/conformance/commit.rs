@@ -113,7 +113,7 @@ async fn without_steps_it_moves_the_position(scene: Scene) {
     assert!(scene.steps(id).await.is_empty());
 }
 
-/// The last error as every reader of the state is told it.
+/// The last error as every reader of the state sees it.
 async fn last_error(scene: &Scene, id: ExecutionId) -> Option<String> {
     let (store, all) = (&scene.store, ExecutionFilter::default());
     let shown = scene.view(id).await;

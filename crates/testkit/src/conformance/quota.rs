@@ -112,7 +112,7 @@ impl Scene {
         self.finish(execution_id(n), Status::Completed, now).await;
     }
 
-    /// Ends whoever holds a place and admits the next, again and again; returns who was admitted.
+    /// Ends the holder of a place and admits the next, again and again; returns who was admitted.
     async fn turn_over(&self, rounds: usize) -> Vec<ExecutionId> {
         let mut all = Vec::new();
         let mut running = self.admit(at(100)).await;
@@ -293,7 +293,7 @@ async fn the_oldest_goes_first(scene: Scene) {
     assert_eq!(scene.admit(at(9)).await, [1, 2, 3, 4].map(execution_id));
 }
 
-/// Although there would be room, at this moment, for whoever comes now.
+/// Although there would be room, at this moment, for the execution that comes now.
 async fn nobody_overtakes_those_in_line(scene: Scene) {
     scene.set("schema:flow-1", 1).await;
     scene.enter(counted(1, &["schema:flow-1"])).await;
@@ -360,7 +360,7 @@ async fn all_its_quotas_must_have_room(scene: Scene) {
         scene.enter(counted(n, &quotas("tenant:a"))).await;
     }
     scene.enter(counted(4, &quotas("tenant:b"))).await;
-    // Somebody waits for the schema's quota too, so the fourth stood in line; nothing else keeps it.
+    // Executions wait for the schema's quota too, so the fourth stood in line; nothing else keeps it.
     assert_eq!(scene.admit(at(9)).await, [execution_id(4)]);
     assert_eq!(scene.use_of("schema:flow-1").await, (2, 2));
     assert_eq!(scene.use_of("tenant:a").await, (1, 2));
@@ -460,7 +460,7 @@ async fn a_delayed_start_stands_in_line_later(scene: Scene) {
         CreateOutcome::New
     );
     assert_eq!(scene.use_of("tenant:acme").await, (0, 0), "not yet");
-    // Room that nobody uses yet is for whoever comes first.
+    // Room that no execution uses yet is for the first that comes.
     assert_eq!(
         scene.enter(counted(2, &["tenant:acme"])).await,
         CreateOutcome::Admitted
@@ -783,14 +783,14 @@ fn of_tenant(n: u64, tenant: &str) -> NewExecution {
 }
 
 impl Scene {
-    /// Everybody whom the quota concerns.
+    /// Every execution that the quota concerns.
     async fn count_in(&self, quota: &str) -> u64 {
         let counted = self.store.count_rest(name(quota), at(9));
         counted.await.unwrap()
     }
 }
 
-/// A quota knows whether there is somebody left to be counted: who asks again, perhaps after half of it was done, gets
+/// A quota knows whether an execution is left to be counted: who asks again, perhaps after half of it was done, gets
 /// the rest, and then nothing is looked at any more.
 async fn counts_in_everybody_once(scene: Scene) {
     for n in 1..=4 {
@@ -809,7 +809,7 @@ async fn counts_in_everybody_once(scene: Scene) {
     scene.enter(of_tenant(5, "acme")).await;
     scene.set("tenant:acme", 3).await;
     assert_eq!(scene.count_in("tenant:acme").await, 0);
-    // While it is not set nobody counts, so that there is something to do again.
+    // While it is not set no execution counts, so that there is something to do again.
     let removed = scene.store.remove_quota(name("tenant:acme"), at(7)).await;
     assert!(removed.unwrap());
     assert_eq!(scene.count_in("tenant:acme").await, 0);

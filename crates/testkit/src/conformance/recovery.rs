@@ -49,7 +49,7 @@ async fn expired_lists_leases_that_ran_out(scene: Scene) {
     assert_eq!((row[0].schema_id, row[0].schema_version), (schema_id(1), 1));
 }
 
-/// Whoever writes to an execution whose holder has vanished leaves status and lease to the reaper.
+/// A command to an execution whose holder has vanished leaves status and lease to the reaper.
 async fn expired_goes_by_the_lease_not_the_status(scene: Scene) {
     for n in 1..=2 {
         let id = scene.create(n).await;

@@ -212,7 +212,7 @@ async fn delete_forgets_all(scene: Scene) {
     assert!(!scene.store.delete_action("a").await.unwrap());
     assert_eq!(scene.store.action("a").await.unwrap(), None);
     assert!(scene.past("a").await.is_empty());
-    // Its row is dropped when it is due, and nobody else's.
+    // Its row is dropped when it is due, and no other action's.
     assert!(worker.begin(at(160)).await.is_empty());
     assert_eq!(worker.rows().await.len(), 1);
     scene.check_queued("b").await;

@@ -239,7 +239,7 @@ impl Desk {
             .await;
     }
 
-    /// Somebody else takes all shards.
+    /// Another worker takes all shards.
     async fn steal(&mut self) {
         let guid = self.story.rng.uuid();
         let now = self.story.now;
@@ -460,7 +460,7 @@ async fn all_rows(store: &dyn Store, lock: Uuid, now: Timestamp) -> StoreResult<
 
 /// One pass of a worker over what is due.
 struct Pass {
-    /// Who sees what is due, and who acts on it: at times somebody who has seen it before.
+    /// Who sees what is due, and who acts on it: at times a worker that had the shards before.
     owner: Uuid,
     lock: Uuid,
     collect: bool,

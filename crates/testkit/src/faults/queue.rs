@@ -85,7 +85,7 @@ impl Queue for FaultyQueue {
         let crash = self.faults.crash();
         crash.check().await;
         match self.faults.draw(ACKNOWLEDGE) {
-            // The broker never heard it and gives the message to somebody again.
+            // The broker never heard it and gives the message to a consumer again.
             Some(Fault::AckLost) => self.inner.reject(tag).await,
             Some(Fault::CrashBefore) => crash.strike().await,
             Some(_) => {

@@ -86,7 +86,7 @@ impl FaultyStore {
             }
             Some(Fault::CrashBefore) => crash.strike().await,
             Some(Fault::CrashAfter) => {
-                // Whatever the answer was, nobody is left to hear it.
+                // Whatever the answer was, no caller is left to hear it.
                 let _ = call.await;
                 crash.strike().await
             }

@@ -21,7 +21,7 @@ impl ModelStore {
         self.lock().stuck.insert(id);
     }
 
-    /// From now on nobody can tell what of this schema is old.
+    /// From now on the store cannot tell what of this schema is old.
     pub fn keep_from_looking(&self, schema_id: SchemaId) {
         self.lock().unreadable.insert(schema_id);
     }

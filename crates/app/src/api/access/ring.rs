@@ -164,7 +164,7 @@ fn stranger() -> ApiError {
     unauthorized("this API key is not known here")
 }
 
-/// Whoever holds the secret may know what became of the key.
+/// A caller that holds the secret may know what became of the key.
 fn refused(reason: KeyRefusal) -> ApiError {
     unauthorized(match reason {
         KeyRefusal::Revoked => "this API key was revoked",

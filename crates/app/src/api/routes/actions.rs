@@ -95,7 +95,7 @@ fn look_routes() -> Vec<Route> {
             "/api/scheduled-actions/{id}/attempts",
             VIEWER,
             TAG,
-            "Attempts that are over, youngest first",
+            "Attempts that are over, newest first",
             schedule::attempts,
         )
         .query(PAGE)

@@ -225,7 +225,7 @@ fn letter_routes() -> Vec<Route> {
             "/api/dead-letters",
             VIEWER,
             tag,
-            "What nobody could handle, oldest first",
+            "List dead letters, oldest first",
             letters::list,
         )
         .query(&[Param::text(
@@ -331,7 +331,7 @@ fn quota_routes() -> Vec<Route> {
             one,
             EDITOR,
             tag,
-            "Take a limit back",
+            "Remove a limit",
             quotas::delete,
         )
         .empty(204)

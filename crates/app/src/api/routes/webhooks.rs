@@ -1,4 +1,4 @@
-//! The routes of webhooks. Whoever calls one proves itself to the trigger, not with a key.
+//! The routes of webhooks. A caller proves itself to the trigger, not with a key.
 
 use axum::http::Method;
 

@@ -1,6 +1,6 @@
-//! What the caller is told, and waiting for it.
+//! The answer to the caller, and waiting for it.
 //!
-//! Nobody asks the store while nothing has happened: an execution that has answered or ended says so, in this process
+//! The store is not asked while nothing has happened: an execution that has answered or ended says so, in this process
 //! with the answer itself, from another one with a hint. A hint that was lost is made up for by a slow look.
 
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::api::error::{ApiError, ApiResult};
 use crate::api::reply;
 use crate::wire::WebhookReceipt;
 
-/// When somebody whose waiting time is over might look again.
+/// When a caller whose waiting time is over might look again.
 const LOOK_AGAIN: u64 = 1;
 const EXECUTION_ID: HeaderName = HeaderName::from_static("x-pawl-execution-id");
 /// Those that every answer has.
@@ -47,7 +47,7 @@ pub(super) fn accepted(id: ExecutionId) -> Response {
     response
 }
 
-/// The same for somebody who had waited for more.
+/// The same for a caller that had waited for more.
 pub(super) fn still_running(id: ExecutionId) -> Response {
     let mut response = accepted(id);
     let again = HeaderValue::from(LOOK_AGAIN);

@@ -1,4 +1,4 @@
-//! What a caller must prove. The rules are the kernel's; here is what they are told.
+//! What a caller must prove. The rules are the kernel's; here are the answers.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use pawl_kernel::webhook::auth::{self, AuthRefusal, Headers, Proof};
@@ -103,7 +103,7 @@ fn refused(state: &ApiState, webhook: &Webhook, refusal: AuthRefusal) -> ApiErro
         .header(header::WWW_AUTHENTICATE, "Bearer")
 }
 
-/// Anybody can call a webhook, so one that is not ready does not write a line for every call.
+/// Any client can call a webhook, so one that is not ready does not write a line for every call.
 fn warn_of_missing_secret(state: &ApiState, webhook: &Webhook) {
     let secret = webhook.trigger.auth.secret().unwrap_or_default().to_owned();
     let (schema, name) = (webhook.schema.clone(), webhook.name.clone());

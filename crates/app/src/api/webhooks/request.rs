@@ -64,7 +64,7 @@ fn payload(headers: &HeaderMap, bytes: &Bytes) -> ApiResult<Value> {
                 "the body says that it is text, and is not UTF-8",
             )),
         },
-        // With the whole type: whoever takes it apart needs the boundary, or the charset.
+        // With the whole type: the workflow that takes it apart needs the boundary, or the charset.
         _ => Ok(json!({"base64": STANDARD.encode(bytes), "content_type": kind})),
     }
 }
@@ -82,7 +82,7 @@ fn bad_json(error: JsonError) -> ApiError {
         ..
     } = error;
     let text =
-        format!("the body is no JSON that can be kept: {message}, line {line}, column {column}");
+        format!("the request body is not valid JSON: {message}, line {line}, column {column}");
     ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "INVALID_JSON", text)
         .details(json!({"line": line, "column": column, "reason": message}))
 }

@@ -1,6 +1,6 @@
 //! Which requests go where, in memory. The store is asked for its revision at most once a second, only when calls come,
 //! and by one of them; what was saved through this process is seen at once. A path that is not known is looked for
-//! again before its caller is told so, together with all others of the same tenth of a second.
+//! again before its caller gets a 404, together with all others of the same tenth of a second.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,7 +205,7 @@ async fn look(
 }
 
 /// `{schema_id}/{node_id}`: a node marked `entry: true` of a schema with a webhook, whose rules hold here too. A schema
-/// without one has said nothing of who may call it, so nobody may.
+/// without one has said nothing of who may call it, so no client may.
 async fn entry(
     state: &ApiState,
     table: &WebhookTable,

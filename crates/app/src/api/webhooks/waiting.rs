@@ -1,4 +1,4 @@
-//! Places for calls that wait for an answer: they must not keep everybody else out, and no webhook may take them all.
+//! Places for calls that wait for an answer: they must not keep other requests out, and no webhook may take them all.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -39,7 +39,7 @@ pub(super) trait Ground: Send + Sync {
     /// A worker that fires timers and does nothing else. One at a time.
     async fn start(&self, options: Options) -> Result<Engine, BenchError>;
 
-    /// Somebody in another process than the worker's who may write actions.
+    /// A control in another process than the worker's, which may write actions.
     fn writer(&self) -> Option<&Control>;
 
     /// Starts a process that has nothing to do, and watches it for a while. Only while there is no worker.

@@ -35,7 +35,7 @@ enum Line {
 }
 
 impl Debugger {
-    /// Reads stdin on a thread of its own: such a read cannot be cancelled, and must hold nobody up.
+    /// Reads stdin on a thread of its own: such a read cannot be cancelled, and must not block other tasks.
     pub(super) fn start() -> Self {
         let (sender, lines) = mpsc::channel(1);
         std::thread::spawn(move || {
@@ -55,7 +55,7 @@ impl Debugger {
     pub(super) async fn ask(&mut self, view: &ExecutionView) -> Order {
         loop {
             self.prompt(view);
-            // No more input: nobody is left to give orders.
+            // No more input: no further orders can come.
             let Some(line) = self.lines.recv().await else {
                 return Order::Stop;
             };
@@ -116,7 +116,7 @@ fn understand(line: &str) -> Line {
             Err(reason) => Line::Unclear(reason),
         },
         _ => Line::Unclear(format!(
-            "`{}` is no order; there is: {KEYS}",
+            "Unknown command `{}`. Commands: {KEYS}",
             text::cut(line.trim(), 40)
         )),
     }

@@ -205,7 +205,7 @@ pub(super) async fn preview(args: PreviewArgs, json: bool) -> Done {
     if json {
         return terminal::print_json(&answer);
     }
-    let mut table = Table::new(["HERE", "UTC"]);
+    let mut table = Table::new(["LOCAL", "UTC"]);
     let page: Page<PlannedTime> = client::read(&answer)?;
     for PlannedTime(at) in page.items {
         table.row([text::time(at).into(), at.0.to_string().into()]);

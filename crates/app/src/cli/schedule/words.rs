@@ -78,7 +78,7 @@ pub(super) fn next(action: &ScheduledAction<'_>) -> String {
     match (at.is_empty(), action.status.paused_at) {
         (false, _) => format!("next at {at}"),
         (true, Some(_)) => "nothing fires until it is resumed".into(),
-        (true, None) => "nothing fires any more".into(),
+        (true, None) => "no next firing: it has finished".into(),
     }
 }
 

@@ -108,7 +108,7 @@ impl WhatArgs {
             }
             (None, Some(url)) => self.call(url),
             (None, None) => Err(Failure::bad_input(
-                "what? give a file, --start SCHEMA or --callback URL",
+                "nothing to do: give a FILE, --start SCHEMA or --callback URL",
             )),
         }
     }

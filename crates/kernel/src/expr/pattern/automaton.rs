@@ -89,7 +89,7 @@ impl Automaton {
                 pay((unpaid / BYTES_PER_STEP) as u64)?;
                 unpaid = 0;
             }
-            // A match is told one byte late: that is its end.
+            // A match is reported one byte late: that is its end.
             if state.is_match() {
                 found = Some(at);
             }

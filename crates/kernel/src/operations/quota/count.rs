@@ -101,7 +101,7 @@ impl Operation for MarkCounted {
     }
 }
 
-/// Finds those of these executions that are counted wrongly, and mends that if it is wanted.
+/// Finds those of these executions that are counted wrongly, and fixes that if it is wanted.
 #[derive(Clone, Debug)]
 pub struct CheckCounts {
     pub ids: Vec<ExecutionId>,

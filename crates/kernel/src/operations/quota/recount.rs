@@ -1,5 +1,5 @@
 //! Are the counters what the rows add up to? The look locks nothing: it sees one moment, in which they must be. Only
-//! what is wrong is locked, one quota after the other, looked at again and mended.
+//! what is wrong is locked, one quota after the other, looked at again and fixed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -83,7 +83,7 @@ fn url(action: &Fields<'_>, findings: &mut Findings) -> Option<String> {
                 .hint("like https://example.com/hook, spaces as %20"),
         );
     } else if rest.is_some_and(names_a_user) {
-        // The client would refuse it when its time comes, and everybody who looks at the action would see the password.
+        // The client would refuse it when its time comes, and any user who looks at the action would see the password.
         let message = "an address must not hold a user name or a password";
         let finding = action.error(codes::BAD_URL, "url", message);
         findings.add(finding.hint("send them in the header `Authorization`"));

@@ -60,7 +60,7 @@ struct World {
     ledger: Ledger,
     limits: ScheduleLimits,
     guids: u128,
-    /// A firing that somebody asked for out of turn, or that was planned by another spec: not in the calendar.
+    /// A firing that a user asked for out of turn, or that was planned by another spec: not in the calendar.
     out_of_turn: Option<Timestamp>,
 }
 
@@ -146,7 +146,7 @@ impl World {
             12..=16 => self.end_flight(),
             17 => self.write(),
             18 => self.control(),
-            // A worker vanishes, before or after the effect: nobody can tell.
+            // A worker vanishes, before or after the effect: the store cannot tell.
             _ => drop(self.flights.pop()),
         }
         self.check();

@@ -301,7 +301,7 @@ fn times_that_are_none() {
     assert_eq!(problems(early), ["/spec/policy/cron/expr NEVER_FIRES"]);
 }
 
-/// Whoever writes an old action again, status kept, may leave its start as it is.
+/// A user who writes an old action again, status kept, may leave its start as it is.
 #[test]
 fn an_old_start_may_be_kept() {
     let old = at("2020-01-01T00:00:00Z");

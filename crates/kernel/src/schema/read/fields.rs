@@ -222,7 +222,7 @@ pub(crate) fn duration(value: &Value) -> Result<Duration, String> {
         Value::String(text) => parse_duration(text),
         Value::Number(number) => duration_from_seconds(number.as_f64().unwrap_or(f64::NAN)),
         other => Err(format!(
-            "{} is no duration; write 30s, 5m or a number of seconds",
+            "{} is not a valid duration; write 30s, 5m or a number of seconds",
             describe(other)
         )),
     }

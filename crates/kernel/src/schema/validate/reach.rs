@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn each_is_told_once() {
         check(&[&[], &[2], &[3], &[]], &[1, 2, 3], &[(1, 2)]);
-        // The one that nothing leads to is told, wherever it stands.
+        // The one that nothing leads to is reported, wherever it stands.
         check(&[&[], &[], &[1], &[2]], &[1, 2, 3], &[(3, 2)]);
         // Two ways into one part: the second has nothing of its own behind it.
         check(&[&[], &[3], &[3], &[]], &[1, 2, 3], &[(1, 1), (2, 0)]);

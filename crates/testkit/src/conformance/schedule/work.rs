@@ -311,7 +311,7 @@ async fn what_was_interrupted_is_found(scene: Scene) {
     assert_eq!(Some(&past[0].1), second.interrupted.as_ref());
     assert_eq!(past[0].1.ended, AttemptEnd::Interrupted);
     assert_eq!(past[0].1.attempt, first.attempt);
-    // What interrupts everybody is over some time, without anybody having said so.
+    // An action that interrupts every worker is over some time, without any worker having said so.
     let mut look = second.row.due_at().unwrap();
     for _ in 1..INTERRUPTIONS_MAX {
         let (_, run) = worker.only_run(look).await;
@@ -645,7 +645,7 @@ async fn many_are_recorded_at_once(scene: Scene) {
         .iter()
         .map(|run| request(worker.lock, run, outcome(run), 60))
         .collect();
-    // Somebody else's shard, and one that comes twice.
+    // Another worker's shard, and one that comes twice.
     let mut foreign = requests[0].clone();
     foreign.timer.shard_id = 4_000;
     requests.insert(0, foreign);
