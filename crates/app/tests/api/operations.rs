@@ -121,6 +121,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("POST /api/executions/bulk", "operator"),
     ("POST /api/executions/{id}/continue", "operator"),
     ("POST /api/executions/{id}/fork", "operator"),
+    ("POST /api/executions/{id}/notes", "operator"),
     ("POST /api/executions/{id}/pause", "operator"),
     ("POST /api/executions/{id}/resume", "operator"),
     ("POST /api/executions/{id}/retry", "operator"),
