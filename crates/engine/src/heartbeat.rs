@@ -133,8 +133,9 @@ impl Service for Heartbeat {
         NextTick::At(self.next_look(self.next_beat))
     }
 
-    /// Something is in flight again. A lease outlasts the interval, so the first beat is an interval away; until then
-    /// whatever else comes in wakes nothing here: this is the hot path of every execution.
+    /// Something is in flight again. A new lease outlasts the interval, so the first beat is an interval away; one that the
+    /// store granted long ago is given up before. Until then whatever else comes in wakes nothing here: this is the hot
+    /// path of every execution.
     async fn signal(&mut self) -> NextTick {
         if !self.idle {
             return std::future::pending().await;
@@ -142,7 +143,7 @@ impl Service for Heartbeat {
         self.renewal.running.entered.notified().await;
         self.idle = false;
         self.next_beat = self.now().plus(self.interval());
-        NextTick::At(self.next_beat)
+        NextTick::At(self.next_look(self.next_beat))
     }
 }
 
@@ -184,7 +185,8 @@ impl Service for StopCheck {
 
     async fn signal(&mut self) -> NextTick {
         let clock = &self.renewal.clock;
-        self.leases = self.renewal.running.doubtful(|| clock.now()).await;
+        let doubtful = self.renewal.running.doubtful(|| clock.now()).await;
+        self.leases.extend(doubtful);
         NextTick::Now
     }
 }

@@ -176,8 +176,9 @@ impl Caller {
         // Until the lease may be over.
         let give_up_at = runtime.now().plus(runtime.options.lease / 2);
         match probe(runtime, self.id, give_up_at).await {
+            Some(found) if found.waits_for_admission => Ok(CreateOutcome::InLine),
             Some(found) if self.is_ours(&found) => Ok(CreateOutcome::New),
-            // Without our lease it is for others to run, as one that stands in line is.
+            // Without our lease it is for others to run, as one that waits for admission is.
             Some(_) => Ok(CreateOutcome::InLine),
             None => Err(error),
         }

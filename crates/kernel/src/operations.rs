@@ -107,7 +107,7 @@ pub struct SweepDelay {
 /// What an operation does and for whom: it decides which connections of the store it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It only reads, all at one moment.
+    /// It only reads. On SQLite all at one moment, on PostgreSQL each call sees what is committed when it is made.
     Read,
     /// It writes for a caller of the API.
     Request,

@@ -1,8 +1,9 @@
 -- What a row of the queues is about: 1 a wait of an execution, 2 a scheduled action, 0 not written down. 0 is what workers of
 -- the version before insert, who may go on for a while beside newer ones, and what rows have that are older than this
 -- column: to judge them all here would keep both queues locked for as long as that takes.
-ALTER TABLE incoming_queue ADD COLUMN kind smallint NOT NULL DEFAULT 0;
+-- In this order: workers that fire timers lock `processing_queue` first, too.
 ALTER TABLE processing_queue ADD COLUMN kind smallint NOT NULL DEFAULT 0;
+ALTER TABLE incoming_queue ADD COLUMN kind smallint NOT NULL DEFAULT 0;
 
 -- Judges a row without a kind, when it is read. The id of an action may look like that of an execution; then the guid
 -- decides. It is written in the same transaction as the row, so it is there, unless the action was written anew since then:

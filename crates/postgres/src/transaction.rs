@@ -30,7 +30,8 @@ use crate::{PostgresStore, changes, sql};
 #[async_trait]
 impl OperationStore for PostgresStore {
     async fn transact(&self, operation: Arc<dyn AnyOperation>) -> StoreResult<AnyAnswer> {
-        let pool = match operation.access() {
+        let access = operation.access();
+        let pool = match access {
             Access::Read => &self.readers,
             Access::Request => &self.writers,
             Access::Vital => &self.vital,
@@ -48,7 +49,10 @@ impl OperationStore for PostgresStore {
             }
             Ok(answer)
         });
-        done.await.map_err(|fault| fault.of_write())
+        done.await.map_err(|fault| match access {
+            Access::Read => fault.of_read(),
+            Access::Request | Access::Vital | Access::Upkeep => fault.of_write(),
+        })
     }
 }
 

@@ -102,9 +102,15 @@ fn guarded<T>(
     work: impl FnOnce(&mut Connection) -> JobResult<T>,
 ) -> StoreResult<T> {
     let panicked = || Fault::Rejected("a bug in Pawl: the store panicked on this".into());
-    catch_unwind(AssertUnwindSafe(|| work(connection)))
-        .unwrap_or_else(|_| Err(panicked()))
-        .map_err(|fault| fault.before_commit())
+    let done =
+        catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or_else(|_| Err(panicked()));
+    // After a panic the transaction may be open, and every later read on this thread would see its old moment.
+    if !connection.is_autocommit()
+        && let Err(error) = connection.execute_batch("ROLLBACK")
+    {
+        tracing::error!(%error, "a reader could not end its transaction");
+    }
+    done.map_err(|fault| fault.before_commit())
 }
 
 fn serve(mut connection: Connection, receiver: &Mutex<Receiver<ReaderMessage>>) {

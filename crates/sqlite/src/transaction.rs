@@ -25,9 +25,8 @@ impl OperationStore for SqliteStore {
             Access::Read => {
                 let read = move |connection: &mut Connection| {
                     connection.execute_batch("BEGIN")?;
-                    let done = run(connection, &*operation, shards);
-                    connection.execute_batch("COMMIT")?;
-                    done
+                    // The reader ends the transaction, whatever becomes of the operation.
+                    run(connection, &*operation, shards)
                 };
                 self.readers.run(read).await
             }

@@ -333,9 +333,8 @@ fn run_in_savepoint(connection: &mut Connection, job: &mut dyn Job) -> JobResult
     let done = job
         .run(connection)
         .and_then(|()| deferred::flush(connection));
-    if done.is_ok() {
-        connection.execute_batch("RELEASE job")?;
-    } else if !connection.is_autocommit() {
+    let done = done.and_then(|()| Ok(connection.execute_batch("RELEASE job")?));
+    if done.is_err() && !connection.is_autocommit() {
         connection.execute_batch("ROLLBACK TO job; RELEASE job")?;
     }
     done

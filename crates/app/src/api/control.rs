@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
-use pawl_engine::control::{ForkRequest, RetryRequest, WantedVersion};
+use pawl_engine::control::{ControlError, ForkRequest, RetryRequest, WantedVersion};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::ContinueMode;
 use pawl_kernel::time::{duration_from_seconds, parse_duration};
@@ -72,7 +72,15 @@ pub(super) async fn go_on(
     };
     let variables = asked.variables.unwrap_or_default();
     // Afterwards every one of them is known.
-    let warnings = state.control.doubts_about(id, &variables).await?;
+    let warnings = match state.control.doubts_about(id, &variables).await {
+        Ok(warnings) => warnings,
+        Err(error @ ControlError::NotFound(_)) => return Err(error.into()),
+        Err(error) => {
+            // A history that cannot be read is no reason to refuse the command.
+            tracing::warn!(execution_id = %id, %error, "variables of a continue were not checked");
+            Vec::new()
+        }
+    };
     state
         .control
         .continue_debug(id, mode, variables, asked.expect_seq)

@@ -13,7 +13,7 @@ use super::Time;
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewNote {
-    /// Up to 4096 bytes.
+    /// Up to 4096 bytes of UTF-8.
     #[schemars(length(min = 1, max = 4096))]
     pub(crate) text: String,
 }

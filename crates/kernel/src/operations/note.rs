@@ -41,7 +41,7 @@ impl Operation for AddNote {
     type Answer = Result<(), NoteRefusal>;
 
     async fn run(&self, rows: &mut dyn Transaction) -> StoreResult<Self::Answer> {
-        // The lock on the execution keeps it there, and keeps two notes from being the hundredth.
+        // Retention waits for the lock on the execution, and so does another note that might be the hundredth.
         let found = rows.subjects(&[self.execution_id]).await?;
         if found.is_empty() {
             return Ok(Err(NoteRefusal::NoExecution));

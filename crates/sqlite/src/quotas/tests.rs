@@ -358,3 +358,26 @@ fn a_lane_that_is_gone_comes_back() {
     assert!(is_right(&connection));
     assert_eq!(admitted(&mut connection), [execution_id(2)]);
 }
+
+/// Another version of the program may be able to decode it: it keeps its place, and the next one is admitted.
+#[test]
+fn an_execution_that_cannot_be_decoded_keeps_its_place() {
+    let mut connection = three();
+    set(&mut connection, "tenant:acme", 2);
+    let unreadable = execution_id(2);
+    connection
+        .execute(
+            "UPDATE executions SET priority = 99 WHERE id = ?1",
+            [unreadable.0.as_bytes()],
+        )
+        .unwrap();
+    assert_eq!(admitted(&mut connection), [execution_id(3)]);
+    let places: u32 = connection
+        .query_row(
+            "SELECT count(*) FROM admission_line WHERE execution_id = ?1",
+            [unreadable.0.as_bytes()],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(places, 1);
+}

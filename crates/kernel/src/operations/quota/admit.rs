@@ -190,6 +190,10 @@ impl AdmitExecutions {
                 round.close_lane(next);
                 continue;
             }
+            if subjects.unreadable.contains(&id) {
+                // Another version of the program may be able to decode it: it keeps its place, and the next one comes.
+                continue;
+            }
             gone.push(LanePlace {
                 lane,
                 execution_id: id,
