@@ -359,25 +359,32 @@ fn a_lane_that_is_gone_comes_back() {
     assert_eq!(admitted(&mut connection), [execution_id(2)]);
 }
 
-/// Another version of the program may be able to decode it: it keeps its place, and the next one is admitted.
+/// At the head of its lane it would keep all others waiting.
 #[test]
-fn an_execution_that_cannot_be_decoded_keeps_its_place() {
+fn an_execution_that_cannot_be_decoded_keeps_no_other_waiting() {
     let mut connection = three();
     set(&mut connection, "tenant:acme", 2);
     let unreadable = execution_id(2);
-    connection
-        .execute(
-            "UPDATE executions SET priority = 99 WHERE id = ?1",
-            [unreadable.0.as_bytes()],
-        )
-        .unwrap();
-    assert_eq!(admitted(&mut connection), [execution_id(3)]);
-    let places: u32 = connection
+    let spoil = |connection: &Connection, priority: u32| {
+        let values = rusqlite::params![unreadable.0.as_bytes(), priority];
+        let update = "UPDATE executions SET priority = ?2 WHERE id = ?1";
+        connection.execute(update, values).unwrap();
+    };
+    let before: u32 = connection
         .query_row(
-            "SELECT count(*) FROM admission_line WHERE execution_id = ?1",
+            "SELECT priority FROM executions WHERE id = ?1",
             [unreadable.0.as_bytes()],
             |row| row.get(0),
         )
         .unwrap();
-    assert_eq!(places, 1);
+    spoil(&connection, 99);
+    assert_eq!(admitted(&mut connection), [execution_id(3)]);
+    spoil(&connection, before);
+    assert_eq!(
+        check(&mut connection, unreadable, true),
+        Some(Miscount::NotInLine),
+        "the doctor finds it, and gives it a place"
+    );
+    set(&mut connection, "tenant:acme", 3);
+    assert_eq!(admitted(&mut connection), [unreadable]);
 }

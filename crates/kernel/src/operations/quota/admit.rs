@@ -190,10 +190,8 @@ impl AdmitExecutions {
                 round.close_lane(next);
                 continue;
             }
-            if subjects.unreadable.contains(&id) {
-                // Another version of the program may be able to decode it: it keeps its place, and the next one comes.
-                continue;
-            }
+            // One that cannot be decoded goes too: at the head of its lane it would keep all others waiting. Once a version of the
+            // program that can decode it looks, `doctor` finds that it waits without a place.
             gone.push(LanePlace {
                 lane,
                 execution_id: id,
