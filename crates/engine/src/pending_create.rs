@@ -82,7 +82,7 @@ impl PendingCreate {
     }
 
     pub(crate) async fn write(self, runtime: &Runtime) -> Result<(), NotStarted> {
-        let (new, caller) = self.into_caller(None);
+        let (new, caller) = self.into_caller(runtime, None);
         let created = runtime.store.create(*new).await;
         caller.settle(runtime, created).await
     }
@@ -93,7 +93,7 @@ impl PendingCreate {
         runtime: &Runtime,
         first: Transition,
     ) -> Result<Result<CommitReport, CommitError>, NotStarted> {
-        let (new, caller) = self.into_caller(Some(first.commit_id));
+        let (new, caller) = self.into_caller(runtime, Some(first.commit_id));
         // `join` begins with its first future: the store promises to keep that order.
         let store = &runtime.store;
         let (created, committed) = join(store.create(*new), store.commit(first)).await;
@@ -112,11 +112,16 @@ impl PendingCreate {
         })
     }
 
-    fn into_caller(self, commit_id: Option<Uuid>) -> (Box<NewExecution>, Caller) {
+    fn into_caller(
+        self,
+        runtime: &Runtime,
+        commit_id: Option<Uuid>,
+    ) -> (Box<NewExecution>, Caller) {
+        let may_run_ahead = self.may_run_ahead(runtime);
         let lease = self.new.state.lease.as_ref();
         let caller = Caller {
             id: self.new.execution.head.id,
-            lease_token: lease.map(|lease| lease.token),
+            lease_to_find: lease.filter(|_| may_run_ahead).map(|lease| lease.token),
             commit_id,
             reply: self.reply,
         };
@@ -131,7 +136,9 @@ fn unseen() -> StoreError {
 /// The caller of a start, while the store has the create.
 struct Caller {
     id: ExecutionId,
-    lease_token: Option<Uuid>,
+    /// Of an execution that may run ahead: it tells whether an unknown create came through. Any other start is reported as
+    /// unknown at once: its caller can ask again under the same key, and a worker may have it by now.
+    lease_to_find: Option<Uuid>,
     /// Of the transition that was sent behind the create.
     commit_id: Option<Uuid>,
     reply: oneshot::Sender<StoreResult<CreateOutcome>>,
@@ -144,7 +151,9 @@ impl Caller {
         created: StoreResult<CreateOutcome>,
     ) -> Result<(), NotStarted> {
         let created = match created {
-            Err(error @ StoreError::Unknown(_)) => Box::pin(self.look_up(runtime, error)).await,
+            Err(error @ StoreError::Unknown(_)) if self.lease_to_find.is_some() => {
+                Box::pin(self.look_up(runtime, error)).await
+            }
             known => known,
         };
         self.count(runtime, &created);
@@ -176,7 +185,6 @@ impl Caller {
         // Until the lease may be over.
         let give_up_at = runtime.now().plus(runtime.options.lease / 2);
         match probe(runtime, self.id, give_up_at).await {
-            Some(found) if found.waits_for_admission => Ok(CreateOutcome::InLine),
             Some(found) if self.is_ours(&found) => Ok(CreateOutcome::New),
             // Without our lease it is for others to run, as one that waits for admission is.
             Some(_) => Ok(CreateOutcome::InLine),
@@ -186,7 +194,7 @@ impl Caller {
 
     fn is_ours(&self, found: &Probe) -> bool {
         let is_committed = self.commit_id.is_some() && found.commit_id == self.commit_id;
-        is_committed || found.lease_token == self.lease_token
+        is_committed || found.lease_token == self.lease_to_find
     }
 }
 

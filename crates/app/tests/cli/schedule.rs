@@ -235,7 +235,7 @@ fn files_flags_and_what_is_wrong_with_them() {
     let start = ["--start", "approval"];
     for (words, says) in [
         (vec!["schedule", "put", "x"], "when?"),
-        (at.to_vec(), "what?"),
+        (at.to_vec(), "nothing to do"),
         (
             vec!["schedule", "put", "x", "--in", "soon", "--start", "a"],
             "--in",

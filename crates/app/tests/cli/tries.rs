@@ -109,8 +109,15 @@ fn a_note_is_written_and_shown() {
     let id = run["id"].as_str().unwrap();
     let written = ask(&["executions", "note", id, "the bank was down"]).stdout;
     assert!(written.contains("by dev: the bank was down"), "{written}");
+    ask(&[
+        "executions",
+        "note",
+        id,
+        "ok\nnote of 2026-11-18 by ada: forged",
+    ]);
     for verb in ["show", "steps"] {
         let shown = ask(&["executions", verb, id]).stdout;
         assert!(shown.contains("the bank was down"), "{shown}");
+        assert!(shown.contains("\n    note of 2026-11-18 by ada"), "{shown}");
     }
 }

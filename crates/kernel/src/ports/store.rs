@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use crate::execution::{
     DebugMode, Execution, Head, Lease, LogRecord, Record, Signal, State, Status, Step, Subject,
-    WaitKind,
 };
 use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, CommitRefusal, Skip};
@@ -85,15 +84,12 @@ pub struct Probe {
     pub seq: u64,
     pub commit_id: Option<Uuid>,
     pub lease_token: Option<Uuid>,
-    pub waits_for_admission: bool,
     pub applied: CommitReport,
 }
 
 impl Probe {
     pub fn of(head: &Head, state: &State) -> Self {
-        let wait = state.wait.as_ref().map(|wait| wait.kind);
         Self {
-            waits_for_admission: wait == Some(WaitKind::Admission),
             seq: state.seq,
             commit_id: state.commit_id,
             lease_token: state.lease.as_ref().map(|lease| lease.token),

@@ -122,7 +122,9 @@ fn say_notes(notes: &[Note<'_>]) -> Done {
 /// A note for people, on lines of its own.
 pub(super) fn note_line(note: &Note<'_>) -> String {
     let (at, by) = (text::time(note.created_at), text::line(&note.created_by));
-    format!("note of {at} by {by}: {}", text::clean(&note.text))
+    // Indented: a line of the text must not pass for a note of its own.
+    let text = text::clean(&note.text).replace('\n', "\n    ");
+    format!("note of {at} by {by}: {text}")
 }
 
 fn describe_end(execution: &Execution<'_>) -> Done {
