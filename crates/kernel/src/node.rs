@@ -192,16 +192,12 @@ pub struct NodeError {
     #[serde(skip)]
     pub retry_after: Option<Duration>,
     #[serde(skip)]
-    extras: Option<Box<ErrorExtras>>,
+    written: Option<Box<Written>>,
 }
 
-/// Behind a pointer: errors are part of every result, and few have any of this.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct ErrorExtras {
-    /// What the node wrote before it failed.
-    logs: Vec<LogLine>,
-    statement: Option<String>,
-}
+/// What a node wrote before it failed. Behind a pointer: errors are part of every result, and few have any.
+#[derive(Clone, Debug, PartialEq)]
+struct Written(Vec<LogLine>);
 
 impl NodeError {
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
@@ -211,7 +207,7 @@ impl NodeError {
             retryable: false,
             details: Value::Null,
             retry_after: None,
-            extras: None,
+            written: None,
         }
     }
 
@@ -225,35 +221,18 @@ impl NodeError {
         self
     }
 
-    /// With the statement of the node that failed. It stands beside the details, because those can be meant for the caller of
-    /// a webhook, and this is for users who look at the run.
-    pub fn in_statement(mut self, id: &str) -> Self {
-        self.extras.get_or_insert_default().statement = Some(id.to_owned());
-        self
-    }
-
-    pub fn statement(&self) -> Option<&str> {
-        self.extras.as_ref()?.statement.as_deref()
-    }
-
     /// With what the node wrote before it failed, for the log of the execution.
     pub fn with_logs(mut self, lines: Vec<LogLine>) -> Self {
-        if !lines.is_empty() {
-            self.extras.get_or_insert_default().logs = lines;
-        }
+        self.written = (!lines.is_empty()).then(|| Box::new(Written(lines)));
         self
     }
 
     pub fn logs(&self) -> &[LogLine] {
-        self.extras.as_ref().map_or(&[], |extras| &extras.logs)
+        self.written.as_ref().map_or(&[], |written| &written.0)
     }
 
     pub fn to_value(&self) -> Value {
-        let mut value = serde_json::to_value(self).unwrap_or(Value::Null);
-        if let Some(statement) = self.statement() {
-            value["statement"] = statement.into();
-        }
-        value
+        serde_json::to_value(self).unwrap_or(Value::Null)
     }
 }
 

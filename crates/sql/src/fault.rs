@@ -55,11 +55,11 @@ impl Fault {
             None => format!("statement `{id}`"),
         };
         self.error.message = format!("{place}: {}", self.error.message);
-        *self.error = self.error.in_statement(id);
+        if !self.error.details.is_object() {
+            self.error.details = json!({});
+        }
+        self.error.details["statement"] = json!(id);
         if let Some(item) = item {
-            if !self.error.details.is_object() {
-                self.error.details = json!({});
-            }
             self.error.details["item"] = json!(item);
         }
         self

@@ -298,6 +298,7 @@ impl Texts {
             Some(Err(error)) => return error,
             None => {}
         }
+        details.insert("statement".into(), json!(around.id));
         if let Some(status) = around.status {
             details.insert("status".into(), json!(status));
         }
@@ -311,11 +312,7 @@ impl Texts {
             .code
             .clone()
             .unwrap_or_else(|| "EXPECTATION_FAILED".into());
-        let error = NodeError::new(code, message).in_statement(&around.id);
-        if details.is_empty() {
-            return error;
-        }
-        error.details(Value::Object(details))
+        NodeError::new(code, message).details(Value::Object(details))
     }
 }
 

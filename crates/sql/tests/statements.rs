@@ -137,7 +137,7 @@ async fn errors_of_the_database_have_codes_and_no_values(bed: Bed) {
         let error = bed.error(one(sql, params), "x:1").await;
         assert_eq!(error.code, code, "{sql}: {error:?}");
         assert!(!error.retryable, "{sql}");
-        assert_eq!(error.statement(), Some("a"));
+        assert_eq!(error.details["statement"], "a");
         let shown = error.to_value().to_string();
         assert!(!shown.contains("secret"), "{shown}");
     }

@@ -47,7 +47,7 @@ pub(crate) fn check(request: &[u8], answer: &Answer) {
         return;
     };
     // Broken HTTP is refused before it is a request, without a word.
-    let is_broken = answer.body.is_empty() && matches!(answer.status, 400 | 431);
+    let is_broken = answer.body.is_empty() && matches!(answer.status, 400 | 414 | 431);
     if method == "HEAD" || is_broken || is_of_flow(path, answer) {
         return;
     }
