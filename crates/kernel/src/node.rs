@@ -192,12 +192,12 @@ pub struct NodeError {
     #[serde(skip)]
     pub retry_after: Option<Duration>,
     #[serde(skip)]
-    written: Option<Box<Written>>,
+    written: Option<Box<NodeWrites>>,
 }
 
 /// What a node wrote before it failed. Behind a pointer: errors are part of every result, and few have any.
 #[derive(Clone, Debug, PartialEq)]
-struct Written(Vec<LogLine>);
+struct NodeWrites(Vec<LogLine>);
 
 impl NodeError {
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
@@ -223,7 +223,7 @@ impl NodeError {
 
     /// With what the node wrote before it failed, for the log of the execution.
     pub fn with_logs(mut self, lines: Vec<LogLine>) -> Self {
-        self.written = (!lines.is_empty()).then(|| Box::new(Written(lines)));
+        self.written = (!lines.is_empty()).then(|| Box::new(NodeWrites(lines)));
         self
     }
 
