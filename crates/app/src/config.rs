@@ -4,6 +4,7 @@ mod limits;
 mod rights;
 mod secrets;
 mod server;
+mod ui;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value};
 pub use limits::LimitsSection;
 pub use secrets::SecretSection;
 pub use server::ServerSection;
+pub use ui::{PublicUrl, UiSection};
 
 /// `pawl.toml`. Unknown names are refused: a typo must not silently be a default.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -30,6 +32,7 @@ pub struct Config {
     pub metrics_listen: Option<SocketAddr>,
     pub data: Option<PathBuf>,
     pub server: ServerSection,
+    pub ui: UiSection,
     pub env: EnvSection,
     pub engine: EngineSection,
     pub timers: TimersSection,

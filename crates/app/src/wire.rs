@@ -12,6 +12,7 @@ mod history;
 mod insight;
 mod keys;
 mod letters;
+mod live;
 mod name;
 mod notes;
 mod operations;
@@ -19,6 +20,7 @@ mod payload;
 mod quotas;
 mod requests;
 mod schemas;
+mod session;
 mod text;
 
 pub(crate) use actions::{
@@ -33,6 +35,7 @@ pub(crate) use insight::{
 };
 pub(crate) use keys::{CreatedKey, Key, NewKey};
 pub(crate) use letters::{DeadLetter, Requeue, WholeDeadLetter};
+pub(crate) use live::{ChangeEvent, HelloEvent, RunEvent, RunsEvent};
 pub(crate) use name::Name;
 pub(crate) use notes::{NewNote, Note};
 pub(crate) use operations::{
@@ -46,6 +49,7 @@ pub(crate) use requests::{
     NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
 };
 pub(crate) use schemas::{Definition, SavedSchema, Schema, Validation, Version};
+pub(crate) use session::{LoginRequest, Me, Session, ShownLimits};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
 
 use std::borrow::Cow;
@@ -131,6 +135,11 @@ plain_schema!(Metrics, {
 plain_schema!(EventStream, {
     "type": "string",
     "description": "Events `step` (a Step), `status` and `end` (an Execution). The id of an event is a version of the execution: everything up to it has been told."
+});
+
+plain_schema!(LiveStream, {
+    "type": "string",
+    "description": "Events: `hello` (a HelloEvent), `runs` (a RunsEvent), `run` (a RunEvent), `letters`, `workers` and `schemas` (a ChangeEvent)."
 });
 
 /// A field that may be null and may be left out, where the two differ.

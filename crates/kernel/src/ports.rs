@@ -12,6 +12,7 @@ pub mod quotas;
 pub mod recovery;
 pub mod retention;
 pub mod schedule;
+pub mod sessions;
 pub mod store;
 mod timers;
 pub mod webhooks;

@@ -31,6 +31,7 @@ mod retention;
 mod rows;
 mod schedule;
 mod session;
+mod sessions;
 mod sql;
 mod timers;
 mod transaction;

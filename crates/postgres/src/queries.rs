@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Status, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
+use pawl_kernel::ports::store::{
+    ExecutionFilter, ExecutionView, LetterPulse, Pulse, QueryStore, SchemaPulse, StoreResult,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -135,6 +137,27 @@ impl QueryStore for PostgresStore {
         });
         done.await.map_err(|fault| fault.of_read())
     }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        let done = self.readers.run(|session| async move {
+            let rows = session.alone(&sql::PULSE, &[]).await?;
+            Ok(rows.first().map(pulse).transpose()?.unwrap_or_default())
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+}
+
+fn pulse(row: &Row) -> Outcome<Pulse> {
+    let mut reader = Reader::new(row);
+    let letters = LetterPulse {
+        last_id: reader.count()?,
+        open: reader.count()?,
+    };
+    let schemas = SchemaPulse {
+        count: reader.count()?,
+        updated_at: reader.optional_time()?,
+    };
+    Ok(Pulse { letters, schemas })
 }
 
 async fn views(session: &Session, ids: Vec<Uuid>) -> Outcome<Vec<ExecutionView>> {

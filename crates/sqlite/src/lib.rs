@@ -26,6 +26,7 @@ mod recovery;
 mod retention;
 mod rows;
 mod schedule;
+mod sessions;
 mod sql;
 mod timers;
 mod transaction;

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Status, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
+use pawl_kernel::ports::store::{
+    ExecutionFilter, ExecutionView, LetterPulse, Pulse, QueryStore, SchemaPulse, StoreResult,
+};
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Statement, params};
 use uuid::Uuid;
@@ -128,6 +130,26 @@ impl QueryStore for SqliteStore {
             .run(move |connection| about(connection, &file))
             .await
     }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        self.readers.run(|connection| pulse(connection)).await
+    }
+}
+
+fn pulse(connection: &Connection) -> JobResult<Pulse> {
+    let mut statement = connection.prepare_cached(sql::PULSE)?;
+    let found = statement.query_row([], |row| {
+        let letters = LetterPulse {
+            last_id: row.get::<_, i64>(0)?.unsigned_abs(),
+            open: row.get::<_, i64>(1)?.unsigned_abs(),
+        };
+        let schemas = SchemaPulse {
+            count: row.get::<_, i64>(2)?.unsigned_abs(),
+            updated_at: rows::optional_time(row, 3)?,
+        };
+        Ok(Pulse { letters, schemas })
+    });
+    Ok(found?)
 }
 
 fn view(connection: &Connection, id: ExecutionId) -> JobResult<Option<ExecutionView>> {

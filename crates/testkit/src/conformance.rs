@@ -26,6 +26,7 @@ mod recovery;
 mod retention;
 mod scene;
 mod schedule;
+mod sessions;
 mod signal;
 mod timer;
 mod webhooks;
@@ -68,6 +69,7 @@ pub const CASES: &[&[StoreCase]] = &[
     catalog::CASES,
     query::CASES,
     keys::CASES,
+    sessions::CASES,
     letters::CASES,
     note::CASES,
     retention::CASES,

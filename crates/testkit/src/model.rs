@@ -13,6 +13,7 @@ mod quota;
 mod recovery;
 mod retention;
 mod schedule;
+mod sessions;
 mod tables;
 mod timer;
 mod transaction;

@@ -191,6 +191,23 @@ fn require_json(headers: &HeaderMap) -> ApiResult<()> {
     }
 }
 
+/// For requests of browsers: forms, and scripts of foreign pages, can send other types and none without being asked about it.
+pub(super) fn check_kind(headers: &HeaderMap) -> ApiResult<()> {
+    let length = headers.get(header::CONTENT_LENGTH);
+    let is_empty = length.is_none_or(|length| length.as_bytes() == b"0");
+    if is_empty && !headers.contains_key(header::TRANSFER_ENCODING) {
+        return Ok(());
+    }
+    let kind = essence(headers)?.unwrap_or_default();
+    let is_plain_form = !kind.starts_with("application/") || kind.ends_with("urlencoded");
+    match is_plain_form {
+        true => Err(unsupported(
+            "with a session a body is sent as `application/json` or `application/yaml`",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn schema_format(headers: &HeaderMap) -> ApiResult<Option<SchemaFormat>> {
     let Some(essence) = essence(headers)? else {
         return Ok(None);

@@ -16,7 +16,7 @@ use super::error::{ApiError, ApiResult};
 use super::path::PART_BYTES_MAX;
 use super::reply;
 use super::routes::{self, Route};
-use crate::wire::{ErrorBody, TEXT_MAX};
+use crate::wire::{self, ErrorBody, TEXT_MAX};
 
 const JSON: &str = "application/json";
 
@@ -137,6 +137,13 @@ pub(super) async fn document(State(state): State<ApiState>) -> ApiResult<Respons
     }
 }
 
+/// The document as a text, for those who have no server.
+pub fn openapi_text() -> Result<String, String> {
+    let document = build(true)?;
+    let text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
+    Ok(text + "\n")
+}
+
 /// Describes types and collects what it has described, as requests send them and as answers show them: a field that
 /// may be left out of a body is not one that may be missing in an answer.
 struct Components {
@@ -157,6 +164,11 @@ impl Components {
             bodies: settings().for_deserialize().into_generator(),
             answers: settings().for_serialize().into_generator(),
         }
+    }
+
+    /// What no route names: the events of a stream.
+    fn add<T: JsonSchema>(&mut self) {
+        self.answers.subschema_for::<T>();
     }
 
     /// By name. A type that is both sent and shown must look the same.
@@ -199,6 +211,10 @@ fn build(keys: bool) -> Result<Value, String> {
         true => "Send an API key with every request.",
         false => "This is `pawl dev`, for this machine only: it needs no key.",
     };
+    components.add::<wire::HelloEvent>();
+    components.add::<wire::RunsEvent>();
+    components.add::<wire::RunEvent<'_>>();
+    components.add::<wire::ChangeEvent>();
     Ok(json!({
         "openapi": "3.1.0",
         "info": {
@@ -321,7 +337,10 @@ fn describe(status: u16) -> &'static str {
         404 => "Not found",
         409 => "Conflicts with the current state",
         412 => "There is a newer version",
+        401 => "Not a good key or session",
+        403 => "Not allowed",
         422 => "The request is not valid",
+        429 => "Too many tries",
         503 => "Not available",
         _ => "Any error",
     }

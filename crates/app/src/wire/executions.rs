@@ -83,6 +83,14 @@ pub(crate) struct CurrentWait<'a> {
 }
 
 impl<'a> Execution<'a> {
+    /// Without what it ended with.
+    pub(crate) fn brief(self) -> Self {
+        Self {
+            output: None,
+            ..self
+        }
+    }
+
     /// With what people wrote on it.
     pub(crate) fn with_notes(self, notes: &'a [operations::Note]) -> Self {
         Self {

@@ -50,6 +50,19 @@ impl<'a> Step<'a> {
     }
 }
 
+impl Step<'_> {
+    /// Without its payloads.
+    pub(crate) fn brief(self) -> Self {
+        Self {
+            input: None,
+            output: None,
+            changes: None,
+            attempts: None,
+            ..self
+        }
+    }
+}
+
 impl<'a> From<&'a execution::Step> for Step<'a> {
     fn from(step: &'a execution::Step) -> Self {
         Self {

@@ -150,4 +150,7 @@ own_names!(
     AttemptOutcome: "success" | "failed" | "interrupted",
     ErrorPolicy: "fail" | "continue",
     InterruptPolicy: "rerun" | "fail",
+    LoginKind: "none" | "key" | "session",
+    ServerMode: "dev" | "server",
+    RunEventKind: "step" | "status" | "end" | "gone",
 );

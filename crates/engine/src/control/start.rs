@@ -336,6 +336,7 @@ impl Control {
                 Ok(StartOutcome::before(id))
             }
             (CreateOutcome::New | CreateOutcome::Admitted | CreateOutcome::InLine, _) => {
+                self.runtime.hints.created(id);
                 Ok(StartOutcome {
                     id,
                     created: true,

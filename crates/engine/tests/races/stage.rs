@@ -16,11 +16,12 @@ use pawl_kernel::ports::retention::{
     OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest, RetentionStore,
 };
 use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
+use pawl_kernel::ports::sessions::{NewSession, SessionRecord, SessionStore};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
     ExecutionStore, ExecutionView, ExpiredLease, HeldShards, History, KeepRequest, LockRequest,
-    NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass, Store,
-    StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
+    NewExecution, Probe, Pulse, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass,
+    Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
@@ -355,6 +356,7 @@ forward!(QueryStore {
     timer_shards(waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>>;
     execution_by_key(key: &str) -> StoreResult<Option<ExecutionId>>;
     about() -> StoreResult<Vec<(String, String)>>;
+    pulse() -> StoreResult<Pulse>;
 });
 
 forward!(KeyStore {
@@ -364,6 +366,13 @@ forward!(KeyStore {
     keys(before: Option<KeyId>, limit: u32) -> StoreResult<Vec<KeyRecord>>;
     revoke_key(id: KeyId, now: Timestamp) -> StoreResult<Option<KeyRecord>>;
     touch_key(id: KeyId, now: Timestamp, unless_after: Timestamp) -> StoreResult<bool>;
+});
+
+forward!(SessionStore {
+    add_session(session: NewSession) -> StoreResult<()>;
+    session(hash: KeyHash) -> StoreResult<Option<SessionRecord>>;
+    touch_session(hash: KeyHash, now: Timestamp, unless_after: Timestamp) -> StoreResult<bool>;
+    end_session(hash: KeyHash) -> StoreResult<bool>;
 });
 
 forward!(LetterStore {

@@ -18,6 +18,7 @@ use crate::ports::letters::LetterStore;
 use crate::ports::quotas::{QuotaReads, QuotaStore};
 use crate::ports::retention::RetentionStore;
 use crate::ports::schedule::ScheduleStore;
+use crate::ports::sessions::SessionStore;
 use crate::ports::webhooks::WebhookStore;
 use crate::ports::workers::WorkerStore;
 use crate::time::Timestamp;
@@ -317,6 +318,30 @@ pub trait QueryStore: Send + Sync {
 
     /// Facts about the store for the doctor: name, version, size.
     async fn about(&self) -> StoreResult<Vec<(String, String)>>;
+
+    /// Changes when dead letters or schemas do; cheap enough to be asked every other second.
+    async fn pulse(&self) -> StoreResult<Pulse>;
+}
+
+/// Two of these that differ say that something has changed, not what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pulse {
+    pub letters: LetterPulse,
+    pub schemas: SchemaPulse,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LetterPulse {
+    pub last_id: u64,
+    /// Counted up to 1000.
+    pub open: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchemaPulse {
+    /// Also those that were deleted.
+    pub count: u64,
+    pub updated_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -351,6 +376,7 @@ pub trait Store:
     + CatalogStore
     + QueryStore
     + KeyStore
+    + SessionStore
     + LetterStore
     + WebhookStore
     + WorkerStore
@@ -371,6 +397,7 @@ impl<T> Store for T where
         + CatalogStore
         + QueryStore
         + KeyStore
+        + SessionStore
         + LetterStore
         + WebhookStore
         + WorkerStore

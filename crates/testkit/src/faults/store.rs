@@ -15,8 +15,8 @@ use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
     ExecutionStore, ExecutionView, ExpiredLease, HeldShards, History, KeepRequest, LockRequest,
-    NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass, Store,
-    StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
+    NewExecution, Probe, Pulse, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass,
+    Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{CommitReport, Transition, WaitTimer};
@@ -328,5 +328,9 @@ impl QueryStore for FaultyStore {
 
     async fn about(&self) -> StoreResult<Vec<(String, String)>> {
         self.pass(READ, self.inner.about()).await
+    }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        self.pass(READ, self.inner.pulse()).await
     }
 }

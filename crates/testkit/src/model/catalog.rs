@@ -6,7 +6,8 @@ use async_trait::async_trait;
 
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::store::{
-    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreResult, VersionRecord,
+    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaPulse, SchemaRecord, StoreResult,
+    VersionRecord,
 };
 use pawl_kernel::ports::webhooks::WebhookRow;
 use pawl_kernel::schema::definition::LANGUAGE;
@@ -39,6 +40,14 @@ impl Catalog {
     pub(super) fn latest_versions(&self) -> impl Iterator<Item = (SchemaId, u32)> {
         let all = self.schemas.iter();
         all.map(|(id, schema)| (*id, schema.record.latest_version))
+    }
+
+    pub(super) fn pulse(&self) -> SchemaPulse {
+        let changed = self.schemas.values().map(|schema| schema.record.updated_at);
+        SchemaPulse {
+            count: self.schemas.len() as u64,
+            updated_at: changed.max(),
+        }
     }
 
     fn visible(&self) -> impl Iterator<Item = &Schema> {

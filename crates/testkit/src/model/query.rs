@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use pawl_kernel::execution::{Execution, LogRecord, Signal, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
+use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, Pulse, QueryStore, StoreResult};
 
 use super::ModelStore;
 use super::tables::{Row, Tables};
@@ -104,6 +104,14 @@ impl QueryStore for ModelStore {
             ("store".into(), "model".into()),
             ("executions".into(), executions),
         ])
+    }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        let tables = self.lock();
+        Ok(Pulse {
+            letters: tables.letters.pulse(),
+            schemas: tables.catalog.pulse(),
+        })
     }
 }
 

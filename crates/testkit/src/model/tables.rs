@@ -15,6 +15,7 @@ use super::keys::Keys;
 use super::letters::Letters;
 use super::quota::Quotas;
 use super::schedule::Actions;
+use super::sessions::Sessions;
 use super::timer::Timers;
 use super::workers::Workers;
 use super::{Dump, JournalEntry, Presence};
@@ -28,6 +29,7 @@ pub(super) struct Tables {
     pub(super) letters: Letters,
     pub(super) workers: Workers,
     pub(super) api_keys: Keys,
+    pub(super) sessions: Sessions,
     pub(super) timers: Timers,
     pub(super) actions: Actions,
     pub(super) quotas: Quotas,

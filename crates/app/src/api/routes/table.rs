@@ -6,7 +6,8 @@ use super::super::access::{ADMIN, ANYBODY, EDITOR, OPERATOR, VIEWER};
 use super::super::openapi::{self, Param};
 use super::super::query::LIMIT_MAX;
 use super::super::{
-    health, keys, letters, metrics, operations, pages, quotas, retention, schemas, workers,
+    health, keys, letters, live, me, metrics, operations, pages, quotas, retention, schemas,
+    session, workers,
 };
 use super::{Route, actions, get, post, runs, webhooks};
 use crate::wire::{self, Page};
@@ -26,6 +27,7 @@ pub(in crate::api) fn table() -> Vec<Route> {
         watch_routes(),
         letter_routes(),
         key_routes(),
+        session_routes(),
         quota_routes(),
         webhooks::all(),
         page_routes(),
@@ -293,6 +295,57 @@ fn key_routes() -> Vec<Route> {
     ]
 }
 
+fn session_routes() -> Vec<Route> {
+    let tag = "sessions";
+    let one = "/api/session";
+    vec![
+        get("/api/me", VIEWER, tag, "Who is asking, and with what limits", me::show)
+            .answer::<wire::Me>(200),
+        post(
+            one,
+            ANYBODY,
+            tag,
+            "Log in with a key; the answer sets a cookie",
+            session::open,
+        )
+        .json::<wire::LoginRequest>()
+        .empty(204)
+        .refusal(401)
+        .refusal(403)
+        .refusal(409)
+        .refusal(422)
+        .refusal(429),
+        get(one, VIEWER, tag, "The session of the request", session::show)
+            .answer::<wire::Session>(200)
+            .refusal(404),
+        Route::new(
+            Method::DELETE,
+            one,
+            ANYBODY,
+            tag,
+            "Log out; may be repeated",
+            session::close,
+        )
+        .empty(204)
+        .refusal(409),
+        get(
+            "/api/events",
+            VIEWER,
+            tag,
+            "Server-sent events about all that a page shows, in one stream",
+            live::events,
+        )
+        .query(&[
+            Param::text(
+                "topics",
+                "Any of `executions`, `letters`, `workers`, `schemas`, `run:ID`, `run:ID@VERSION`, with commas between them.",
+            ),
+            Param::text("brief", "`true`: steps and executions without payloads."),
+        ])
+        .text::<wire::LiveStream>(200, "text/event-stream"),
+    ]
+}
+
 fn quota_routes() -> Vec<Route> {
     let tag = "quotas";
     let one = "/api/quotas/{kind}/{name}";
@@ -358,7 +411,5 @@ fn page_routes() -> Vec<Route> {
             pages::docs,
         )
         .text::<wire::Html>(200, "text/html"),
-        get("/", VIEWER, tag, "What is going on", pages::status)
-            .text::<wire::Html>(200, "text/html"),
     ]
 }
