@@ -93,7 +93,6 @@ fn test() -> Done {
             &services,
             &[
                 "test",
-                "--release",
                 "--locked",
                 "-p",
                 "pawl-engine",
@@ -199,7 +198,6 @@ fn sim(rest: &[String]) -> Done {
     run(Command::new(cargo_path())
         .args([
             "test",
-            "--release",
             "-p",
             "pawl-engine",
             "--features",
