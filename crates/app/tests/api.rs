@@ -37,6 +37,8 @@ mod keys;
 mod letters;
 #[path = "api/lineage.rs"]
 mod lineage;
+#[path = "api/live.rs"]
+mod live;
 #[path = "api/metrics.rs"]
 mod metrics;
 #[path = "api/notes.rs"]
@@ -55,6 +57,10 @@ mod schemas;
 mod secrets;
 #[path = "api/server.rs"]
 mod server;
+#[path = "api/session.rs"]
+mod session;
+#[path = "api/shell.rs"]
+mod shell;
 #[path = "api/triggers.rs"]
 mod triggers;
 #[path = "api/users.rs"]

@@ -202,7 +202,10 @@ pub(super) async fn enforce(
     next: Next,
 ) -> Response {
     let Needs::Role(needed) = door.needs else {
-        return next.run(request).await;
+        return match door.query(&request) {
+            Ok(_) => next.run(request).await,
+            Err(refused) => refused.into_response(),
+        };
     };
     let identity = match let_in(&door.state, request.method(), request.headers()).await {
         Ok(identity) => identity,
