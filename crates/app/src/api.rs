@@ -8,6 +8,7 @@
 mod access;
 mod body;
 mod bulk;
+mod contexts;
 mod control;
 mod cursor;
 mod direct;
@@ -26,6 +27,7 @@ mod messages;
 pub mod metrics;
 mod openapi;
 mod operations;
+mod outline;
 mod pages;
 mod path;
 mod query;

@@ -15,6 +15,7 @@ mod claim;
 mod command;
 mod commit;
 mod create;
+mod history;
 mod keys;
 mod letters;
 mod note;
@@ -67,6 +68,7 @@ pub const CASES: &[&[StoreCase]] = &[
     recovery::CASES,
     catalog::CASES,
     query::CASES,
+    history::CASES,
     keys::CASES,
     letters::CASES,
     note::CASES,

@@ -13,6 +13,7 @@ use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, CommitRefusal, Skip};
 use crate::operations::OperationStore;
 pub use crate::ports::catalog::CatalogError;
+use crate::ports::history::HistoryReads;
 use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
 use crate::ports::quotas::{QuotaReads, QuotaStore};
@@ -350,6 +351,7 @@ pub trait Store:
     + ScheduleStore
     + CatalogStore
     + QueryStore
+    + HistoryReads
     + KeyStore
     + LetterStore
     + WebhookStore
@@ -370,6 +372,7 @@ impl<T> Store for T where
         + ScheduleStore
         + CatalogStore
         + QueryStore
+        + HistoryReads
         + KeyStore
         + LetterStore
         + WebhookStore
