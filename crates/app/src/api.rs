@@ -8,6 +8,7 @@
 mod access;
 mod body;
 mod bulk;
+mod contexts;
 mod control;
 mod cursor;
 mod direct;
@@ -29,6 +30,7 @@ pub mod metrics;
 mod openapi;
 mod operations;
 mod packing;
+mod outline;
 mod pages;
 mod path;
 mod query;

@@ -6,8 +6,10 @@
 //! else: `api/fields.rs` reads bodies by these types and says in words what does not fit.
 
 mod actions;
+mod brief;
 mod diagnostics;
 mod executions;
+mod format;
 mod history;
 mod insight;
 mod keys;
@@ -16,6 +18,7 @@ mod live;
 mod name;
 mod notes;
 mod operations;
+mod outline;
 mod payload;
 mod quotas;
 mod requests;
@@ -28,8 +31,11 @@ pub(crate) use actions::{
     PutAction, ScheduledAction, TimerPlace,
 };
 pub(crate) use diagnostics::{DiagnosticLine, ErrorBody};
-pub(crate) use executions::{CurrentWait, Execution};
-pub(crate) use history::{CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage};
+pub(crate) use executions::{CurrentWait, Execution, StartRecord};
+pub(crate) use history::{
+    ContextAnswer, ContextView, CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage,
+    TakenSignal,
+};
 pub(crate) use insight::{
     Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
 };
@@ -42,6 +48,7 @@ pub(crate) use operations::{
     DoctorFinding, DoctorReport, DoctorRequest, GcReport, GcRequest, GcSchema, HealthReport,
     NodeType, Worker,
 };
+pub(crate) use outline::{Outline, OutlinedNode};
 pub(crate) use payload::Payload;
 pub(crate) use quotas::{Quota, QuotaHolder, SetQuota};
 pub(crate) use requests::{
@@ -50,6 +57,7 @@ pub(crate) use requests::{
 };
 pub(crate) use schemas::{Definition, SavedSchema, Schema, Validation, Version};
 pub(crate) use session::{LoginRequest, Me, Session, ShownLimits};
+pub(crate) use schemas::{Definition, PinnedDefinition, SavedSchema, Schema, Validation, Version};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
 
 use std::borrow::Cow;

@@ -49,6 +49,8 @@ mod operations;
 mod quotas;
 #[path = "api/retention.rs"]
 mod retention;
+#[path = "api/runs.rs"]
+mod runs;
 #[path = "api/schedule.rs"]
 mod schedule;
 #[path = "api/schemas.rs"]

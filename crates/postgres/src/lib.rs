@@ -17,6 +17,7 @@ mod creates;
 mod error;
 mod executions;
 mod heads;
+mod history;
 mod hot;
 mod keys;
 mod letters;

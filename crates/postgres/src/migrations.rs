@@ -23,6 +23,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     13 "0013_notes",
     14 "0014_timer_kinds",
     15 "0015_sessions",
+    16 "0016_step_handles",
 ];
 
 pub type MigrationError = migration::MigrationError<String>;

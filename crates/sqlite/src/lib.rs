@@ -14,6 +14,7 @@ mod deferred;
 mod executions;
 mod fault;
 mod folder;
+mod history;
 mod hot;
 mod keys;
 mod letters;

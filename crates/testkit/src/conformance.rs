@@ -15,6 +15,7 @@ mod claim;
 mod command;
 mod commit;
 mod create;
+mod history;
 mod keys;
 mod letters;
 mod note;
@@ -68,6 +69,7 @@ pub const CASES: &[&[StoreCase]] = &[
     recovery::CASES,
     catalog::CASES,
     query::CASES,
+    history::CASES,
     keys::CASES,
     sessions::CASES,
     letters::CASES,

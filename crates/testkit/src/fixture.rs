@@ -154,6 +154,7 @@ pub fn step(seq: u64, now: Timestamp) -> Step {
         node_type: "log".into(),
         prev_node_id: (seq > 1).then(|| format!("node_{}", seq - 1).into()),
         next_node_id: Some(format!("node_{}", seq + 1).into()),
+        handle: Some("success".into()),
         input: Some(format!(r#"{{"message":"{seq}"}}"#)),
         output: Some(format!(r#"{{"n":{seq}}}"#)),
         changes: Some(format!(r#"{{"last":{seq}}}"#)),

@@ -6,6 +6,7 @@
 
 mod catalog;
 mod execution;
+mod history;
 mod keys;
 mod letters;
 mod query;

@@ -83,6 +83,20 @@ impl Query {
         }
     }
 
+    /// One of a few words.
+    pub(super) fn choice(
+        &self,
+        name: &str,
+        known: &[&'static str],
+    ) -> ApiResult<Option<&'static str>> {
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        let found = known.iter().find(|word| **word == text).copied();
+        let wrong = || ApiError::invalid_query(unknown_name(name, text, known));
+        found.map(Some).ok_or_else(wrong)
+    }
+
     pub(super) fn limit(&self) -> ApiResult<u32> {
         match self.whole("limit")? {
             None => Ok(LIMIT_DEFAULT),

@@ -141,6 +141,7 @@ macro_rules! own_names {
 own_names!(
     SeverityName: "error" | "warning" | "note",
     LogLevel: "debug" | "info" | "warn" | "error",
+    ContextSide: "before" | "after" | "difference",
     ChangeKind: "added" | "removed" | "changed",
     RequeueAction: "look" | "retry" | "start" | "none",
     BulkAction: "pause" | "resume" | "stop" | "retry",
@@ -153,4 +154,9 @@ own_names!(
     LoginKind: "none" | "key" | "session",
     ServerMode: "dev" | "server",
     RunEventKind: "step" | "status" | "end" | "gone",
+    StuckPolicy: "requeue" | "fail",
+    BackoffKind: "fixed" | "linear" | "exponential",
+    TriggerType: "webhook" | "cron",
+    MethodName: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS" | "ANY",
+    RespondMode: "immediately" | "last_node" | "respond_node",
 );

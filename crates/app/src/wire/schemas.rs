@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::format::{FlowSettings, NodeRetry, SchemaTrigger};
 use super::name::{ErrorPolicy, InterruptPolicy};
-use super::{DiagnosticLine, Name, Payload, Time};
+use super::{DiagnosticLine, Name, Payload, Span, Time};
 
 /// A schema, as JSON or YAML.
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -23,8 +24,10 @@ pub(crate) struct Definition {
     pub(crate) external_id: Option<i64>,
     /// Limits, priority, concurrency.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<FlowSettings>")]
     pub(crate) settings: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<SchemaTrigger>>")]
     pub(crate) triggers: Option<Vec<Map<String, Value>>>,
     pub(crate) nodes: Vec<DefinedNode>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,9 +49,10 @@ pub(crate) struct DefinedNode {
     pub(crate) config: Option<Map<String, Value>>,
     /// Per try.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Span>")]
     pub(crate) timeout: Option<Value>,
-    /// max_attempts, delay, backoff, max_delay, jitter
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<NodeRetry>")]
     pub(crate) retry: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_error: Option<Name<ErrorPolicy>>,
@@ -155,6 +159,19 @@ impl<'a> From<&'a VersionRecord> for Version<'a> {
             created_at: Time(version.created_at),
         }
     }
+}
+
+/// The definition that an execution runs, also of a schema that was changed or deleted since.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ExecutionDefinition")]
+pub(crate) struct PinnedDefinition<'a> {
+    pub(crate) schema_id: Uuid,
+    /// The schema's name.
+    pub(crate) schema: Cow<'a, str>,
+    #[serde(flatten)]
+    pub(crate) version: Version<'a>,
+    #[schemars(with = "Definition")]
+    pub(crate) definition: Payload<'a>,
 }
 
 /// What a check of a schema found.

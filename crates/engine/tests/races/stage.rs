@@ -9,6 +9,7 @@ use pawl_kernel::execution::{LogRecord, Signal, Step};
 use pawl_kernel::id::{ExecutionId, KeyId, SchemaId};
 use pawl_kernel::lifecycle::{ClaimRequest, Command};
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
+use pawl_kernel::ports::history::{HistoryReads, LogQuery, StepOutline};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
 use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
 use pawl_kernel::ports::quotas::{AdmissionPosition, Holder, Miscounts, QuotaReads};
@@ -357,6 +358,13 @@ forward!(QueryStore {
     execution_by_key(key: &str) -> StoreResult<Option<ExecutionId>>;
     about() -> StoreResult<Vec<(String, String)>>;
     pulse() -> StoreResult<Pulse>;
+});
+
+forward!(HistoryReads {
+    outline(id: ExecutionId, after: u64, up_to: u64, limit: u32) -> StoreResult<Vec<StepOutline>>;
+    log_page(query: LogQuery) -> StoreResult<Vec<(u64, LogRecord)>>;
+    signal_page(id: ExecutionId, after: u64, limit: u32) -> StoreResult<Vec<(u64, Signal)>>;
+    execution_briefs(filter: ExecutionFilter, before: Option<ExecutionId>, limit: u32) -> StoreResult<Vec<ExecutionView>>;
 });
 
 forward!(KeyStore {

@@ -13,6 +13,7 @@ use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, CommitRefusal, Skip};
 use crate::operations::OperationStore;
 pub use crate::ports::catalog::CatalogError;
+use crate::ports::history::HistoryReads;
 use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
 use crate::ports::quotas::{QuotaReads, QuotaStore};
@@ -375,6 +376,7 @@ pub trait Store:
     + ScheduleStore
     + CatalogStore
     + QueryStore
+    + HistoryReads
     + KeyStore
     + SessionStore
     + LetterStore
@@ -396,6 +398,7 @@ impl<T> Store for T where
         + ScheduleStore
         + CatalogStore
         + QueryStore
+        + HistoryReads
         + KeyStore
         + SessionStore
         + LetterStore

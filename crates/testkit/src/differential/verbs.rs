@@ -265,15 +265,22 @@ impl Story {
     fn some_command(&mut self) -> Command {
         let expect_seq = self.rng.chance(300).then(|| self.rng.below(5));
         match self.rng.below(20) {
-            0..4 => Command::Pause,
+            0..3 => Command::Pause,
+            3 => Command::Debug,
             4..8 => Command::Resume,
             8 => Command::Stop,
             9..14 => self.some_signal(),
             14 => fixture::edit("limit", json!({"at": self.rng.below(9)})),
             15..18 => fixture::go_on(ContinueMode::Step, expect_seq),
-            18 => fixture::go_on(ContinueMode::To("node_3".into()), expect_seq),
+            18 => fixture::go_on(self.some_nodes(), expect_seq),
             _ => fixture::go_on(ContinueMode::Run, expect_seq),
         }
+    }
+
+    fn some_nodes(&mut self) -> ContinueMode {
+        let count = 1 + self.rng.below(2);
+        let nodes = (0..count).map(|n| format!("node_{}", 3 + n));
+        ContinueMode::Until(nodes.collect())
     }
 
     fn some_signal(&mut self) -> Command {

@@ -230,7 +230,7 @@ fn letter_routes() -> Vec<Route> {
             "List dead letters, oldest first",
             letters::list,
         )
-        .query(&[Param::text(
+        .query(&[Param::flag(
             "open",
             "`true`: only those that were not requeued.",
         )])
