@@ -55,7 +55,6 @@ pub(crate) use requests::{
     BulkOutcomes, BulkRequest, BulkResult, ContinueMode, ContinueRequest, Filter, ForkRequest,
     NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
 };
-pub(crate) use schemas::{Definition, SavedSchema, Schema, Validation, Version};
 pub(crate) use session::{LoginRequest, Me, Session, ShownLimits};
 pub(crate) use schemas::{Definition, PinnedDefinition, SavedSchema, Schema, Validation, Version};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
