@@ -7,7 +7,9 @@
 
 mod actions;
 mod diagnostics;
+mod editor;
 mod executions;
+mod expressions;
 mod history;
 mod insight;
 mod keys;
@@ -26,7 +28,13 @@ pub(crate) use actions::{
     PutAction, ScheduledAction, TimerPlace,
 };
 pub(crate) use diagnostics::{DiagnosticLine, ErrorBody};
+pub(crate) use editor::{
+    CanvasGroup, CanvasNote, KnownName, Layout, NamedConnection, Pin, Point, PutPin, ShownLayout,
+};
 pub(crate) use executions::{CurrentWait, Execution};
+pub(crate) use expressions::{
+    EvaluateRequest, Evaluation, EvaluationError, EvaluationPlace, ExpressionFunction,
+};
 pub(crate) use history::{CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage};
 pub(crate) use insight::{
     Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
@@ -45,7 +53,7 @@ pub(crate) use requests::{
     BulkOutcomes, BulkRequest, BulkResult, ContinueMode, ContinueRequest, Filter, ForkRequest,
     NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
 };
-pub(crate) use schemas::{Definition, SavedSchema, Schema, Validation, Version};
+pub(crate) use schemas::{Definition, PublishRequest, SavedSchema, Schema, Validation, Version};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
 
 use std::borrow::Cow;

@@ -22,6 +22,8 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     12 "0012_users",
     13 "0013_notes",
     14 "0014_timer_kinds",
+    18 "0018_drafts",
+    19 "0019_editor",
 ];
 
 pub type MigrationError = migration::MigrationError<String>;

@@ -15,6 +15,7 @@ mod claim;
 mod command;
 mod commit;
 mod create;
+mod editor;
 mod keys;
 mod letters;
 mod note;
@@ -70,6 +71,7 @@ pub const CASES: &[&[StoreCase]] = &[
     keys::CASES,
     letters::CASES,
     note::CASES,
+    editor::CASES,
     retention::CASES,
     webhooks::CASES,
     workers::CASES,
