@@ -8,8 +8,10 @@
 mod actions;
 mod brief;
 mod diagnostics;
+mod editor;
 mod executions;
 mod format;
+mod expressions;
 mod history;
 mod insight;
 mod keys;
@@ -36,6 +38,14 @@ pub(crate) use history::{
     ContextAnswer, ContextView, CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage,
     TakenSignal,
 };
+pub(crate) use editor::{
+    CanvasGroup, CanvasNote, KnownName, Layout, NamedConnection, Pin, Point, PutPin, ShownLayout,
+};
+pub(crate) use executions::{CurrentWait, Execution};
+pub(crate) use expressions::{
+    EvaluateRequest, Evaluation, EvaluationError, EvaluationPlace, ExpressionFunction,
+};
+pub(crate) use history::{CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage};
 pub(crate) use insight::{
     Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
 };
@@ -57,6 +67,7 @@ pub(crate) use requests::{
 };
 pub(crate) use session::{LoginRequest, Me, Session, ShownLimits};
 pub(crate) use schemas::{Definition, PinnedDefinition, SavedSchema, Schema, Validation, Version};
+pub(crate) use schemas::{Definition, PublishRequest, SavedSchema, Schema, Validation, Version};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
 
 use std::borrow::Cow;

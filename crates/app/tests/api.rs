@@ -17,6 +17,10 @@ mod contract;
 mod control;
 #[path = "api/doors.rs"]
 mod doors;
+#[path = "api/drawing.rs"]
+mod drawing;
+#[path = "api/editing.rs"]
+mod editing;
 #[path = "api/effects.rs"]
 mod effects;
 #[path = "api/evaluation.rs"]

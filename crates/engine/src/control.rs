@@ -11,6 +11,7 @@ mod schedule;
 mod secrets;
 mod start;
 mod triggers;
+mod written;
 
 use pawl_kernel::execution::{Signal, Status};
 use pawl_kernel::id::ExecutionId;
@@ -32,6 +33,7 @@ pub use start::{SchemaKey, StartOutcome, StartRequest};
 pub use triggers::{
     TriggerKeeper, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
 };
+pub use written::WrittenPlace;
 
 #[derive(Clone)]
 pub struct Control {

@@ -14,6 +14,7 @@ mod clock;
 mod commits;
 mod connect;
 mod creates;
+mod editor;
 mod error;
 mod executions;
 mod heads;

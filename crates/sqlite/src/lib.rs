@@ -11,6 +11,7 @@ mod catalog;
 mod changes;
 mod connection;
 mod deferred;
+mod editor;
 mod executions;
 mod fault;
 mod folder;

@@ -15,6 +15,7 @@ mod claim;
 mod command;
 mod commit;
 mod create;
+mod editor;
 mod history;
 mod keys;
 mod letters;
@@ -74,6 +75,7 @@ pub const CASES: &[&[StoreCase]] = &[
     sessions::CASES,
     letters::CASES,
     note::CASES,
+    editor::CASES,
     retention::CASES,
     webhooks::CASES,
     workers::CASES,

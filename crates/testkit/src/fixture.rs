@@ -54,6 +54,8 @@ pub fn schema(n: u64) -> SaveSchema {
         definition: format!(r#"{{"language":1,"name":"{name}","nodes":[],"edges":[]}}"#),
         hash: format!("hash-{n}-1"),
         name,
+        source: None,
+        note: None,
         created_by: "user:1".into(),
         now: at(0),
         mode: SaveMode::Create,
@@ -67,7 +69,11 @@ pub fn schema_version(n: u64, content: &str, if_version: Option<u32>) -> SaveSch
         definition: format!(r#"{{"language":1,"content":"{content}"}}"#),
         hash: format!("hash-{n}-{content}"),
         now: at(10),
-        mode: SaveMode::Update { id, if_version },
+        mode: SaveMode::Update {
+            id,
+            if_version,
+            publish: true,
+        },
         ..schema(n)
     }
 }

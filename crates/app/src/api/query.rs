@@ -74,8 +74,13 @@ impl Query {
     }
 
     pub(super) fn flag(&self, name: &str) -> ApiResult<bool> {
+        self.flag_or(name, false)
+    }
+
+    pub(super) fn flag_or(&self, name: &str, usual: bool) -> ApiResult<bool> {
         match self.get(name) {
-            None | Some("false" | "0") => Ok(false),
+            None => Ok(usual),
+            Some("false" | "0") => Ok(false),
             Some("true" | "1") => Ok(true),
             Some(_) => Err(ApiError::invalid_query(format!(
                 "`{name}` must be true or false"

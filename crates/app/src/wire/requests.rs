@@ -25,7 +25,7 @@ pub(crate) struct StartRequest {
     pub(crate) schema: Option<Reference>,
     /// A number is looked up in `external_id`.
     pub(crate) schema_id: Option<Reference>,
-    /// The latest if left out.
+    /// The published one if left out; a draft may be named.
     #[schemars(range(min = 1))]
     pub(crate) version: Option<u64>,
     /// What expressions see as `input`.
@@ -70,7 +70,7 @@ pub(crate) struct RetryRequest {
     pub(crate) new_effect_key: Option<bool>,
     /// Also if it was retried before.
     pub(crate) again: Option<bool>,
-    /// `latest` or a number; the same version if left out.
+    /// `latest`, which is the published one, or a number; the same version if left out.
     pub(crate) version: Option<Value>,
     pub(crate) debug_mode: Option<bool>,
     /// The same key gives the same retry.
@@ -84,7 +84,7 @@ pub(crate) struct ForkRequest {
     /// The last step to take over; 0 for none.
     #[schemars(required)]
     pub(crate) from_seq: Option<u64>,
-    /// `latest` or a number; the same version if left out.
+    /// `latest`, which is the published one, or a number; the same version if left out.
     pub(crate) version: Option<Value>,
     pub(crate) variables: Option<Map<String, Value>>,
     /// Takes the place of the whole input; not null.

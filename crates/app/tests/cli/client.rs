@@ -156,8 +156,15 @@ fn schemas_through_their_life() {
         ask(&["schema", "save", "b.json"])
             .expect(0)
             .stdout
-            .contains("version 2"),
-        "the same content is no new version"
+            .contains("version 3"),
+        "another text is another version"
+    );
+    assert!(
+        ask(&["schema", "save", "b.json"])
+            .expect(0)
+            .stdout
+            .contains("version 3"),
+        "the same text is no new version"
     );
     ask(&["schema", "deactivate", "mine"]).expect(0);
     let refused = ask(&["executions", "start", "mine"]).expect(1);
@@ -170,6 +177,45 @@ fn schemas_through_their_life() {
     ask(&["schema", "delete", "mine"]).expect(0);
     let gone = ask(&["schema", "show", "mine", "--json"]).expect(1).json();
     assert_eq!(gone["error"], "NOT_FOUND");
+}
+
+#[test]
+fn a_draft_waits_to_be_published() {
+    let folder = folder();
+    let dev = Dev::start(folder.path());
+    let ask = |arguments: &[&str]| dev.ask(folder.path(), arguments);
+    let text = std::fs::read_to_string(example("math-invoice")).unwrap();
+    let text = text.replace("name: math-invoice", "name: mine");
+    std::fs::write(folder.path().join("a.yaml"), &text).unwrap();
+    let early = ask(&["schema", "save", "a.yaml", "--draft"]).expect(2);
+    assert!(early.stderr.contains("without --draft"), "{}", early.stderr);
+    ask(&["schema", "save", "a.yaml", "--note", "begun"]).expect(0);
+    std::fs::write(folder.path().join("a.yaml"), text.replace("0.19", "0.20")).unwrap();
+    let saved = ask(&["schema", "save", "a.yaml", "--draft", "--note", "more tax"]).expect(0);
+    assert!(
+        saved.stdout.contains("version 2, a draft"),
+        "{}",
+        saved.stdout
+    );
+    let shown = ask(&["schema", "show", "mine", "--json"]).expect(0).json();
+    assert_eq!(
+        (&shown["latest_version"], &shown["published_version"]),
+        (&json!(2), &json!(1))
+    );
+    assert!(shown["source"].as_str().unwrap().contains("# "), "{shown}");
+    let versions = ask(&["schema", "versions", "mine"]).expect(0).stdout;
+    assert!(
+        versions.contains("begun") && versions.contains("more tax"),
+        "{versions}"
+    );
+    let published = ask(&["schema", "publish", "mine", "2"]).expect(0).stdout;
+    assert!(
+        published.contains("version 2 of mine is in use now"),
+        "{published}"
+    );
+    let shown = ask(&["schema", "show", "mine", "--json"]).expect(0).json();
+    assert_eq!(shown["published_version"], 2);
+    ask(&["schema", "publish", "mine", "9"]).expect(1);
 }
 
 #[test]

@@ -21,8 +21,9 @@ use pawl_kernel::ports::sessions::{NewSession, SessionRecord, SessionStore};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
     ExecutionStore, ExecutionView, ExpiredLease, HeldShards, History, KeepRequest, LockRequest,
-    NewExecution, Probe, Pulse, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass,
-    Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
+    NewExecution, Probe, PublishVersion, Pulse, QueryStore, RecoveryReads, SaveSchema,
+    SchemaRecord, ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore,
+    VersionRecord,
 };
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
@@ -337,6 +338,7 @@ forward!(ScheduleStore {
 
 forward!(CatalogStore {
     save_schema(save: SaveSchema) -> Result<SchemaRecord, CatalogError>;
+    publish_version(wanted: PublishVersion) -> Result<SchemaRecord, CatalogError>;
     schema(key: &str) -> StoreResult<Option<SchemaRecord>>;
     schema_by_external_id(external_id: i64) -> StoreResult<Option<SchemaRecord>>;
     schemas(text: Option<String>, after: Option<String>, limit: u32) -> StoreResult<Vec<SchemaRecord>>;
@@ -408,7 +410,7 @@ forward!(QuotaReads {
 });
 
 forward!(RetentionStore {
-    latest_versions(after: Option<SchemaId>, limit: u32) -> StoreResult<Vec<(SchemaId, u32)>>;
+    published_versions(after: Option<SchemaId>, limit: u32) -> StoreResult<Vec<(SchemaId, u32)>>;
     outdated(request: OutdatedRequest) -> StoreResult<OutdatedPage>;
     remove(request: RemoveRequest) -> StoreResult<RemovalReport>;
     outdated_actions(finished_before: Timestamp, limit: u32) -> StoreResult<Vec<String>>;

@@ -11,8 +11,8 @@ use pawl_kernel::execution::{DebugMode, State, Status, Wait, WaitKind};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode, Release};
 use pawl_kernel::ports::store::{
-    Claim, CreateOutcome, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store,
-    StoreResult, TimerKind, lease,
+    Claim, CreateOutcome, Dispatch, DueTimer, NewExecution, PublishVersion, SaveMode, SaveSchema,
+    SourceFormat, SourceText, Store, StoreResult, TimerKind, lease,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -384,7 +384,8 @@ impl Story {
         let (n, now) = (2 + self.rng.below(3), self.now);
         let (id, active) = (fixture::schema_id(n), self.rng.chance(500));
         match self.rng.below(8) {
-            0..6 => self.save_schema(n).await,
+            0..5 => self.save_schema(n).await,
+            5 => self.publish_version(n).await,
             6 => {
                 self.note("set_active", &(n, active));
                 self.same(async |store| told(store.set_active(id, active, now).await))
@@ -408,6 +409,15 @@ impl Story {
         if !known {
             save.mode = SaveMode::Create;
         }
+        if let SaveMode::Update { publish, .. } = &mut save.mode {
+            *publish = self.rng.chance(700);
+        }
+        if self.rng.chance(300) {
+            save.source = Some(SourceText {
+                text: format!("text {}", self.rng.below(2)),
+                format: SourceFormat::Yaml,
+            });
+        }
         if self.rng.chance(200) {
             save.name = format!("flow-{}", 1 + self.rng.below(4));
         }
@@ -419,6 +429,17 @@ impl Story {
         self.note("save_schema", &save);
         let save: SaveSchema = save;
         self.same(async |store| told(store.save_schema(save.clone()).await))
+            .await;
+    }
+
+    async fn publish_version(&mut self, n: u64) {
+        let wanted = PublishVersion {
+            id: fixture::schema_id(n),
+            version: 1 + self.rng.below(4) as u32,
+            now: self.now,
+        };
+        self.note("publish_version", &wanted);
+        self.same(async |store| told(store.publish_version(wanted.clone()).await))
             .await;
     }
 
