@@ -96,7 +96,6 @@ fn test() -> Done {
             &services,
             &[
                 "test",
-                "--release",
                 "--locked",
                 "-p",
                 "pawl-engine",
@@ -203,7 +202,6 @@ fn sim(rest: &[String]) -> Done {
     run(Command::new(cargo_path())
         .args([
             "test",
-            "--release",
             "-p",
             "pawl-engine",
             "--features",

@@ -6,8 +6,12 @@
 //! else: `api/fields.rs` reads bodies by these types and says in words what does not fit.
 
 mod actions;
+mod brief;
 mod diagnostics;
+mod editor;
 mod executions;
+mod format;
+mod expressions;
 mod history;
 mod insight;
 mod keys;
@@ -16,6 +20,7 @@ mod live;
 mod name;
 mod notes;
 mod operations;
+mod outline;
 mod payload;
 mod quotas;
 mod requests;
@@ -28,7 +33,18 @@ pub(crate) use actions::{
     PutAction, ScheduledAction, TimerPlace,
 };
 pub(crate) use diagnostics::{DiagnosticLine, ErrorBody};
+pub(crate) use executions::{CurrentWait, Execution, StartRecord};
+pub(crate) use history::{
+    ContextAnswer, ContextView, CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage,
+    TakenSignal,
+};
+pub(crate) use editor::{
+    CanvasGroup, CanvasNote, KnownName, Layout, NamedConnection, Pin, Point, PutPin, ShownLayout,
+};
 pub(crate) use executions::{CurrentWait, Execution};
+pub(crate) use expressions::{
+    EvaluateRequest, Evaluation, EvaluationError, EvaluationPlace, ExpressionFunction,
+};
 pub(crate) use history::{CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage};
 pub(crate) use insight::{
     Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
@@ -42,14 +58,16 @@ pub(crate) use operations::{
     DoctorFinding, DoctorReport, DoctorRequest, GcReport, GcRequest, GcSchema, HealthReport,
     NodeType, Worker,
 };
+pub(crate) use outline::{Outline, OutlinedNode};
 pub(crate) use payload::Payload;
 pub(crate) use quotas::{Quota, QuotaHolder, SetQuota};
 pub(crate) use requests::{
     BulkOutcomes, BulkRequest, BulkResult, ContinueMode, ContinueRequest, Filter, ForkRequest,
     NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
 };
-pub(crate) use schemas::{Definition, SavedSchema, Schema, Validation, Version};
 pub(crate) use session::{LoginRequest, Me, Session, ShownLimits};
+pub(crate) use schemas::{Definition, PinnedDefinition, SavedSchema, Schema, Validation, Version};
+pub(crate) use schemas::{Definition, PublishRequest, SavedSchema, Schema, Validation, Version};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
 
 use std::borrow::Cow;

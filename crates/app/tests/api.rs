@@ -17,6 +17,10 @@ mod contract;
 mod control;
 #[path = "api/doors.rs"]
 mod doors;
+#[path = "api/drawing.rs"]
+mod drawing;
+#[path = "api/editing.rs"]
+mod editing;
 #[path = "api/effects.rs"]
 mod effects;
 #[path = "api/evaluation.rs"]
@@ -49,6 +53,8 @@ mod operations;
 mod quotas;
 #[path = "api/retention.rs"]
 mod retention;
+#[path = "api/runs.rs"]
+mod runs;
 #[path = "api/schedule.rs"]
 mod schedule;
 #[path = "api/schemas.rs"]

@@ -324,7 +324,7 @@ impl Retention {
         let mut latest = Vec::new();
         loop {
             let after = latest.last().map(|(schema_id, _)| *schema_id);
-            let page = self.store.latest_versions(after, PAGE).await?;
+            let page = self.store.published_versions(after, PAGE).await?;
             let full = page.len() == PAGE as usize;
             latest.extend(page);
             if !full {

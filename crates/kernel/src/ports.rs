@@ -5,6 +5,7 @@ pub mod batches;
 pub mod catalog;
 pub mod control;
 pub mod hints;
+pub mod history;
 pub mod keys;
 pub mod letters;
 pub mod queue;

@@ -12,15 +12,18 @@ use uuid::Uuid;
 use crate::error::{Fault, Outcome};
 use crate::rows::{self, Reader};
 use crate::session::Session;
+use crate::sql::Sql;
 use crate::value::{Text, Time};
 use crate::{PostgresStore, migrations, sql};
 
 #[async_trait]
 impl QueryStore for PostgresStore {
     async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
-        let done = self
-            .readers
-            .run(move |session| async move { Ok(views(&session, vec![id.0]).await?.pop()) });
+        let done = self.readers.run(move |session| async move {
+            Ok(views(&session, &sql::EXECUTIONS_VIEW, vec![id.0])
+                .await?
+                .pop())
+        });
         done.await.map_err(|fault| fault.of_read())
     }
 
@@ -32,7 +35,7 @@ impl QueryStore for PostgresStore {
     ) -> StoreResult<Vec<ExecutionView>> {
         let done = self.readers.run(move |session| async move {
             let ids = list(&session, &filter, before, limit).await?;
-            views(&session, ids).await
+            views(&session, &sql::EXECUTIONS_VIEW, ids).await
         });
         done.await.map_err(|fault| fault.of_read())
     }
@@ -102,7 +105,7 @@ impl QueryStore for PostgresStore {
                     &[&open, &after, &i64::from(limit)],
                 )
                 .await?;
-            views(&session, ids_of(&rows)?).await
+            views(&session, &sql::EXECUTIONS_VIEW, ids_of(&rows)?).await
         });
         done.await.map_err(|fault| fault.of_read())
     }
@@ -160,11 +163,15 @@ fn pulse(row: &Row) -> Outcome<Pulse> {
     Ok(Pulse { letters, schemas })
 }
 
-async fn views(session: &Session, ids: Vec<Uuid>) -> Outcome<Vec<ExecutionView>> {
+pub(crate) async fn views(
+    session: &Session,
+    sql: &'static Sql,
+    ids: Vec<Uuid>,
+) -> Outcome<Vec<ExecutionView>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = session.alone(&sql::EXECUTIONS_VIEW, &[&ids]).await?;
+    let rows = session.alone(sql, &[&ids]).await?;
     rows.iter()
         .map(|row| {
             let (loaded, schema_name) = rows::viewed(row)?;
@@ -183,7 +190,7 @@ fn only_unfinished(filter: &ExecutionFilter) -> bool {
 }
 
 /// Newest first.
-async fn list(
+pub(crate) async fn list(
     session: &Session,
     filter: &ExecutionFilter,
     before: Option<ExecutionId>,

@@ -21,6 +21,9 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     13 "0013_notes",
     14 "0014_timer_kinds",
     15 "0015_sessions",
+    16 "0016_step_handles",
+    18 "0018_drafts",
+    19 "0019_editor",
 ];
 
 pub type MigrationError = migration::MigrationError<rusqlite::Error>;

@@ -18,7 +18,7 @@ use crate::{SqliteStore, migrations, recovery, sql};
 impl QueryStore for SqliteStore {
     async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
         self.readers
-            .run(move |connection| view(connection, id))
+            .run(move |connection| view(connection, sql::EXECUTION_VIEW, id))
             .await
     }
 
@@ -31,7 +31,7 @@ impl QueryStore for SqliteStore {
         self.readers
             .run_at_once(move |connection| {
                 let ids = list(connection, &filter, before, limit)?;
-                views(connection, &ids)
+                views(connection, sql::EXECUTION_VIEW, &ids)
             })
             .await
     }
@@ -97,7 +97,7 @@ impl QueryStore for SqliteStore {
                     .filter(|status| !status.is_terminal())
                     .collect();
                 let ids = recovery::open_ids(connection, &open, after, limit)?;
-                views(connection, &ids)
+                views(connection, sql::EXECUTION_VIEW, &ids)
             })
             .await
     }
@@ -152,9 +152,9 @@ fn pulse(connection: &Connection) -> JobResult<Pulse> {
     Ok(found?)
 }
 
-fn view(connection: &Connection, id: ExecutionId) -> JobResult<Option<ExecutionView>> {
+fn view(connection: &Connection, text: &str, id: ExecutionId) -> JobResult<Option<ExecutionView>> {
     let found = connection
-        .prepare_cached(sql::EXECUTION_VIEW)?
+        .prepare_cached(text)?
         .query_row([id.0.as_bytes()], |row| {
             let loaded = rows::loaded(row)?;
             Ok(ExecutionView {
@@ -167,9 +167,13 @@ fn view(connection: &Connection, id: ExecutionId) -> JobResult<Option<ExecutionV
     Ok(found)
 }
 
-fn views(connection: &Connection, ids: &[ExecutionId]) -> JobResult<Vec<ExecutionView>> {
+pub(crate) fn views(
+    connection: &Connection,
+    text: &str,
+    ids: &[ExecutionId],
+) -> JobResult<Vec<ExecutionView>> {
     ids.iter()
-        .filter_map(|id| view(connection, *id).transpose())
+        .filter_map(|id| view(connection, text, *id).transpose())
         .collect()
 }
 
@@ -195,7 +199,7 @@ fn path(filter: &ExecutionFilter) -> Path {
 }
 
 /// Newest first.
-fn list(
+pub(crate) fn list(
     connection: &Connection,
     filter: &ExecutionFilter,
     before: Option<ExecutionId>,

@@ -15,6 +15,8 @@ mod claim;
 mod command;
 mod commit;
 mod create;
+mod editor;
+mod history;
 mod keys;
 mod letters;
 mod note;
@@ -68,10 +70,12 @@ pub const CASES: &[&[StoreCase]] = &[
     recovery::CASES,
     catalog::CASES,
     query::CASES,
+    history::CASES,
     keys::CASES,
     sessions::CASES,
     letters::CASES,
     note::CASES,
+    editor::CASES,
     retention::CASES,
     webhooks::CASES,
     workers::CASES,

@@ -5,7 +5,9 @@
 //! Iteration is by key everywhere, so that the same calls give the same answers in the same order.
 
 mod catalog;
+mod editor;
 mod execution;
+mod history;
 mod keys;
 mod letters;
 mod query;

@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use pawl_kernel::json::{self, JsonError};
+use pawl_kernel::ports::store::SourceFormat;
 use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
 
@@ -28,13 +29,7 @@ pub(super) struct ActionText(pub(super) SchemaText);
 /// The text of a schema.
 pub(super) struct SchemaText {
     pub(super) text: String,
-    pub(super) format: SchemaFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SchemaFormat {
-    Json,
-    Yaml,
+    pub(super) format: SourceFormat,
 }
 
 impl FromRequest<ApiState> for OptionalJson {
@@ -208,26 +203,26 @@ pub(super) fn check_kind(headers: &HeaderMap) -> ApiResult<()> {
     }
 }
 
-fn schema_format(headers: &HeaderMap) -> ApiResult<Option<SchemaFormat>> {
+fn schema_format(headers: &HeaderMap) -> ApiResult<Option<SourceFormat>> {
     let Some(essence) = essence(headers)? else {
         return Ok(None);
     };
     match essence.as_str() {
         "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml"
-        | "text/vnd.yaml" => Ok(Some(SchemaFormat::Yaml)),
-        essence if essence.ends_with("+yaml") => Ok(Some(SchemaFormat::Yaml)),
-        essence if is_json(essence) => Ok(Some(SchemaFormat::Json)),
+        | "text/vnd.yaml" => Ok(Some(SourceFormat::Yaml)),
+        essence if essence.ends_with("+yaml") => Ok(Some(SourceFormat::Yaml)),
+        essence if is_json(essence) => Ok(Some(SourceFormat::Json)),
         _ => Err(unsupported(
             "the body is sent as `application/json` or `application/yaml`",
         )),
     }
 }
 
-fn sniff(text: &str) -> SchemaFormat {
+fn sniff(text: &str) -> SourceFormat {
     if text.trim_start().starts_with('{') {
-        SchemaFormat::Json
+        SourceFormat::Json
     } else {
-        SchemaFormat::Yaml
+        SourceFormat::Yaml
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) enum CursorKind {
     Quota,
     Action,
     Attempt,
+    Signal,
 }
 
 impl CursorKind {
@@ -35,6 +36,7 @@ impl CursorKind {
             Self::Quota => "q:",
             Self::Action => "a:",
             Self::Attempt => "h:",
+            Self::Signal => "g:",
         }
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Param {
 #[derive(Clone, Copy)]
 enum ParamKind {
     Text,
+    Flag,
+    Choice(&'static [&'static str]),
     Integer { least: u64, most: Option<u64> },
 }
 
@@ -55,11 +57,36 @@ impl Param {
         }
     }
 
+    pub(super) const fn flag(name: &'static str, doc: &'static str) -> Self {
+        Self {
+            name,
+            doc,
+            kind: ParamKind::Flag,
+        }
+    }
+
+    /// One of a few words.
+    pub(super) const fn choice(
+        name: &'static str,
+        doc: &'static str,
+        words: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            doc,
+            kind: ParamKind::Choice(words),
+        }
+    }
+
     /// From one to `most`.
     pub(super) const fn up_to(self, most: u64) -> Self {
+        self.between(1, most)
+    }
+
+    pub(super) const fn between(self, least: u64, most: u64) -> Self {
         Self {
             kind: ParamKind::Integer {
-                least: 1,
+                least,
                 most: Some(most),
             },
             ..self
@@ -273,7 +300,10 @@ fn parameters(route: &Route) -> Vec<Value> {
         .map(|name| name.trim_start_matches('*'));
     let in_path = in_path.map(|name| {
         let schema = match name {
-            "seq" => json!({"type": "integer", "minimum": 1}),
+            // A context has a beginning, which is step 0.
+            "seq" => {
+                json!({"type": "integer", "minimum": i32::from(!route.path.ends_with("/context"))})
+            }
             _ => json!({"type": "string", "minLength": 1, "maxLength": PART_BYTES_MAX}),
         };
         json!({"name": name, "in": "path", "required": true, "schema": schema})
@@ -291,6 +321,8 @@ fn parameter(place: &str, param: &Param) -> Value {
         }
         ParamKind::Text if place == "header" => json!({"type": "string", "maxLength": TEXT_MAX}),
         ParamKind::Text => json!({"type": "string"}),
+        ParamKind::Flag => json!({"type": "boolean"}),
+        ParamKind::Choice(words) => json!({"type": "string", "enum": words}),
         ParamKind::Integer { least, most: None } => json!({"type": "integer", "minimum": least}),
         ParamKind::Integer {
             least,

@@ -233,7 +233,7 @@ impl Control {
                         view.schema_name
                     ))
                 };
-                Ok(schema.ok_or_else(gone)?.latest_version)
+                Ok(schema.ok_or_else(gone)?.published_version)
             }
         }
     }

@@ -15,8 +15,9 @@ use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
     ExecutionStore, ExecutionView, ExpiredLease, HeldShards, History, KeepRequest, LockRequest,
-    NewExecution, Probe, Pulse, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass,
-    Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
+    NewExecution, Probe, PublishVersion, Pulse, QueryStore, RecoveryReads, SaveSchema,
+    SchemaRecord, ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore,
+    VersionRecord,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{CommitReport, Transition, WaitTimer};
@@ -227,6 +228,10 @@ impl TimerStore for FaultyStore {
 impl CatalogStore for FaultyStore {
     async fn save_schema(&self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
         self.pass(WRITE, self.inner.save_schema(save)).await
+    }
+
+    async fn publish_version(&self, wanted: PublishVersion) -> Result<SchemaRecord, CatalogError> {
+        self.pass(WRITE, self.inner.publish_version(wanted)).await
     }
 
     async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>> {

@@ -11,6 +11,7 @@ use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Change, CommitReport, Decision, Snapshot, WaitTimer};
 
 use super::catalog::Catalog;
+use super::editor::Drawings;
 use super::keys::Keys;
 use super::letters::Letters;
 use super::quota::Quotas;
@@ -34,6 +35,7 @@ pub(super) struct Tables {
     pub(super) actions: Actions,
     pub(super) quotas: Quotas,
     pub(super) catalog: Catalog,
+    pub(super) drawings: Drawings,
     pub(super) journal: Vec<JournalEntry>,
     pub(super) fenced: u64,
     pub(super) presence: Vec<(ExecutionId, Presence)>,

@@ -8,6 +8,8 @@ use super::super::query::LIMIT_MAX;
 use super::super::{
     health, keys, letters, live, me, metrics, operations, pages, quotas, retention, schemas,
     session, workers,
+    editor, expressions, health, keys, letters, metrics, operations, pages, quotas, retention,
+    schemas, workers,
 };
 use super::{Route, actions, get, post, runs, webhooks};
 use crate::wire::{self, Page};
@@ -17,13 +19,21 @@ pub(super) const PAGE: &[Param] = &[
     Param::text("cursor", "`next` of the page before."),
 ];
 
+const NOTE: Param = Param::text(
+    "note",
+    "What has changed, up to 500 characters; shown with the version.",
+);
+
 pub(in crate::api) fn table() -> Vec<Route> {
     [
         schema_routes(),
         version_routes(),
+        editor_routes(),
         runs::all(),
         actions::all(),
         operation_routes(),
+        expression_routes(),
+        name_routes(),
         watch_routes(),
         letter_routes(),
         key_routes(),
@@ -47,6 +57,7 @@ fn schema_routes() -> Vec<Route> {
             "Save a new schema",
             schemas::create,
         )
+        .query(&[NOTE])
         .document::<wire::Definition>()
         .answer::<wire::SavedSchema>(201)
         .refusal(409)
@@ -84,6 +95,13 @@ fn schema_routes() -> Vec<Route> {
             "Save a new version",
             schemas::update,
         )
+        .query(&[
+            Param::text(
+                "publish",
+                "`false`: save a draft, which starts without a version and triggers do not use.",
+            ),
+            NOTE,
+        ])
         .header(Param::text(
             "If-Match",
             "The version last seen, `\"3\"`; 412 if there is a newer one.",
@@ -119,6 +137,18 @@ fn version_routes() -> Vec<Route> {
         )
         .answer::<Page<wire::Version>>(200),
         post(
+            "/api/schemas/{id}/publish",
+            EDITOR,
+            tag,
+            "Use a stored version from now on, also an older one",
+            schemas::publish,
+        )
+        .json::<wire::PublishRequest>()
+        .answer::<wire::Schema>(200)
+        .refusal(404)
+        .refusal(409)
+        .refusal(422),
+        post(
             "/api/schemas/{id}/activate",
             EDITOR,
             tag,
@@ -134,6 +164,110 @@ fn version_routes() -> Vec<Route> {
             schemas::deactivate,
         )
         .answer::<wire::Schema>(200),
+    ]
+}
+
+fn editor_routes() -> Vec<Route> {
+    let tag = "schemas";
+    let (layout, pin) = ("/api/schemas/{id}/layout", "/api/schemas/{id}/pins/{node}");
+    vec![
+        get(
+            layout,
+            VIEWER,
+            tag,
+            "Where a schema is drawn; the ETag is the revision",
+            editor::show_layout,
+        )
+        .answer::<wire::ShownLayout>(200)
+        .refusal(404),
+        Route::new(
+            Method::PUT,
+            layout,
+            EDITOR,
+            tag,
+            "Draw it elsewhere; makes no version",
+            editor::put_layout,
+        )
+        .header(Param::text(
+            "If-Match",
+            "The revision last seen, `\"3\"`; 412 if there is another one.",
+        ))
+        .json::<wire::Layout>()
+        .answer::<wire::ShownLayout>(200)
+        .refusal(404)
+        .refusal(412)
+        .refusal(422),
+        get(
+            "/api/schemas/{id}/pins",
+            VIEWER,
+            tag,
+            "The nodes whose output is pinned for trial runs",
+            editor::list_pins,
+        )
+        .answer::<Page<wire::Pin>>(200)
+        .refusal(404),
+        get(
+            pin,
+            VIEWER,
+            tag,
+            "One pin, with its output",
+            editor::show_pin,
+        )
+        .answer::<wire::Pin>(200)
+        .refusal(404),
+        Route::new(
+            Method::PUT,
+            pin,
+            EDITOR,
+            tag,
+            "Pin the output of a node for trial runs",
+            editor::put_pin,
+        )
+        .json::<wire::PutPin>()
+        .answer::<wire::Pin>(200)
+        .refusal(404)
+        .refusal(409)
+        .refusal(422),
+        Route::new(
+            Method::DELETE,
+            pin,
+            EDITOR,
+            tag,
+            "Remove a pin",
+            editor::remove_pin,
+        )
+        .empty(204)
+        .refusal(404),
+    ]
+}
+
+fn name_routes() -> Vec<Route> {
+    let tag = "operations";
+    vec![
+        get(
+            "/api/connections",
+            VIEWER,
+            tag,
+            "The connections that this server knows, by name",
+            editor::connections,
+        )
+        .answer::<Page<wire::NamedConnection>>(200),
+        get(
+            "/api/secrets",
+            VIEWER,
+            tag,
+            "The names of the secrets that this server knows",
+            editor::secrets,
+        )
+        .answer::<Page<wire::KnownName>>(200),
+        get(
+            "/api/env",
+            VIEWER,
+            tag,
+            "The names of the variables that expressions see as `env`",
+            editor::env,
+        )
+        .answer::<Page<wire::KnownName>>(200),
     ]
 }
 
@@ -157,6 +291,14 @@ fn operation_routes() -> Vec<Route> {
         )
         .answer::<wire::NodeType>(200)
         .refusal(404),
+        get(
+            "/api/format.json",
+            VIEWER,
+            tag,
+            "JSON Schema of a whole schema file, for editors",
+            operations::format,
+        )
+        .answer::<wire::Any>(200),
         get(
             "/api/doctor",
             VIEWER,
@@ -186,6 +328,31 @@ fn operation_routes() -> Vec<Route> {
         .answer::<wire::GcReport>(200),
         get("/api/workers", VIEWER, tag, "The workers", workers::list)
             .answer::<Page<wire::Worker>>(200),
+    ]
+}
+
+fn expression_routes() -> Vec<Route> {
+    let tag = "expressions";
+    vec![
+        get(
+            "/api/expressions/functions",
+            VIEWER,
+            tag,
+            "The functions of the expression language",
+            expressions::list,
+        )
+        .answer::<Page<wire::ExpressionFunction>>(200),
+        post(
+            "/api/expressions/evaluate",
+            VIEWER,
+            tag,
+            "What a text with expressions gives at a point of an execution; nothing is stored",
+            expressions::evaluate,
+        )
+        .json::<wire::EvaluateRequest>()
+        .answer::<wire::Evaluation>(200)
+        .refusal(404)
+        .refusal(422),
     ]
 }
 
@@ -230,7 +397,7 @@ fn letter_routes() -> Vec<Route> {
             "List dead letters, oldest first",
             letters::list,
         )
-        .query(&[Param::text(
+        .query(&[Param::flag(
             "open",
             "`true`: only those that were not requeued.",
         )])
