@@ -10,8 +10,8 @@ mod brief;
 mod diagnostics;
 mod editor;
 mod executions;
-mod format;
 mod expressions;
+mod format;
 mod history;
 mod insight;
 mod keys;
@@ -33,19 +33,17 @@ pub(crate) use actions::{
     PutAction, ScheduledAction, TimerPlace,
 };
 pub(crate) use diagnostics::{DiagnosticLine, ErrorBody};
+pub(crate) use editor::{
+    CanvasGroup, CanvasNote, KnownName, Layout, NamedConnection, Pin, Point, PutPin, ShownLayout,
+};
 pub(crate) use executions::{CurrentWait, Execution, StartRecord};
+pub(crate) use expressions::{
+    EvaluateRequest, Evaluation, EvaluationError, EvaluationPlace, ExpressionFunction,
+};
 pub(crate) use history::{
     ContextAnswer, ContextView, CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage,
     TakenSignal,
 };
-pub(crate) use editor::{
-    CanvasGroup, CanvasNote, KnownName, Layout, NamedConnection, Pin, Point, PutPin, ShownLayout,
-};
-pub(crate) use executions::{CurrentWait, Execution};
-pub(crate) use expressions::{
-    EvaluateRequest, Evaluation, EvaluationError, EvaluationPlace, ExpressionFunction,
-};
-pub(crate) use history::{CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage};
 pub(crate) use insight::{
     Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
 };
@@ -65,9 +63,10 @@ pub(crate) use requests::{
     BulkOutcomes, BulkRequest, BulkResult, ContinueMode, ContinueRequest, Filter, ForkRequest,
     NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
 };
+pub(crate) use schemas::{
+    Definition, PinnedDefinition, PublishRequest, SavedSchema, Schema, Validation, Version,
+};
 pub(crate) use session::{LoginRequest, Me, Session, ShownLimits};
-pub(crate) use schemas::{Definition, PinnedDefinition, SavedSchema, Schema, Validation, Version};
-pub(crate) use schemas::{Definition, PublishRequest, SavedSchema, Schema, Validation, Version};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
 
 use std::borrow::Cow;

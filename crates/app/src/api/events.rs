@@ -288,7 +288,7 @@ impl<'a> Occurrence<'a> for wire::Execution<'a> {
         version: u64,
         brief: bool,
     ) -> wire::RunEvent<'a> {
-        let execution = if brief { self.brief() } else { self };
+        let execution = if brief { self.without_output() } else { self };
         wire::RunEvent {
             execution: Some(execution),
             ..wire::RunEvent::new(id, kind, version)

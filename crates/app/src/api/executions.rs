@@ -279,10 +279,12 @@ pub(super) async fn definition(State(state): State<ApiState>, path: PathParts) -
             "version {number} of `{name}` is not kept any more"
         )));
     };
+    let schema = state.store().schema(&head.schema_id.to_string()).await?;
+    let published = schema.is_some_and(|schema| schema.published_version == version.version);
     Ok(reply::ok(&wire::PinnedDefinition {
         schema_id: head.schema_id.0,
         schema: view.schema_name.as_str().into(),
-        version: wire::Version::from(&version),
+        version: wire::Version::new(&version, published),
         definition: wire::Payload::Stored(&version.definition),
     }))
 }

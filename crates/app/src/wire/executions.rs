@@ -149,7 +149,7 @@ pub(crate) struct CurrentWait<'a> {
 
 impl<'a> Execution<'a> {
     /// Without what it ended with.
-    pub(crate) fn brief(self) -> Self {
+    pub(crate) fn without_output(self) -> Self {
         Self {
             output: None,
             ..self

@@ -175,6 +175,10 @@ pub(crate) struct Version<'a> {
 
 impl<'a> Version<'a> {
     pub(crate) fn of(schema: &SchemaRecord, version: &'a VersionRecord) -> Self {
+        Self::new(version, version.version == schema.published_version)
+    }
+
+    pub(crate) fn new(version: &'a VersionRecord, published: bool) -> Self {
         Self {
             version: version.version,
             language: version.language,
@@ -182,7 +186,7 @@ impl<'a> Version<'a> {
             created_by: version.created_by.as_str().into(),
             created_at: Time(version.created_at),
             note: version.note.as_deref().map(Cow::from),
-            published: version.version == schema.published_version,
+            published,
             has_source: version.source_format.is_some(),
         }
     }
@@ -199,6 +203,8 @@ pub(crate) struct PinnedDefinition<'a> {
     pub(crate) version: Version<'a>,
     #[schemars(with = "Definition")]
     pub(crate) definition: Payload<'a>,
+}
+
 /// Which version to use from now on.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

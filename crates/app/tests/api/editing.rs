@@ -246,7 +246,7 @@ async fn diagnostics_point_into_the_text_that_was_sent() {
         |method: &str, path: &str| Request::new(method, path).body("application/json", wrong);
     let put = server.send(as_json("PUT", "/api/schemas/greet")).await;
     let (line, column, _) = places(&put, 422);
-    assert_eq!((line, column), (json!(4), json!(26)));
+    assert_eq!((line, column), (json!(4), json!(25)));
     let broken =
         Request::new("PUT", "/api/schemas/greet").body("application/json", "{\n \"name\": }");
     let told = server.send(broken).await.refuses(400, "INVALID_JSON");

@@ -84,11 +84,14 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("DELETE /api/quotas/{kind}/{name}", "editor"),
     ("DELETE /api/scheduled-actions/{id}", "editor"),
     ("DELETE /api/schemas/{id}", "editor"),
+    ("DELETE /api/schemas/{id}/pins/{node}", "editor"),
     ("DELETE /api/session", "nobody"),
+    ("GET /api/connections", "viewer"),
     ("GET /api/dead-letters", "viewer"),
     ("GET /api/dead-letters/{id}", "viewer"),
     ("GET /api/docs", "viewer"),
     ("GET /api/doctor", "viewer"),
+    ("GET /api/env", "viewer"),
     ("GET /api/events", "viewer"),
     ("GET /api/executions", "viewer"),
     ("GET /api/executions/{id}", "viewer"),
@@ -99,6 +102,8 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("GET /api/executions/{id}/logs", "viewer"),
     ("GET /api/executions/{id}/steps", "viewer"),
     ("GET /api/executions/{id}/steps/{seq}/context", "viewer"),
+    ("GET /api/expressions/functions", "viewer"),
+    ("GET /api/format.json", "viewer"),
     ("GET /api/keys", "admin"),
     ("GET /api/me", "viewer"),
     ("GET /api/node-types", "viewer"),
@@ -112,7 +117,11 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("GET /api/scheduled-actions/{id}/firings", "viewer"),
     ("GET /api/schemas", "viewer"),
     ("GET /api/schemas/{id}", "viewer"),
+    ("GET /api/schemas/{id}/layout", "viewer"),
+    ("GET /api/schemas/{id}/pins", "viewer"),
+    ("GET /api/schemas/{id}/pins/{node}", "viewer"),
     ("GET /api/schemas/{id}/versions", "viewer"),
+    ("GET /api/secrets", "viewer"),
     ("GET /api/session", "viewer"),
     ("GET /api/workers", "viewer"),
     ("GET /health/live", "nobody"),
@@ -130,6 +139,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("POST /api/executions/{id}/retry", "operator"),
     ("POST /api/executions/{id}/signals/{name}", "operator"),
     ("POST /api/executions/{id}/stop", "operator"),
+    ("POST /api/expressions/evaluate", "viewer"),
     ("POST /api/gc", "admin"),
     ("POST /api/keys", "admin"),
     ("POST /api/scheduled-actions/preview", "viewer"),
@@ -140,11 +150,14 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("POST /api/schemas/validate", "viewer"),
     ("POST /api/schemas/{id}/activate", "editor"),
     ("POST /api/schemas/{id}/deactivate", "editor"),
+    ("POST /api/schemas/{id}/publish", "editor"),
     ("POST /api/session", "nobody"),
     ("POST /webhook/{path}", "nobody"),
     ("PUT /api/quotas/{kind}/{name}", "editor"),
     ("PUT /api/scheduled-actions/{id}", "editor"),
     ("PUT /api/schemas/{id}", "editor"),
+    ("PUT /api/schemas/{id}/layout", "editor"),
+    ("PUT /api/schemas/{id}/pins/{node}", "editor"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -175,6 +188,7 @@ async fn the_document_lists_all_routes_and_all_of_them_answer() {
             .replace("{path}", "x")
             .replace("{seq}", "1")
             .replace("{type}", "x")
+            .replace("{node}", "x")
             .replace("{name}", "x");
         let answer = server.send(Request::new(method, &path)).await;
         assert!(

@@ -138,6 +138,27 @@ async fn an_outline_has_the_whole_path_in_columns() {
     server.close().await;
 }
 
+/// Ten thousand of them are 200 to 300 kB, however large their payloads are.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outline_of_many_steps_stays_small() {
+    let server = Server::start().await;
+    server.save(looping("loop")).await;
+    let big = "x".repeat(20_000);
+    let run = server
+        .run_to_end(json!({"schema": "loop", "input": {"n": 400, "big": big}}))
+        .await;
+    assert_eq!(run["seq"], 802);
+    let answer = server.get(&path(&run, "/outline")).await;
+    let told = answer.expect(200);
+    assert_eq!(told["node"].as_array().unwrap().len(), 802);
+    assert!(
+        answer.body.len() < 802 * 30 + 1_000,
+        "{} bytes",
+        answer.body.len()
+    );
+    server.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn steps_are_found_by_number() {
     let server = Server::start().await;

@@ -229,7 +229,7 @@ impl Control {
                 let schema = self.runtime.store.schema(&id).await?;
                 let gone = || {
                     ControlError::Conflict(format!(
-                        "the schema `{}` was deleted and has no latest version; name one by its number",
+                        "the schema `{}` was deleted and has no published version; name one by its number",
                         view.schema_name
                     ))
                 };

@@ -6,10 +6,8 @@ use super::super::access::{ADMIN, ANYBODY, EDITOR, OPERATOR, VIEWER};
 use super::super::openapi::{self, Param};
 use super::super::query::LIMIT_MAX;
 use super::super::{
-    health, keys, letters, live, me, metrics, operations, pages, quotas, retention, schemas,
-    session, workers,
-    editor, expressions, health, keys, letters, metrics, operations, pages, quotas, retention,
-    schemas, workers,
+    editor, expressions, health, keys, letters, live, me, metrics, operations, pages, quotas,
+    retention, schemas, session, workers,
 };
 use super::{Route, actions, get, post, runs, webhooks};
 use crate::wire::{self, Page};
