@@ -15,6 +15,7 @@ mod letters;
 mod name;
 mod notes;
 mod operations;
+mod overview;
 mod payload;
 mod quotas;
 mod requests;
@@ -32,20 +33,26 @@ pub(crate) use insight::{
     Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
 };
 pub(crate) use keys::{CreatedKey, Key, NewKey};
-pub(crate) use letters::{DeadLetter, Requeue, WholeDeadLetter};
+pub(crate) use letters::{
+    DeadLetter, LetterBulkRequest, LetterBulkResult, LetterCount, LetterFilter, LetterOutcomes,
+    RefusedLetter, Requeue, WholeDeadLetter,
+};
 pub(crate) use name::Name;
 pub(crate) use notes::{NewNote, Note};
 pub(crate) use operations::{
     DoctorFinding, DoctorReport, DoctorRequest, GcReport, GcRequest, GcSchema, HealthReport,
     NodeType, Worker,
 };
+pub(crate) use overview::{CountGroup, ErrorGroup, ErrorList, ExecutionCounts, StatisticsReport};
 pub(crate) use payload::Payload;
 pub(crate) use quotas::{Quota, QuotaHolder, SetQuota};
 pub(crate) use requests::{
     BulkOutcomes, BulkRequest, BulkResult, ContinueMode, ContinueRequest, Filter, ForkRequest,
     NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
 };
-pub(crate) use schemas::{Definition, SavedSchema, Schema, Validation, Version};
+pub(crate) use schemas::{
+    Definition, RunOutcome, SavedSchema, Schema, SchemaSummary, SchemaTrigger, Validation, Version,
+};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
 
 use std::borrow::Cow;

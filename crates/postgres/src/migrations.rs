@@ -22,6 +22,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     12 "0012_users",
     13 "0013_notes",
     14 "0014_timer_kinds",
+    20 "0020_branches",
 ];
 
 pub type MigrationError = migration::MigrationError<String>;

@@ -18,6 +18,7 @@ mod create;
 mod keys;
 mod letters;
 mod note;
+mod overview;
 mod payload;
 mod query;
 mod queue_cases;
@@ -67,6 +68,7 @@ pub const CASES: &[&[StoreCase]] = &[
     recovery::CASES,
     catalog::CASES,
     query::CASES,
+    overview::CASES,
     keys::CASES,
     letters::CASES,
     note::CASES,

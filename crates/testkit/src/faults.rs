@@ -6,6 +6,7 @@
 //! through, until the supervisor has aborted its tasks.
 
 mod desk;
+mod overview;
 mod queue;
 mod quotas;
 mod retention;

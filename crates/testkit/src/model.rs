@@ -8,6 +8,7 @@ mod catalog;
 mod execution;
 mod keys;
 mod letters;
+mod overview;
 mod query;
 mod quota;
 mod recovery;
