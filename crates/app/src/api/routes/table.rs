@@ -21,6 +21,10 @@ const NOTE: Param = Param::text(
     "note",
     "What has changed, up to 500 characters; shown with the version.",
 );
+const LETTERS: &[Param] = &[
+    Param::text("open", "`true`: only those that were not requeued."),
+    Param::text("reason", "A part of the reason."),
+];
 
 pub(in crate::api) fn table() -> Vec<Route> {
     [
@@ -61,7 +65,13 @@ fn schema_routes() -> Vec<Route> {
         .refusal(409)
         .refusal(422),
         get("/api/schemas", VIEWER, tag, "List schemas", schemas::list)
-            .query(&[Param::text("text", "Found in name or description.")])
+            .query(&[
+                Param::text("text", "Found in name or description."),
+                Param::text(
+                    "include",
+                    "`summary`: also triggers, open executions, the last 20 outcomes and the next firing.",
+                ),
+            ])
             .query(PAGE)
             .answer::<Page<wire::Schema>>(200),
         post(
@@ -392,15 +402,35 @@ fn letter_routes() -> Vec<Route> {
             "/api/dead-letters",
             VIEWER,
             tag,
-            "List dead letters, oldest first",
+            "List dead letters",
             letters::list,
         )
-        .query(&[Param::flag(
-            "open",
-            "`true`: only those that were not requeued.",
+        .query(LETTERS)
+        .query(&[Param::text(
+            "order",
+            "`oldest` (default) or `newest` first.",
         )])
         .query(PAGE)
         .answer::<Page<wire::DeadLetter>>(200),
+        get(
+            "/api/dead-letters/count",
+            VIEWER,
+            tag,
+            "Count dead letters, up to 10 000",
+            letters::count,
+        )
+        .query(LETTERS)
+        .answer::<wire::LetterCount>(200),
+        post(
+            "/api/dead-letters/bulk",
+            OPERATOR,
+            tag,
+            "Let all that a filter finds go on",
+            letters::bulk,
+        )
+        .audited()
+        .json::<wire::LetterBulkRequest>()
+        .answer::<wire::LetterBulkResult>(200),
         get(
             "/api/dead-letters/{id}",
             VIEWER,
