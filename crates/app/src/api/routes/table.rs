@@ -28,9 +28,11 @@ const LETTERS: &[Param] = &[
 
 pub(in crate::api) fn table() -> Vec<Route> {
     [
+        catalog_routes(),
         schema_routes(),
         version_routes(),
-        editor_routes(),
+        layout_routes(),
+        pin_routes(),
         runs::all(),
         actions::all(),
         operation_routes(),
@@ -49,7 +51,7 @@ pub(in crate::api) fn table() -> Vec<Route> {
     .collect()
 }
 
-fn schema_routes() -> Vec<Route> {
+fn catalog_routes() -> Vec<Route> {
     let tag = "schemas";
     vec![
         post(
@@ -83,6 +85,12 @@ fn schema_routes() -> Vec<Route> {
         )
         .document::<wire::Definition>()
         .answer::<wire::Validation>(200),
+    ]
+}
+
+fn schema_routes() -> Vec<Route> {
+    let tag = "schemas";
+    vec![
         get(
             "/api/schemas/{id}",
             VIEWER,
@@ -175,9 +183,8 @@ fn version_routes() -> Vec<Route> {
     ]
 }
 
-fn editor_routes() -> Vec<Route> {
-    let tag = "schemas";
-    let (layout, pin) = ("/api/schemas/{id}/layout", "/api/schemas/{id}/pins/{node}");
+fn layout_routes() -> Vec<Route> {
+    let (tag, layout) = ("schemas", "/api/schemas/{id}/layout");
     vec![
         get(
             layout,
@@ -205,6 +212,12 @@ fn editor_routes() -> Vec<Route> {
         .refusal(404)
         .refusal(412)
         .refusal(422),
+    ]
+}
+
+fn pin_routes() -> Vec<Route> {
+    let (tag, pin) = ("schemas", "/api/schemas/{id}/pins/{node}");
+    vec![
         get(
             "/api/schemas/{id}/pins",
             VIEWER,
