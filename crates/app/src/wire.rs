@@ -21,6 +21,7 @@ mod name;
 mod notes;
 mod operations;
 mod outline;
+mod overview;
 mod payload;
 mod quotas;
 mod requests;
@@ -48,7 +49,10 @@ pub(crate) use insight::{
     Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
 };
 pub(crate) use keys::{CreatedKey, Key, NewKey};
-pub(crate) use letters::{DeadLetter, Requeue, WholeDeadLetter};
+pub(crate) use letters::{
+    DeadLetter, LetterBulkRequest, LetterBulkResult, LetterCount, LetterFilter, LetterOutcomes,
+    RefusedLetter, Requeue, WholeDeadLetter,
+};
 pub(crate) use live::{ChangeEvent, HelloEvent, RunEvent, RunsEvent};
 pub(crate) use name::Name;
 pub(crate) use notes::{NewNote, Note};
@@ -57,6 +61,7 @@ pub(crate) use operations::{
     NodeType, Worker,
 };
 pub(crate) use outline::{Outline, OutlinedNode};
+pub(crate) use overview::{CountGroup, ErrorGroup, ErrorList, ExecutionCounts, StatisticsReport};
 pub(crate) use payload::Payload;
 pub(crate) use quotas::{Quota, QuotaHolder, SetQuota};
 pub(crate) use requests::{
@@ -64,7 +69,8 @@ pub(crate) use requests::{
     NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
 };
 pub(crate) use schemas::{
-    Definition, PinnedDefinition, PublishRequest, SavedSchema, Schema, Validation, Version,
+    Definition, PinnedDefinition, PublishRequest, RunOutcome, SavedSchema, Schema, SchemaSummary,
+    TriggerSummary, Validation, Version,
 };
 pub(crate) use session::{LoginRequest, Me, Session, ShownLimits};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};

@@ -49,6 +49,8 @@ mod metrics;
 mod notes;
 #[path = "api/operations.rs"]
 mod operations;
+#[path = "api/overview.rs"]
+mod overview;
 #[path = "api/quotas.rs"]
 mod quotas;
 #[path = "api/retention.rs"]

@@ -4,10 +4,12 @@
 pub mod batches;
 pub mod catalog;
 pub mod control;
+mod filter;
 pub mod hints;
 pub mod history;
 pub mod keys;
 pub mod letters;
+pub mod overview;
 pub mod queue;
 pub mod quotas;
 pub mod recovery;

@@ -24,6 +24,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     16 "0016_step_handles",
     18 "0018_drafts",
     19 "0019_editor",
+    20 "0020_branches",
 ];
 
 pub type MigrationError = migration::MigrationError<rusqlite::Error>;

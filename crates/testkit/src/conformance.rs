@@ -20,6 +20,7 @@ mod history;
 mod keys;
 mod letters;
 mod note;
+mod overview;
 mod payload;
 mod query;
 mod queue_cases;
@@ -71,6 +72,7 @@ pub const CASES: &[&[StoreCase]] = &[
     catalog::CASES,
     query::CASES,
     history::CASES,
+    overview::CASES,
     keys::CASES,
     sessions::CASES,
     letters::CASES,

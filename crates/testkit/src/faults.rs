@@ -7,6 +7,7 @@
 
 mod desk;
 mod history;
+mod overview;
 mod queue;
 mod quotas;
 mod retention;

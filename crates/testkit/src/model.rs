@@ -10,6 +10,7 @@ mod execution;
 mod history;
 mod keys;
 mod letters;
+mod overview;
 mod query;
 mod quota;
 mod recovery;

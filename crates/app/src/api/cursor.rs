@@ -17,9 +17,13 @@ pub(super) enum CursorKind {
     Step,
     Log,
     DeadLetter,
+    /// The list that begins with the newest.
+    NewestLetter,
     Key,
     Quota,
     Action,
+    /// The list that begins with what is due next.
+    DueAction,
     Attempt,
     Signal,
 }
@@ -32,9 +36,11 @@ impl CursorKind {
             Self::Step => "t:",
             Self::Log => "l:",
             Self::DeadLetter => "d:",
+            Self::NewestLetter => "n:",
             Self::Key => "k:",
             Self::Quota => "q:",
             Self::Action => "a:",
+            Self::DueAction => "u:",
             Self::Attempt => "h:",
             Self::Signal => "g:",
         }

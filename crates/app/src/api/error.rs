@@ -115,6 +115,10 @@ impl ApiError {
         self.0.status == StatusCode::NOT_FOUND
     }
 
+    pub(super) fn is_conflict(&self) -> bool {
+        self.0.status == StatusCode::CONFLICT
+    }
+
     pub(super) fn is_unauthorized(&self) -> bool {
         self.0.status == StatusCode::UNAUTHORIZED
     }

@@ -12,6 +12,7 @@ use pawl_kernel::time::{Timestamp, parse_duration};
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
 use super::fields::unknown_name;
+use super::filter;
 use super::schemas;
 
 pub(super) const LIMIT_DEFAULT: u32 = 50;
@@ -139,9 +140,9 @@ impl Query {
             .unwrap_or_default();
         let not_retried = self.flag("unresolved")?;
         if not_retried {
-            statuses = unresolved(&statuses).map_err(ApiError::invalid_query)?;
+            statuses = filter::unresolved(&statuses).map_err(ApiError::invalid_query)?;
         }
-        Ok(ExecutionFilter {
+        let filter = ExecutionFilter {
             statuses,
             not_retried,
             schema_id,
@@ -149,19 +150,10 @@ impl Query {
             created_after: self.time("since")?,
             created_before: self.time("until")?,
             text: self.get("text").map(str::to_owned),
-        })
-    }
-}
-
-/// What is unresolved among these statuses; none given means all of them.
-pub(super) fn unresolved(given: &[Status]) -> Result<Vec<Status>, String> {
-    let wanted = |status: &Status| given.is_empty() || given.contains(status);
-    let found: Vec<Status> = Status::UNRESOLVED.into_iter().filter(wanted).collect();
-    match found.is_empty() {
-        true => Err(
-            "`unresolved` means failed, failed_stuck or stopped and not retried; `status` names none of them".into(),
-        ),
-        false => Ok(found),
+            ..ExecutionFilter::default()
+        };
+        let narrowed = self.asked().narrow(filter, state.now());
+        narrowed.map_err(ApiError::invalid_query)
     }
 }
 

@@ -19,10 +19,11 @@ use super::ApiState;
 use super::body::{JsonBody, SchemaText};
 use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
+use super::fields::unknown_name;
 use super::guard::Identity;
 use super::path::PathParts;
 use super::query::Query;
-use super::{fields, reply};
+use super::{fields, reply, summaries};
 use crate::wire::{DiagnosticLine, Page, PublishRequest, SavedSchema, Schema, Validation, Version};
 
 /// For a caller who names a schema by a number where a name or an id is taken.
@@ -115,7 +116,7 @@ pub(super) async fn validate(State(state): State<ApiState>, text: SchemaText) ->
 }
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
-    let limit = query.limit()?;
+    let (limit, with_summary) = (query.limit()?, includes_summary(&query)?);
     let after: Option<String> = cursor::from_query(CursorKind::Schema, &query)?;
     let text = query.get("text").map(str::to_owned);
     let mut records = state.store().schemas(text, after, limit + 1).await?;
@@ -125,10 +126,26 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
         .last()
         .filter(|_| more)
         .map(|last| cursor::write(CursorKind::Schema, &last.name));
-    Ok(reply::ok(&Page {
-        items: records.iter().map(Schema::brief).collect(),
-        next,
-    }))
+    let mut items: Vec<Schema<'_>> = records.iter().map(Schema::brief).collect();
+    if with_summary {
+        let summaries = summaries::of_schemas(&state, &records).await?;
+        for (item, summary) in items.iter_mut().zip(summaries) {
+            item.summary = Some(summary);
+        }
+    }
+    Ok(reply::ok(&Page { items, next }))
+}
+
+/// Does a list carry more than the rows?
+fn includes_summary(query: &Query) -> ApiResult<bool> {
+    match query.get("include") {
+        None => Ok(false),
+        Some("summary") => Ok(true),
+        Some(other) => {
+            let message = unknown_name("include", other, &["summary"]);
+            Err(ApiError::invalid_query(message))
+        }
+    }
 }
 
 pub(super) async fn get(State(state): State<ApiState>, path: PathParts, query: Query) -> ApiResult {

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Number, Value};
+use uuid::Uuid;
 
 use super::name::BulkAction;
 use super::{Name, Text, Time, given};
@@ -123,6 +124,28 @@ pub(crate) struct Filter {
     pub(crate) until: Option<Text>,
     pub(crate) text: Option<Text>,
     pub(crate) tenant: Option<Text>,
+    /// A label and its value, `team:payments`.
+    pub(crate) label: Option<Text>,
+    pub(crate) created_by: Option<Text>,
+    /// Of the schema.
+    #[schemars(range(min = 1))]
+    pub(crate) version: Option<u64>,
+    /// The node it stands at.
+    pub(crate) node: Option<Text>,
+    /// The code of the error it ended with.
+    pub(crate) error_code: Option<Text>,
+    #[schemars(with = "Option<Uuid>")]
+    pub(crate) retry_of: Option<Text>,
+    #[schemars(with = "Option<Uuid>")]
+    pub(crate) forked_from: Option<Text>,
+    /// Ended at this time or later.
+    #[schemars(with = "Option<Time>")]
+    pub(crate) finished_since: Option<Text>,
+    /// It took longer than this, or has taken longer by now: `30s`.
+    pub(crate) longer_than: Option<Text>,
+    /// Only these, at most 500.
+    #[schemars(with = "Option<Vec<Uuid>>")]
+    pub(crate) ids: Option<Vec<Value>>,
     /// Only what failed, got stuck or was stopped and has not been retried.
     pub(crate) unresolved: Option<bool>,
 }

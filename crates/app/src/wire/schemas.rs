@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use pawl_kernel::execution::Status;
+use pawl_kernel::ports::overview::RunSample;
 use pawl_kernel::ports::store::{SchemaRecord, SourceFormat, VersionRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +11,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::format::{FlowSettings, NodeRetry, SchemaTrigger};
-use super::name::{ErrorPolicy, InterruptPolicy};
+use super::name::{ErrorPolicy, InterruptPolicy, TriggerName};
 use super::{DiagnosticLine, Name, Payload, Span, Time};
 
 /// A schema, as JSON or YAML.
@@ -109,6 +111,53 @@ pub(crate) struct Schema<'a> {
     /// What its author wrote about this version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<Cow<'a, str>>,
+    /// Only in a list that was asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) summary: Option<SchemaSummary>,
+}
+
+/// What goes on with a schema.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SchemaSummary {
+    /// Those that are not disabled.
+    pub(crate) triggers: Vec<TriggerSummary>,
+    /// Executions that have not ended.
+    pub(crate) open: u64,
+    /// There may be more than `open`: only so many of the newest are looked at.
+    pub(crate) open_capped: bool,
+    /// The newest 20, newest first.
+    pub(crate) last: Vec<RunOutcome>,
+    /// When its cron triggers fire next.
+    pub(crate) next_at: Option<Time>,
+}
+
+/// What starts a schema.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct TriggerSummary {
+    pub(crate) kind: Name<TriggerName>,
+    pub(crate) name: String,
+    /// The cron line, or method and path.
+    pub(crate) text: String,
+}
+
+/// How one execution went.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct RunOutcome {
+    pub(crate) id: Uuid,
+    pub(crate) status: Name<Status>,
+    pub(crate) created_at: Time,
+    pub(crate) finished_at: Option<Time>,
+}
+
+impl From<&RunSample> for RunOutcome {
+    fn from(run: &RunSample) -> Self {
+        Self {
+            id: run.id.0,
+            status: run.status.into(),
+            created_at: Time(run.created_at),
+            finished_at: run.finished_at.map(Time),
+        }
+    }
 }
 
 impl<'a> Schema<'a> {
@@ -131,6 +180,7 @@ impl<'a> Schema<'a> {
             source: None,
             source_format: None,
             note: None,
+            summary: None,
         }
     }
 

@@ -11,7 +11,8 @@ use pawl_kernel::lifecycle::{ClaimRequest, Command};
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::history::{HistoryReads, LogQuery, StepOutline};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
-use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
+use pawl_kernel::ports::overview::{ErrorTally, GroupBy, Look, OverviewStore, RunSample, Tally};
 use pawl_kernel::ports::quotas::{AdmissionPosition, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::retention::{
     OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest, RetentionStore,
@@ -369,6 +370,13 @@ forward!(HistoryReads {
     execution_briefs(filter: ExecutionFilter, before: Option<ExecutionId>, limit: u32) -> StoreResult<Vec<ExecutionView>>;
 });
 
+forward!(OverviewStore {
+    tally(looks: Vec<Look>, group: GroupBy, limit: u32) -> StoreResult<Vec<Tally>>;
+    tally_errors(look: Look, limit: u32) -> StoreResult<ErrorTally>;
+    samples(ranges: Vec<(Uuid, Uuid)>, schema_id: Option<SchemaId>, limit: u32) -> StoreResult<Vec<Vec<RunSample>>>;
+    newest_of(schemas: Vec<SchemaId>, limit: u32) -> StoreResult<Vec<Vec<RunSample>>>;
+});
+
 forward!(KeyStore {
     add_key(key: NewKey) -> Result<KeyRecord, KeyError>;
     key_by_hash(hash: KeyHash) -> StoreResult<Option<KeyRecord>>;
@@ -388,6 +396,8 @@ forward!(SessionStore {
 forward!(LetterStore {
     add_letter(letter: NewLetter) -> StoreResult<u64>;
     dead_letters(open_only: bool, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>>;
+    letters(filter: LetterFilter, page: LetterPage, limit: u32) -> StoreResult<Vec<DeadLetter>>;
+    count_letters(filter: LetterFilter, max: u32) -> StoreResult<u64>;
     dead_letter(id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>>;
     mark_requeued(id: u64, requeued_as: Option<ExecutionId>, now: Timestamp) -> StoreResult<bool>;
 });

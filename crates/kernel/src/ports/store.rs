@@ -7,7 +7,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::execution::{
-    DebugMode, Execution, Head, Lease, LogRecord, Record, Signal, State, Status, Step, Subject,
+    DebugMode, Execution, Head, Lease, LogRecord, Record, Signal, State, Step, Subject,
 };
 use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, CommitRefusal, Skip};
@@ -18,6 +18,7 @@ pub use crate::ports::catalog::{
 use crate::ports::history::HistoryReads;
 use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
+use crate::ports::overview::OverviewStore;
 use crate::ports::quotas::{QuotaReads, QuotaStore};
 use crate::ports::retention::RetentionStore;
 use crate::ports::schedule::ScheduleStore;
@@ -31,6 +32,7 @@ use crate::user::{self, Writer};
 mod creation;
 
 pub use super::control::{CommandApplied, CommandError, ControlStore};
+pub use super::filter::{Along, ExecutionFilter, MinimumDuration};
 pub use super::recovery::{
     ExpiredLease, ReapReport, RecoveryReads, RecoveryStore, Sweep, SweepPage, SweepRequest,
 };
@@ -369,19 +371,6 @@ pub struct ExecutionView {
     pub schema_name: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExecutionFilter {
-    pub statuses: Vec<Status>,
-    pub schema_id: Option<SchemaId>,
-    pub tenant: Option<String>,
-    pub created_after: Option<Timestamp>,
-    pub created_before: Option<Timestamp>,
-    /// Found in id, correlation id, idempotency key, creator, labels or error.
-    pub text: Option<String>,
-    /// Only those that have not been retried.
-    pub not_retried: bool,
-}
-
 /// All roles together.
 pub trait Store:
     OperationStore
@@ -394,6 +383,7 @@ pub trait Store:
     + CatalogStore
     + QueryStore
     + HistoryReads
+    + OverviewStore
     + KeyStore
     + SessionStore
     + LetterStore
@@ -416,6 +406,7 @@ impl<T> Store for T where
         + CatalogStore
         + QueryStore
         + HistoryReads
+        + OverviewStore
         + KeyStore
         + SessionStore
         + LetterStore

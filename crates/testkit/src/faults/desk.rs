@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use pawl_kernel::id::{ExecutionId, KeyId};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
-use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
 use pawl_kernel::ports::sessions::{NewSession, SessionRecord, SessionStore};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
@@ -84,6 +84,20 @@ impl LetterStore for FaultyStore {
     ) -> StoreResult<Vec<DeadLetter>> {
         self.pass(READ, self.inner.dead_letters(open_only, after, limit))
             .await
+    }
+
+    async fn letters(
+        &self,
+        filter: LetterFilter,
+        page: LetterPage,
+        limit: u32,
+    ) -> StoreResult<Vec<DeadLetter>> {
+        self.pass(READ, self.inner.letters(filter, page, limit))
+            .await
+    }
+
+    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64> {
+        self.pass(READ, self.inner.count_letters(filter, max)).await
     }
 
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {

@@ -2,7 +2,10 @@
 
 use super::super::access::{OPERATOR, VIEWER};
 use super::super::openapi::Param;
-use super::super::{bulk, contexts, control, events, executions, history, insight, outline};
+use super::super::query::LIMIT_MAX;
+use super::super::{
+    bulk, contexts, control, events, executions, history, insight, outline, overview,
+};
 use super::table::PAGE;
 use super::{Route, get, post};
 use crate::wire::{self, Page};
@@ -22,6 +25,19 @@ const FILTER: &[Param] = &[
         "Found in id, correlation id, idempotency key, creator, labels or error.",
     ),
     Param::text("tenant", "The tenant."),
+    Param::text("label", "A label and its value, `team:payments`."),
+    Param::text("created_by", "The caller who started it."),
+    Param::integer("version", "Of the schema.").up_to(u32::MAX as u64),
+    Param::text("node", "The node it stands at."),
+    Param::text("error_code", "The code of the error it ended with."),
+    Param::text("retry_of", "Retries of this execution."),
+    Param::text("forked_from", "Forks of this execution."),
+    Param::text("finished_since", "Ended at or after this time (RFC 3339)."),
+    Param::text(
+        "longer_than",
+        "It took longer than this, or has taken longer by now: `30s`.",
+    ),
+    Param::text("ids", "Only these, separated by commas; at most 500."),
     Param::flag(
         "unresolved",
         "`true`: only what failed, got stuck or was stopped and has not been retried.",
@@ -101,6 +117,49 @@ fn execution_routes() -> Vec<Route> {
         )])
         .query(PAGE)
         .answer::<Page<wire::Execution>>(200),
+        get(
+            "/api/executions/counts",
+            VIEWER,
+            tag,
+            "Count executions by status, node or schema, up to 10 000 each",
+            overview::counts,
+        )
+        .query(FILTER)
+        .query(&[Param::text("group", "`status` (default), `node` or `schema`.")])
+        .answer::<wire::ExecutionCounts>(200),
+        get(
+            "/api/executions/errors",
+            VIEWER,
+            tag,
+            "What went wrong lately, by error code, schema and node",
+            overview::errors,
+        )
+        .query(&[
+            Param::text("since", "Created at or after this time (RFC 3339); a day ago if left out."),
+            Param::text("until", "Created before this time (RFC 3339)."),
+            Param::text("schema", "Name or id of a schema."),
+            Param::text("error_code", "Only this code."),
+            Param::integer("limit", "How many groups, 1 to 500; 50 if left out.")
+                .up_to(LIMIT_MAX as u64),
+        ])
+        .answer::<wire::ErrorList>(200),
+        get(
+            "/api/stats",
+            VIEWER,
+            tag,
+            "Executions by time: started, how they ended, how long they took",
+            overview::statistics,
+        )
+        .query(&[
+            Param::text("since", "From this time (RFC 3339); an hour ago if left out."),
+            Param::text("until", "To this time (RFC 3339); now if left out."),
+            Param::text(
+                "step",
+                "The length of a bucket, like `5m`; at most 500 of them. Left out: one that makes no more than 120.",
+            ),
+            Param::text("schema", "Name or id of a schema."),
+        ])
+        .answer::<wire::StatisticsReport>(200),
         post(
             "/api/executions/bulk",
             OPERATOR,

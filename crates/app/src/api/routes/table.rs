@@ -21,12 +21,18 @@ const NOTE: Param = Param::text(
     "note",
     "What has changed, up to 500 characters; shown with the version.",
 );
+const LETTERS: &[Param] = &[
+    Param::text("open", "`true`: only those that were not requeued."),
+    Param::text("reason", "A part of the reason."),
+];
 
 pub(in crate::api) fn table() -> Vec<Route> {
     [
+        catalog_routes(),
         schema_routes(),
         version_routes(),
-        editor_routes(),
+        layout_routes(),
+        pin_routes(),
         runs::all(),
         actions::all(),
         operation_routes(),
@@ -45,7 +51,7 @@ pub(in crate::api) fn table() -> Vec<Route> {
     .collect()
 }
 
-fn schema_routes() -> Vec<Route> {
+fn catalog_routes() -> Vec<Route> {
     let tag = "schemas";
     vec![
         post(
@@ -61,7 +67,13 @@ fn schema_routes() -> Vec<Route> {
         .refusal(409)
         .refusal(422),
         get("/api/schemas", VIEWER, tag, "List schemas", schemas::list)
-            .query(&[Param::text("text", "Found in name or description.")])
+            .query(&[
+                Param::text("text", "Found in name or description."),
+                Param::text(
+                    "include",
+                    "`summary`: also triggers, open executions, the last 20 outcomes and the next firing.",
+                ),
+            ])
             .query(PAGE)
             .answer::<Page<wire::Schema>>(200),
         post(
@@ -73,6 +85,12 @@ fn schema_routes() -> Vec<Route> {
         )
         .document::<wire::Definition>()
         .answer::<wire::Validation>(200),
+    ]
+}
+
+fn schema_routes() -> Vec<Route> {
+    let tag = "schemas";
+    vec![
         get(
             "/api/schemas/{id}",
             VIEWER,
@@ -165,9 +183,8 @@ fn version_routes() -> Vec<Route> {
     ]
 }
 
-fn editor_routes() -> Vec<Route> {
-    let tag = "schemas";
-    let (layout, pin) = ("/api/schemas/{id}/layout", "/api/schemas/{id}/pins/{node}");
+fn layout_routes() -> Vec<Route> {
+    let (tag, layout) = ("schemas", "/api/schemas/{id}/layout");
     vec![
         get(
             layout,
@@ -195,6 +212,12 @@ fn editor_routes() -> Vec<Route> {
         .refusal(404)
         .refusal(412)
         .refusal(422),
+    ]
+}
+
+fn pin_routes() -> Vec<Route> {
+    let (tag, pin) = ("schemas", "/api/schemas/{id}/pins/{node}");
+    vec![
         get(
             "/api/schemas/{id}/pins",
             VIEWER,
@@ -392,15 +415,35 @@ fn letter_routes() -> Vec<Route> {
             "/api/dead-letters",
             VIEWER,
             tag,
-            "List dead letters, oldest first",
+            "List dead letters",
             letters::list,
         )
-        .query(&[Param::flag(
-            "open",
-            "`true`: only those that were not requeued.",
+        .query(LETTERS)
+        .query(&[Param::text(
+            "order",
+            "`oldest` (default) or `newest` first.",
         )])
         .query(PAGE)
         .answer::<Page<wire::DeadLetter>>(200),
+        get(
+            "/api/dead-letters/count",
+            VIEWER,
+            tag,
+            "Count dead letters, up to 10 000",
+            letters::count,
+        )
+        .query(LETTERS)
+        .answer::<wire::LetterCount>(200),
+        post(
+            "/api/dead-letters/bulk",
+            OPERATOR,
+            tag,
+            "Let all that a filter finds go on",
+            letters::bulk,
+        )
+        .audited()
+        .json::<wire::LetterBulkRequest>()
+        .answer::<wire::LetterBulkResult>(200),
         get(
             "/api/dead-letters/{id}",
             VIEWER,

@@ -18,19 +18,10 @@ use crate::wire::{
 pub(super) async fn list(args: ListArgs, json: bool) -> Done {
     let client = Client::new(&args.server)?;
     let mut url = client.at(&["executions"]);
-    let wanted = [
-        ("status", &args.status),
-        ("schema", &args.schema),
-        ("text", &args.text),
-        ("since", &args.since),
-        ("cursor", &args.cursor),
-    ];
-    let given = wanted
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value.as_deref()?)));
-    let unresolved = args.unresolved.then_some(("unresolved", "true"));
+    args.filter.write(&mut url);
+    let cursor = args.cursor.as_deref().map(|cursor| ("cursor", cursor));
     url.query_pairs_mut()
-        .extend_pairs(given.chain(unresolved))
+        .extend_pairs(cursor)
         .append_pair("limit", &args.limit.to_string());
     let answer = client.get_url(url).await?;
     if json {
