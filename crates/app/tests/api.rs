@@ -15,6 +15,8 @@ mod client;
 mod contract;
 #[path = "api/control.rs"]
 mod control;
+#[path = "api/debugger.rs"]
+mod debugger;
 #[path = "api/doors.rs"]
 mod doors;
 #[path = "api/drawing.rs"]

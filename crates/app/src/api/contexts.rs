@@ -25,14 +25,14 @@ const CHANGE_BYTES: usize = 250;
 pub(super) const VIEWS: [&str; 3] = ["difference", "before", "after"];
 
 /// What part of a context is to be shown, and how large.
-struct Wanted {
+struct ContextPart {
     view: &'static str,
     pointer: String,
     depth: Option<usize>,
     bytes: usize,
 }
 
-impl Wanted {
+impl ContextPart {
     /// None: whole, as callers without parameters know it.
     fn of(query: &Query) -> ApiResult<Option<Self>> {
         let names = ["view", "pointer", "depth", "max_bytes"];
@@ -66,7 +66,7 @@ pub(super) async fn of_step(
     query: Query,
 ) -> ApiResult {
     let id = path.execution()?;
-    let answer = match Wanted::of(&query)? {
+    let answer = match ContextPart::of(&query)? {
         None => {
             ContextAnswer::Whole(whole(&state, path.seq()?, &state.control.view(id).await?).await?)
         }
@@ -104,7 +104,7 @@ async fn part(
     state: &ApiState,
     view: &ExecutionView,
     seq: u64,
-    wanted: Wanted,
+    wanted: ContextPart,
 ) -> ApiResult<ContextView> {
     if seq > view.state.seq {
         let message = format!("the execution has no step {seq}");
@@ -126,7 +126,7 @@ async fn part(
     }
 }
 
-fn shown_value(seq: u64, wanted: Wanted, mut context: Value) -> ApiResult<ContextView> {
+fn shown_value(seq: u64, wanted: ContextPart, mut context: Value) -> ApiResult<ContextView> {
     let Some(found) = context.pointer_mut(&wanted.pointer) else {
         let message = format!("there is nothing at `{}` in this context", wanted.pointer);
         return Err(ApiError::not_found(message));
@@ -147,7 +147,7 @@ fn shown_value(seq: u64, wanted: Wanted, mut context: Value) -> ApiResult<Contex
     })
 }
 
-fn shown_changes(seq: u64, wanted: Wanted, mut all: Vec<Change>) -> ApiResult<ContextView> {
+fn shown_changes(seq: u64, wanted: ContextPart, mut all: Vec<Change>) -> ApiResult<ContextView> {
     all.retain(|change| touches(&change.path, &wanted.pointer));
     let bytes = size(&json!(all));
     let count = all.len();
@@ -229,8 +229,8 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    fn wanted(pointer: &str, bytes: usize) -> Wanted {
-        Wanted {
+    fn wanted(pointer: &str, bytes: usize) -> ContextPart {
+        ContextPart {
             view: "difference",
             pointer: pointer.into(),
             depth: None,

@@ -74,7 +74,8 @@ mod tests {
         let whole = r#"{"code":"HTTP_STATUS","message":"it said 500","details":{"body":"long"}}"#;
         check(whole, "HTTP_STATUS", "it said 500");
         check(&whole[..60], "HTTP_STATUS", "it said 500");
-        check(&whole[..20], "HTTP_STATUS", "");
+        check(&whole[..26], "HTTP_STATUS", "");
+        check(&whole[..20], "", "");
         check("not JSON", "", "");
         let long = json!({"code": "X", "message": "ж".repeat(300)}).to_string();
         check(&long, "X", &format!("{}…", "ж".repeat(200)));

@@ -67,7 +67,10 @@ const CONTEXT_VIEW: &[Param] = &[
 pub(super) fn all() -> Vec<Route> {
     [
         execution_routes(),
+        one_execution_routes(),
         history_routes(),
+        context_routes(),
+        record_routes(),
         insight_routes(),
         control_routes(),
         branch_routes(),
@@ -170,6 +173,12 @@ fn execution_routes() -> Vec<Route> {
         .audited()
         .json::<wire::BulkRequest>()
         .answer::<wire::BulkResult>(200),
+    ]
+}
+
+fn one_execution_routes() -> Vec<Route> {
+    let tag = "executions";
+    vec![
         get(
             "/api/executions/{id}",
             VIEWER,
@@ -234,6 +243,12 @@ fn history_routes() -> Vec<Route> {
         .query(INHERITED)
         .answer::<wire::Outline>(200)
         .refusal(404),
+    ]
+}
+
+fn context_routes() -> Vec<Route> {
+    let tag = "history";
+    vec![
         get(
             "/api/executions/{id}/steps/{seq}/context",
             VIEWER,
@@ -252,6 +267,12 @@ fn history_routes() -> Vec<Route> {
             contexts::current,
         )
         .answer::<wire::CurrentContext>(200),
+    ]
+}
+
+fn record_routes() -> Vec<Route> {
+    let tag = "history";
+    vec![
         get(
             "/api/executions/{id}/logs",
             VIEWER,
