@@ -4,6 +4,7 @@ mod limits;
 mod rights;
 mod secrets;
 mod server;
+mod ui;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value};
 pub use limits::LimitsSection;
 pub use secrets::SecretSection;
 pub use server::ServerSection;
+pub use ui::{PublicUrl, UiSection};
 
 /// `pawl.toml`. Unknown names are refused: a typo must not silently be a default.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -30,6 +32,7 @@ pub struct Config {
     pub metrics_listen: Option<SocketAddr>,
     pub data: Option<PathBuf>,
     pub server: ServerSection,
+    pub ui: UiSection,
     pub env: EnvSection,
     pub engine: EngineSection,
     pub timers: TimersSection,
@@ -331,6 +334,21 @@ pub struct ConnectionSection {
 }
 
 impl ConnectionSection {
+    /// What editors are told of it.
+    fn kind(&self) -> &'static str {
+        let kinds = [
+            ("postgres:", "postgres"),
+            ("postgresql:", "postgres"),
+            ("sqlite:", "sqlite"),
+            ("amqp:", "rabbitmq"),
+            ("amqps:", "rabbitmq"),
+        ];
+        let known = kinds
+            .iter()
+            .find(|(scheme, _)| self.url.starts_with(scheme));
+        known.map_or("unknown", |(_, kind)| kind)
+    }
+
     pub fn database(&self) -> pawl_sql::Settings {
         let usual = pawl_sql::Settings::new(&self.url);
         let time = |text: Option<DurationText>, usual| text.map_or(usual, |text| text.0);
@@ -553,6 +571,11 @@ impl Config {
             env: self.visible_env(variables()),
             secrets: secrets_from(variables()),
             secret_scopes: secrets::scopes(&self.secrets),
+            connections: self
+                .connections
+                .iter()
+                .map(|(name, connection)| (name.clone(), connection.kind()))
+                .collect(),
             ..defaults
         }
     }

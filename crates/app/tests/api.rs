@@ -17,6 +17,10 @@ mod contract;
 mod control;
 #[path = "api/doors.rs"]
 mod doors;
+#[path = "api/drawing.rs"]
+mod drawing;
+#[path = "api/editing.rs"]
+mod editing;
 #[path = "api/effects.rs"]
 mod effects;
 #[path = "api/evaluation.rs"]
@@ -37,6 +41,8 @@ mod keys;
 mod letters;
 #[path = "api/lineage.rs"]
 mod lineage;
+#[path = "api/live.rs"]
+mod live;
 #[path = "api/metrics.rs"]
 mod metrics;
 #[path = "api/notes.rs"]
@@ -49,6 +55,8 @@ mod overview;
 mod quotas;
 #[path = "api/retention.rs"]
 mod retention;
+#[path = "api/runs.rs"]
+mod runs;
 #[path = "api/schedule.rs"]
 mod schedule;
 #[path = "api/schemas.rs"]
@@ -57,6 +65,10 @@ mod schemas;
 mod secrets;
 #[path = "api/server.rs"]
 mod server;
+#[path = "api/session.rs"]
+mod session;
+#[path = "api/shell.rs"]
+mod shell;
 #[path = "api/triggers.rs"]
 mod triggers;
 #[path = "api/users.rs"]

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Status, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
+use pawl_kernel::ports::store::{
+    ExecutionFilter, ExecutionView, LetterPulse, Pulse, QueryStore, SchemaPulse, StoreResult,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -11,15 +13,18 @@ use crate::error::{Fault, Outcome};
 use crate::lists::{self, Values};
 use crate::rows::{self, Reader};
 use crate::session::Session;
+use crate::sql::Sql;
 use crate::value::Text;
 use crate::{PostgresStore, migrations, sql};
 
 #[async_trait]
 impl QueryStore for PostgresStore {
     async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
-        let done = self
-            .readers
-            .run(move |session| async move { Ok(views(&session, vec![id.0]).await?.pop()) });
+        let done = self.readers.run(move |session| async move {
+            Ok(views(&session, &sql::EXECUTIONS_VIEW, vec![id.0])
+                .await?
+                .pop())
+        });
         done.await.map_err(|fault| fault.of_read())
     }
 
@@ -31,7 +36,7 @@ impl QueryStore for PostgresStore {
     ) -> StoreResult<Vec<ExecutionView>> {
         let done = self.readers.run(move |session| async move {
             let ids = list(&session, &filter, before, limit).await?;
-            views(&session, ids).await
+            views(&session, &sql::EXECUTIONS_VIEW, ids).await
         });
         done.await.map_err(|fault| fault.of_read())
     }
@@ -101,7 +106,7 @@ impl QueryStore for PostgresStore {
                     &[&open, &after, &i64::from(limit)],
                 )
                 .await?;
-            views(&session, ids_of(&rows)?).await
+            views(&session, &sql::EXECUTIONS_VIEW, ids_of(&rows)?).await
         });
         done.await.map_err(|fault| fault.of_read())
     }
@@ -136,13 +141,38 @@ impl QueryStore for PostgresStore {
         });
         done.await.map_err(|fault| fault.of_read())
     }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        let done = self.readers.run(|session| async move {
+            let rows = session.alone(&sql::PULSE, &[]).await?;
+            Ok(rows.first().map(pulse).transpose()?.unwrap_or_default())
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
 }
 
-async fn views(session: &Session, ids: Vec<Uuid>) -> Outcome<Vec<ExecutionView>> {
+fn pulse(row: &Row) -> Outcome<Pulse> {
+    let mut reader = Reader::new(row);
+    let letters = LetterPulse {
+        last_id: reader.count()?,
+        open: reader.count()?,
+    };
+    let schemas = SchemaPulse {
+        count: reader.count()?,
+        updated_at: reader.optional_time()?,
+    };
+    Ok(Pulse { letters, schemas })
+}
+
+pub(crate) async fn views(
+    session: &Session,
+    sql: &'static Sql,
+    ids: Vec<Uuid>,
+) -> Outcome<Vec<ExecutionView>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = session.alone(&sql::EXECUTIONS_VIEW, &[&ids]).await?;
+    let rows = session.alone(sql, &[&ids]).await?;
     rows.iter()
         .map(|row| {
             let (loaded, schema_name) = rows::viewed(row)?;
@@ -156,7 +186,7 @@ async fn views(session: &Session, ids: Vec<Uuid>) -> Outcome<Vec<ExecutionView>>
 }
 
 /// Newest first.
-async fn list(
+pub(crate) async fn list(
     session: &Session,
     filter: &ExecutionFilter,
     before: Option<ExecutionId>,

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Status, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
+use pawl_kernel::ports::store::{
+    ExecutionFilter, ExecutionView, LetterPulse, Pulse, QueryStore, SchemaPulse, StoreResult,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
@@ -16,7 +18,7 @@ use crate::{SqliteStore, migrations, recovery, sql};
 impl QueryStore for SqliteStore {
     async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
         self.readers
-            .run(move |connection| view(connection, id))
+            .run(move |connection| view(connection, sql::EXECUTION_VIEW, id))
             .await
     }
 
@@ -29,7 +31,7 @@ impl QueryStore for SqliteStore {
         self.readers
             .run_at_once(move |connection| {
                 let ids = list(connection, &filter, before, limit)?;
-                views(connection, &ids)
+                views(connection, sql::EXECUTION_VIEW, &ids)
             })
             .await
     }
@@ -95,7 +97,7 @@ impl QueryStore for SqliteStore {
                     .filter(|status| !status.is_terminal())
                     .collect();
                 let ids = recovery::open_ids(connection, &open, after, limit)?;
-                views(connection, &ids)
+                views(connection, sql::EXECUTION_VIEW, &ids)
             })
             .await
     }
@@ -128,11 +130,31 @@ impl QueryStore for SqliteStore {
             .run(move |connection| about(connection, &file))
             .await
     }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        self.readers.run(|connection| pulse(connection)).await
+    }
 }
 
-fn view(connection: &Connection, id: ExecutionId) -> JobResult<Option<ExecutionView>> {
+fn pulse(connection: &Connection) -> JobResult<Pulse> {
+    let mut statement = connection.prepare_cached(sql::PULSE)?;
+    let found = statement.query_row([], |row| {
+        let letters = LetterPulse {
+            last_id: row.get::<_, i64>(0)?.unsigned_abs(),
+            open: row.get::<_, i64>(1)?.unsigned_abs(),
+        };
+        let schemas = SchemaPulse {
+            count: row.get::<_, i64>(2)?.unsigned_abs(),
+            updated_at: rows::optional_time(row, 3)?,
+        };
+        Ok(Pulse { letters, schemas })
+    });
+    Ok(found?)
+}
+
+fn view(connection: &Connection, text: &str, id: ExecutionId) -> JobResult<Option<ExecutionView>> {
     let found = connection
-        .prepare_cached(sql::EXECUTION_VIEW)?
+        .prepare_cached(text)?
         .query_row([id.0.as_bytes()], |row| {
             let loaded = rows::loaded(row)?;
             Ok(ExecutionView {
@@ -145,14 +167,18 @@ fn view(connection: &Connection, id: ExecutionId) -> JobResult<Option<ExecutionV
     Ok(found)
 }
 
-fn views(connection: &Connection, ids: &[ExecutionId]) -> JobResult<Vec<ExecutionView>> {
+pub(crate) fn views(
+    connection: &Connection,
+    text: &str,
+    ids: &[ExecutionId],
+) -> JobResult<Vec<ExecutionView>> {
     ids.iter()
-        .filter_map(|id| view(connection, *id).transpose())
+        .filter_map(|id| view(connection, text, *id).transpose())
         .collect()
 }
 
 /// Newest first.
-fn list(
+pub(crate) fn list(
     connection: &Connection,
     filter: &ExecutionFilter,
     before: Option<ExecutionId>,

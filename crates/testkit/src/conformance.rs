@@ -15,6 +15,8 @@ mod claim;
 mod command;
 mod commit;
 mod create;
+mod editor;
+mod history;
 mod keys;
 mod letters;
 mod note;
@@ -27,6 +29,7 @@ mod recovery;
 mod retention;
 mod scene;
 mod schedule;
+mod sessions;
 mod signal;
 mod timer;
 mod webhooks;
@@ -69,9 +72,12 @@ pub const CASES: &[&[StoreCase]] = &[
     catalog::CASES,
     query::CASES,
     overview::CASES,
+    history::CASES,
     keys::CASES,
+    sessions::CASES,
     letters::CASES,
     note::CASES,
+    editor::CASES,
     retention::CASES,
     webhooks::CASES,
     workers::CASES,

@@ -25,6 +25,7 @@ pub(super) enum CursorKind {
     /// The list that begins with what is due next.
     DueAction,
     Attempt,
+    Signal,
 }
 
 impl CursorKind {
@@ -41,6 +42,7 @@ impl CursorKind {
             Self::Action => "a:",
             Self::DueAction => "u:",
             Self::Attempt => "h:",
+            Self::Signal => "g:",
         }
     }
 }

@@ -197,7 +197,7 @@ impl From<CatalogError> for ApiError {
                 let details = json!({"external_id": external_id, "schema": schema});
                 Self::conflict(message).details(details)
             }
-            CatalogError::NotFound => Self::not_found(message),
+            CatalogError::NotFound | CatalogError::NoVersion(_) => Self::not_found(message),
             CatalogError::PathTaken {
                 method,
                 path,

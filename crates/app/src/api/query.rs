@@ -75,13 +75,32 @@ impl Query {
     }
 
     pub(super) fn flag(&self, name: &str) -> ApiResult<bool> {
+        self.flag_or(name, false)
+    }
+
+    pub(super) fn flag_or(&self, name: &str, usual: bool) -> ApiResult<bool> {
         match self.get(name) {
-            None | Some("false" | "0") => Ok(false),
+            None => Ok(usual),
+            Some("false" | "0") => Ok(false),
             Some("true" | "1") => Ok(true),
             Some(_) => Err(ApiError::invalid_query(format!(
                 "`{name}` must be true or false"
             ))),
         }
+    }
+
+    /// One of a few words.
+    pub(super) fn choice(
+        &self,
+        name: &str,
+        known: &[&'static str],
+    ) -> ApiResult<Option<&'static str>> {
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        let found = known.iter().find(|word| **word == text).copied();
+        let wrong = || ApiError::invalid_query(unknown_name(name, text, known));
+        found.map(Some).ok_or_else(wrong)
     }
 
     pub(super) fn limit(&self) -> ApiResult<u32> {

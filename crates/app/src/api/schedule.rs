@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use pawl_engine::control::ScheduleError;
 use pawl_kernel::json;
 use pawl_kernel::ports::schedule::PutEffect;
+use pawl_kernel::ports::store::SourceFormat;
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::schema::source::Source;
 use pawl_kernel::time::Timestamp;
@@ -18,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ApiState;
-use super::body::{ActionText, OptionalJson, SchemaFormat};
+use super::body::{ActionText, OptionalJson};
 use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields::{self, mismatch};
@@ -30,7 +31,7 @@ use crate::wire::{
     self, ActionMeta, ActionStatus, Attempt, NoFields, Page, PlannedTime, Time, TimerPlace,
 };
 
-pub(super) use list::list;
+pub(super) use list::{ORDERS, list};
 
 const FIRINGS_DEFAULT: usize = 10;
 const FIRINGS_MAX: u64 = 1_000;
@@ -56,10 +57,10 @@ pub(super) async fn put(
 }
 
 /// A long text takes a while: not on the threads that serve all requests.
-async fn read(text: String, format: SchemaFormat) -> ApiResult<Value> {
+async fn read(text: String, format: SourceFormat) -> ApiResult<Value> {
     let work = move || match format {
-        SchemaFormat::Json => Ok(json::read(text.as_bytes())?),
-        SchemaFormat::Yaml => match Source::parse(None, &text) {
+        SourceFormat::Json => Ok(json::read(text.as_bytes())?),
+        SourceFormat::Yaml => match Source::parse(None, &text) {
             Ok(source) => Ok(source.value().clone()),
             Err(found) => Err(ScheduleError::Invalid(found).into()),
         },

@@ -14,7 +14,7 @@ use pawl_kernel::webhook::Webhook;
 
 use super::ApiState;
 use super::error::ApiResult;
-use crate::wire::{Name, RunOutcome, SchemaSummary, SchemaTrigger, Time};
+use crate::wire::{Name, RunOutcome, SchemaSummary, Time, TriggerSummary};
 
 /// Outcomes told of each schema.
 const LAST: u32 = 20;
@@ -70,8 +70,8 @@ fn open_of(open: &GroupCounts, id: SchemaId) -> u64 {
     found.map_or(0, |group| group.count)
 }
 
-fn of_webhook(webhook: &Webhook) -> SchemaTrigger {
-    SchemaTrigger {
+fn of_webhook(webhook: &Webhook) -> TriggerSummary {
+    TriggerSummary {
         kind: Name::new("webhook"),
         name: webhook.name.clone(),
         text: format!("{} {}", webhook.trigger.method.name(), webhook.trigger.path),
@@ -111,7 +111,7 @@ fn add_cron(summary: &mut SchemaSummary, action: &ScheduledAction) {
         return;
     };
     let name = parts_of(action).map_or("", |(_, name)| name);
-    summary.triggers.push(SchemaTrigger {
+    summary.triggers.push(TriggerSummary {
         kind: Name::new("cron"),
         name: name.to_owned(),
         text: cron.expr().to_owned(),

@@ -24,7 +24,7 @@ pub(super) enum ExecutionCommand {
     /// What it did, step by step.
     Steps(HistoryArgs),
     /// What its nodes wrote: `log`, the console of `code`, warnings.
-    Logs(OneExecution),
+    Logs(LogArgs),
     /// What expressions see: now, or before and after a step.
     Context {
         #[command(flatten)]
@@ -55,6 +55,8 @@ pub(super) enum ExecutionCommand {
     Resume(OneExecution),
     /// End it.
     Stop(OneExecution),
+    /// Hand it to the debugger after the node that it is at; `continue` goes on.
+    Debug(OneExecution),
     /// Go on in debug mode: one step, to a node, or to the end.
     Continue(ContinueArgs),
     /// Repeat a failed execution from its failed step, as a new one.
@@ -84,9 +86,27 @@ pub(super) struct OneExecution {
 pub(super) struct HistoryArgs {
     #[command(flatten)]
     one: OneExecution,
+    /// Only from this step on.
+    #[arg(long, value_name = "SEQ")]
+    from: Option<u64>,
+    /// Only up to this step.
+    #[arg(long, value_name = "SEQ")]
+    to: Option<u64>,
     /// Without the steps that a retry or fork took over.
     #[arg(long)]
     no_inherited: bool,
+}
+
+#[derive(clap::Args)]
+pub(super) struct LogArgs {
+    #[command(flatten)]
+    one: OneExecution,
+    /// The lowest level shown: debug, info, warn or error.
+    #[arg(long)]
+    level: Option<String>,
+    /// Only lines of this node.
+    #[arg(long)]
+    node: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -224,11 +244,14 @@ pub(super) struct ContinueArgs {
     #[command(flatten)]
     one: OneExecution,
     /// Run on without stopping.
-    #[arg(long, conflicts_with = "to")]
+    #[arg(long, conflicts_with_all = ["to", "until"])]
     run: bool,
     /// Run to this node.
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", conflicts_with = "until")]
     to: Option<String>,
+    /// Run until it comes to one of these nodes; may be given several times.
+    #[arg(long, value_name = "NODE")]
+    until: Vec<String>,
     /// A variable to change first; may be given several times.
     #[arg(long = "var", value_name = "NAME=JSON")]
     variables: Vec<String>,
@@ -318,7 +341,7 @@ pub(super) async fn execution(command: ExecutionCommand, common: &Common) -> Don
         C::Errors(args) => counts::errors(args, json).await,
         C::Show(one) => look::show(one, json).await,
         C::Steps(args) => look::steps(args, json).await,
-        C::Logs(one) => look::logs(one, json).await,
+        C::Logs(args) => look::logs(args, json).await,
         C::Context { one, seq } => look::context(one, seq, json).await,
         C::Explain(one) => look::explain(one, json).await,
         C::Diff {
@@ -331,6 +354,7 @@ pub(super) async fn execution(command: ExecutionCommand, common: &Common) -> Don
         C::Pause(one) => act::plain(one, "pause", json).await,
         C::Resume(one) => act::plain(one, "resume", json).await,
         C::Stop(one) => act::plain(one, "stop", json).await,
+        C::Debug(one) => act::plain(one, "debug", json).await,
         C::Continue(args) => act::go_on(args, json).await,
         C::Retry(args) => act::retry(args, json).await,
         C::Fork(args) => act::fork(args, json).await,

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use pawl_kernel::id::{ExecutionId, KeyId};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
 use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
+use pawl_kernel::ports::sessions::{NewSession, SessionRecord, SessionStore};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::time::Timestamp;
@@ -41,6 +42,31 @@ impl KeyStore for FaultyStore {
     ) -> StoreResult<bool> {
         self.pass(WRITE, self.inner.touch_key(id, now, unless_after))
             .await
+    }
+}
+
+#[async_trait]
+impl SessionStore for FaultyStore {
+    async fn add_session(&self, session: NewSession) -> StoreResult<()> {
+        self.pass(WRITE, self.inner.add_session(session)).await
+    }
+
+    async fn session(&self, hash: KeyHash) -> StoreResult<Option<SessionRecord>> {
+        self.pass(READ, self.inner.session(hash)).await
+    }
+
+    async fn touch_session(
+        &self,
+        hash: KeyHash,
+        now: Timestamp,
+        unless_after: Timestamp,
+    ) -> StoreResult<bool> {
+        self.pass(WRITE, self.inner.touch_session(hash, now, unless_after))
+            .await
+    }
+
+    async fn end_session(&self, hash: KeyHash) -> StoreResult<bool> {
+        self.pass(WRITE, self.inner.end_session(hash)).await
     }
 }
 

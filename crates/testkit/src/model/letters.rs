@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
-use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::ports::store::{LetterPulse, StoreResult};
 use pawl_kernel::time::Timestamp;
 
 use super::ModelStore;
@@ -39,6 +39,15 @@ impl Letters {
         self.letters
             .retain(|(letter, _)| letter.execution_id != Some(id));
         (before - self.letters.len()) as u64
+    }
+
+    pub(super) fn pulse(&self) -> LetterPulse {
+        let all = self.letters.iter().map(|(letter, _)| letter);
+        let open = all.filter(|letter| letter.requeued_at.is_none());
+        LetterPulse {
+            last_id: self.letters.last().map_or(0, |(letter, _)| letter.id),
+            open: open.take(1_000).count() as u64,
+        }
     }
 
     pub(super) fn all(&self) -> Vec<DeadLetter> {

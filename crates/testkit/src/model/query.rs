@@ -8,7 +8,7 @@ use uuid::Uuid;
 use pawl_kernel::execution::{Execution, LogRecord, Record, Signal, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{
-    ExecutionFilter, ExecutionView, MinimumDuration, QueryStore, StoreResult,
+    ExecutionFilter, ExecutionView, MinimumDuration, Pulse, QueryStore, StoreResult,
 };
 use serde_json::Value;
 
@@ -107,6 +107,14 @@ impl QueryStore for ModelStore {
             ("store".into(), "model".into()),
             ("executions".into(), executions),
         ])
+    }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        let tables = self.lock();
+        Ok(Pulse {
+            letters: tables.letters.pulse(),
+            schemas: tables.catalog.pulse(),
+        })
     }
 }
 

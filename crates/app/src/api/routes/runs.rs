@@ -3,7 +3,9 @@
 use super::super::access::{OPERATOR, VIEWER};
 use super::super::openapi::Param;
 use super::super::query::LIMIT_MAX;
-use super::super::{bulk, control, events, executions, history, insight, overview};
+use super::super::{
+    bulk, contexts, control, events, executions, history, insight, outline, overview,
+};
 use super::table::PAGE;
 use super::{Route, get, post};
 use crate::wire::{self, Page};
@@ -36,15 +38,31 @@ const FILTER: &[Param] = &[
         "It took longer than this, or has taken longer by now: `30s`.",
     ),
     Param::text("ids", "Only these, separated by commas; at most 500."),
-    Param::text(
+    Param::flag(
         "unresolved",
         "`true`: only what failed, got stuck or was stopped and has not been retried.",
     ),
 ];
-const INHERITED: &[Param] = &[Param::text(
+const INHERITED: &[Param] = &[Param::flag(
     "inherited",
     "`false`: without the steps that a retry or fork took over.",
 )];
+
+const CONTEXT_VIEW: &[Param] = &[
+    Param::choice(
+        "view",
+        "Only this, cut to size; both contexts whole if none of these parameters is there.",
+        &contexts::VIEWS,
+    ),
+    Param::text("pointer", "JSON pointer of the part to show."),
+    Param::integer("depth", "Objects and lists deeper than this are cut.")
+        .between(0, contexts::DEPTH_MOST),
+    Param::integer(
+        "max_bytes",
+        "About how large the shown values get; 65,536 if left out.",
+    )
+    .between(contexts::BYTES_LEAST, contexts::BYTES_MOST),
+];
 
 pub(super) fn all() -> Vec<Route> {
     [
@@ -92,6 +110,11 @@ fn execution_routes() -> Vec<Route> {
             executions::list,
         )
         .query(FILTER)
+        .query(&[Param::choice(
+            "view",
+            "`brief`: without outputs, and of errors only code and the beginning of the message.",
+            &executions::LIST_VIEWS,
+        )])
         .query(PAGE)
         .answer::<Page<wire::Execution>>(200),
         get(
@@ -102,7 +125,7 @@ fn execution_routes() -> Vec<Route> {
             overview::counts,
         )
         .query(FILTER)
-        .query(&[Param::text("group", "`status` (default), `node` or `schema`.")])
+        .query(&[Param::choice("group", "`status` if left out.", &overview::GROUPS)])
         .answer::<wire::ExecutionCounts>(200),
         get(
             "/api/executions/errors",
@@ -155,7 +178,21 @@ fn execution_routes() -> Vec<Route> {
             executions::get,
         )
         .query(WAIT)
+        .query(&[Param::choice(
+            "include",
+            "`initial`: with what it was started with.",
+            &executions::INCLUDED,
+        )])
         .answer::<wire::Execution>(200)
+        .refusal(404),
+        get(
+            "/api/executions/{id}/definition",
+            VIEWER,
+            tag,
+            "The definition that it runs, also of a deleted schema",
+            executions::definition,
+        )
+        .answer::<wire::PinnedDefinition>(200)
         .refusal(404),
     ]
 }
@@ -170,24 +207,49 @@ fn history_routes() -> Vec<Route> {
             "The steps, in order",
             history::steps,
         )
+        .query(&[
+            Param::integer("from", "Only from this step on."),
+            Param::integer("to", "Only up to this step."),
+        ])
         .query(PAGE)
         .query(INHERITED)
         .answer::<wire::StepPage>(200),
+        get(
+            "/api/executions/{id}/steps/{seq}",
+            VIEWER,
+            tag,
+            "One step",
+            history::step,
+        )
+        .answer::<wire::Step>(200)
+        .refusal(404),
+        get(
+            "/api/executions/{id}/outline",
+            VIEWER,
+            tag,
+            "Every step without its payloads, in columns",
+            outline::show,
+        )
+        .query(&[Param::integer("after", "Only steps after this one.")])
+        .query(INHERITED)
+        .answer::<wire::Outline>(200)
+        .refusal(404),
         get(
             "/api/executions/{id}/steps/{seq}/context",
             VIEWER,
             tag,
             "The context before and after a step",
-            history::step_context,
+            contexts::of_step,
         )
-        .answer::<wire::StepContext>(200)
+        .query(CONTEXT_VIEW)
+        .answer::<wire::ContextAnswer>(200)
         .refusal(404),
         get(
             "/api/executions/{id}/context",
             VIEWER,
             tag,
             "The context as it is now",
-            history::context,
+            contexts::current,
         )
         .answer::<wire::CurrentContext>(200),
         get(
@@ -197,8 +259,27 @@ fn history_routes() -> Vec<Route> {
             "What log nodes wrote",
             history::logs,
         )
+        .query(&[
+            Param::choice("level", "The lowest level shown.", &history::LEVELS),
+            Param::text("node", "Only lines of this node."),
+            Param::choice(
+                "order",
+                "`desc`: newest first; a cursor goes on in the same order.",
+                &history::ORDERS,
+            ),
+        ])
         .query(PAGE)
         .answer::<Page<wire::LogLine>>(200),
+        get(
+            "/api/executions/{id}/signals",
+            VIEWER,
+            tag,
+            "Events that were sent to it, in the order in which they came",
+            history::signals,
+        )
+        .query(PAGE)
+        .answer::<Page<wire::TakenSignal>>(200)
+        .refusal(404),
         get(
             "/api/executions/{id}/events",
             VIEWER,
@@ -241,8 +322,32 @@ fn insight_routes() -> Vec<Route> {
             "with",
             "The other execution; for a failed one the last good run if left out.",
         )])
+        .query(&[Param::choice(
+            "view",
+            "`outline`: without what differs in a pair, for long runs.",
+            &insight::DIFF_VIEWS,
+        )])
         .query(INHERITED)
         .answer::<wire::Comparison>(200)
+        .refusal(404),
+        get(
+            "/api/executions/{id}/diff/pair",
+            VIEWER,
+            tag,
+            "Compare one visit of a node in two runs",
+            insight::compare_pair,
+        )
+        .query(&[
+            Param::text(
+                "with",
+                "The other execution; for a failed one the last good run if left out.",
+            ),
+            Param::text("node", "The node."),
+            Param::integer("visit", "Which visit of it; the first if left out.")
+                .up_to(u32::MAX as u64),
+        ])
+        .query(INHERITED)
+        .answer::<wire::StepPair>(200)
         .refusal(404),
     ]
 }
@@ -276,6 +381,15 @@ fn control_routes() -> Vec<Route> {
             control::stop,
         )
         .audited()
+        .answer::<wire::Execution>(200)
+        .refusal(409),
+        post(
+            "/api/executions/{id}/debug",
+            OPERATOR,
+            tag,
+            "Hand it to the debugger after the node it is at",
+            control::debug,
+        )
         .answer::<wire::Execution>(200)
         .refusal(409),
         post(
