@@ -1,5 +1,6 @@
 //! Settings: flags, then `PAWL_*` variables, then `pawl.toml`, then defaults.
 
+mod kinds;
 mod limits;
 mod rights;
 mod secrets;
@@ -334,21 +335,6 @@ pub struct ConnectionSection {
 }
 
 impl ConnectionSection {
-    /// What editors are told of it.
-    fn kind(&self) -> &'static str {
-        let kinds = [
-            ("postgres:", "postgres"),
-            ("postgresql:", "postgres"),
-            ("sqlite:", "sqlite"),
-            ("amqp:", "rabbitmq"),
-            ("amqps:", "rabbitmq"),
-        ];
-        let known = kinds
-            .iter()
-            .find(|(scheme, _)| self.url.starts_with(scheme));
-        known.map_or("unknown", |(_, kind)| kind)
-    }
-
     pub fn database(&self) -> pawl_sql::Settings {
         let usual = pawl_sql::Settings::new(&self.url);
         let time = |text: Option<DurationText>, usual| text.map_or(usual, |text| text.0);
@@ -571,11 +557,7 @@ impl Config {
             env: self.visible_env(variables()),
             secrets: secrets_from(variables()),
             secret_scopes: secrets::scopes(&self.secrets),
-            connections: self
-                .connections
-                .iter()
-                .map(|(name, connection)| (name.clone(), connection.kind()))
-                .collect(),
+            connections: kinds::of(&self.connections),
             ..defaults
         }
     }

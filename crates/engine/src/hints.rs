@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use crate::backlog::Backlog;
 use crate::sync::lock;
-use roundup::{AllWatched, Gathering};
+use roundup::{AllWatched, Outbox};
 pub use roundup::{AllWatcher, Roundup};
 
 /// How long other processes get hints about an execution that a caller there watches. Watchers remind in time.
@@ -69,7 +69,7 @@ pub struct Hints {
 struct Elsewhere {
     watched: HashMap<ExecutionId, Instant>,
     recent: VecDeque<(ExecutionId, News)>,
-    gathering: Gathering,
+    gathering: Outbox,
 }
 
 impl Hints {

@@ -239,7 +239,7 @@ impl Feed {
         &mut self,
         kind: &'static str,
         version: u64,
-        about: impl Told<'a>,
+        about: impl Occurrence<'a>,
     ) -> ApiResult<()> {
         let event = match self.shape {
             Shape::Own => event(Some(version), kind, &about)?,
@@ -254,7 +254,7 @@ impl Feed {
 }
 
 /// What an event is about, as it stands among those of other executions.
-trait Told<'a>: Serialize {
+trait Occurrence<'a>: Serialize {
     fn among_others(
         self,
         id: ExecutionId,
@@ -264,7 +264,7 @@ trait Told<'a>: Serialize {
     ) -> wire::RunEvent<'a>;
 }
 
-impl<'a> Told<'a> for wire::Step<'a> {
+impl<'a> Occurrence<'a> for wire::Step<'a> {
     fn among_others(
         self,
         id: ExecutionId,
@@ -280,7 +280,7 @@ impl<'a> Told<'a> for wire::Step<'a> {
     }
 }
 
-impl<'a> Told<'a> for wire::Execution<'a> {
+impl<'a> Occurrence<'a> for wire::Execution<'a> {
     fn among_others(
         self,
         id: ExecutionId,

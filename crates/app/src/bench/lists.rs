@@ -178,6 +178,8 @@ async fn fill(store: &Arc<dyn Store>, schema: SchemaId, count: u64) -> Result<()
         definition: r#"{"language":1,"name":"listed","nodes":[],"edges":[]}"#.into(),
         hash: "none".into(),
         created_by: "bench".into(),
+        source: None,
+        note: None,
         now: SystemClock.now(),
         mode: SaveMode::Create,
     };

@@ -177,10 +177,10 @@ impl<'a> Schema<'a> {
             hash: None,
             created_by: None,
             definition: None,
-            summary: None,
             source: None,
             source_format: None,
             note: None,
+            summary: None,
         }
     }
 

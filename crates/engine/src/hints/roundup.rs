@@ -151,7 +151,7 @@ impl Drop for AllWatcher {
 
 /// What other processes want to hear of all executions, gathered for a moment.
 #[derive(Default)]
-pub(super) struct Gathering {
+pub(super) struct Outbox {
     wanted: Option<Instant>,
     waiting: Arc<Mutex<GatheredIds>>,
 }
@@ -182,7 +182,7 @@ impl GatheredIds {
     }
 }
 
-impl Gathering {
+impl Outbox {
     pub(super) fn want(&mut self) {
         self.wanted = Some(Instant::now());
     }

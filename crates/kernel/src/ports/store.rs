@@ -382,8 +382,8 @@ pub trait Store:
     + ScheduleStore
     + CatalogStore
     + QueryStore
-    + OverviewStore
     + HistoryReads
+    + OverviewStore
     + KeyStore
     + SessionStore
     + LetterStore
@@ -405,8 +405,8 @@ impl<T> Store for T where
         + ScheduleStore
         + CatalogStore
         + QueryStore
-        + OverviewStore
         + HistoryReads
+        + OverviewStore
         + KeyStore
         + SessionStore
         + LetterStore

@@ -42,16 +42,6 @@ pub fn json_schema(registry: &Registry) -> Value {
 }
 
 fn settings() -> Value {
-    let concurrency = object(
-        &["limit"],
-        [
-            ("limit", integer(1, 1_000_000, "Executions at once.")),
-            (
-                "key",
-                template("With it the limit holds for each value of this text."),
-            ),
-        ],
-    );
     described(
         object(
             &[],
@@ -93,7 +83,7 @@ fn settings() -> Value {
                 ),
                 (
                     "concurrency",
-                    described(concurrency, "How many executions at once."),
+                    described(concurrency(), "How many executions at once."),
                 ),
                 (
                     "priority",
@@ -110,6 +100,19 @@ fn settings() -> Value {
             ],
         ),
         "Limits, priority, concurrency.",
+    )
+}
+
+fn concurrency() -> Value {
+    object(
+        &["limit"],
+        [
+            ("limit", integer(1, 1_000_000, "Executions at once.")),
+            (
+                "key",
+                template("With it the limit holds for each value of this text."),
+            ),
+        ],
     )
 }
 

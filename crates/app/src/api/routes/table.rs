@@ -29,9 +29,11 @@ const NOTE: Param = Param::text(
 
 pub(in crate::api) fn table() -> Vec<Route> {
     [
+        catalog_routes(),
         schema_routes(),
         version_routes(),
-        editor_routes(),
+        layout_routes(),
+        pin_routes(),
         runs::all(),
         actions::all(),
         operation_routes(),
@@ -50,7 +52,7 @@ pub(in crate::api) fn table() -> Vec<Route> {
     .collect()
 }
 
-fn schema_routes() -> Vec<Route> {
+fn catalog_routes() -> Vec<Route> {
     let tag = "schemas";
     vec![
         post(
@@ -85,6 +87,12 @@ fn schema_routes() -> Vec<Route> {
         )
         .document::<wire::Definition>()
         .answer::<wire::Validation>(200),
+    ]
+}
+
+fn schema_routes() -> Vec<Route> {
+    let tag = "schemas";
+    vec![
         get(
             "/api/schemas/{id}",
             VIEWER,
@@ -177,9 +185,8 @@ fn version_routes() -> Vec<Route> {
     ]
 }
 
-fn editor_routes() -> Vec<Route> {
-    let tag = "schemas";
-    let (layout, pin) = ("/api/schemas/{id}/layout", "/api/schemas/{id}/pins/{node}");
+fn layout_routes() -> Vec<Route> {
+    let (tag, layout) = ("schemas", "/api/schemas/{id}/layout");
     vec![
         get(
             layout,
@@ -207,6 +214,12 @@ fn editor_routes() -> Vec<Route> {
         .refusal(404)
         .refusal(412)
         .refusal(422),
+    ]
+}
+
+fn pin_routes() -> Vec<Route> {
+    let (tag, pin) = ("schemas", "/api/schemas/{id}/pins/{node}");
+    vec![
         get(
             "/api/schemas/{id}/pins",
             VIEWER,
