@@ -29,6 +29,7 @@ use crate::wire::{
     RefusedLetter, Requeue, Text, WholeDeadLetter,
 };
 
+pub(super) const ORDERS: [&str; 2] = ["oldest", "newest"];
 const COUNT_MAX: u32 = 10_000;
 /// Letters of one call of a bulk action.
 const BULK_MAX: u32 = 500;
@@ -79,7 +80,7 @@ fn is_newest_first(query: &Query) -> ApiResult<bool> {
         None | Some("oldest") => Ok(false),
         Some("newest") => Ok(true),
         Some(other) => {
-            let message = unknown_name("order", other, &["newest", "oldest"]);
+            let message = unknown_name("order", other, &ORDERS);
             Err(ApiError::invalid_query(message))
         }
     }

@@ -19,6 +19,11 @@ use super::reply;
 use super::schemas;
 use crate::wire::{self, CountGroup, ErrorList, ExecutionCounts, Name, StatisticsReport};
 
+pub(super) const GROUPS: [&str; 3] = [
+    GroupBy::Status.name(),
+    GroupBy::Node.name(),
+    GroupBy::Schema.name(),
+];
 const ERRORS_SINCE: Duration = Duration::from_secs(86_400);
 const STATS_SINCE: Duration = Duration::from_secs(3_600);
 /// Steps that are chosen by themselves: the least that makes no more than so many buckets.
@@ -50,9 +55,8 @@ pub(super) async fn counts(State(state): State<ApiState>, query: Query) -> ApiRe
 
 fn group(query: &Query) -> ApiResult<GroupBy> {
     let name = query.get("group").unwrap_or(GroupBy::Status.name());
-    let names = GroupBy::ALL.map(GroupBy::name);
     let found = GroupBy::ALL.into_iter().find(|one| one.name() == name);
-    found.ok_or_else(|| ApiError::invalid_query(unknown_name("group", name, &names)))
+    found.ok_or_else(|| ApiError::invalid_query(unknown_name("group", name, &GROUPS)))
 }
 
 /// The names of schemas, also of deleted ones, which have executions too: as the newest execution of each is shown.

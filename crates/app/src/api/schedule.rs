@@ -31,7 +31,7 @@ use crate::wire::{
     self, ActionMeta, ActionStatus, Attempt, NoFields, Page, PlannedTime, Time, TimerPlace,
 };
 
-pub(super) use list::list;
+pub(super) use list::{ORDERS, list};
 
 const FIRINGS_DEFAULT: usize = 10;
 const FIRINGS_MAX: u64 = 1_000;

@@ -23,8 +23,12 @@ use super::fields::unknown_name;
 use super::guard::Identity;
 use super::path::PathParts;
 use super::query::Query;
-use super::{fields, reply, summaries};
+use super::summaries;
+use super::{fields, reply};
 use crate::wire::{DiagnosticLine, Page, PublishRequest, SavedSchema, Schema, Validation, Version};
+
+/// What a list can carry besides the rows.
+pub(super) const INCLUDED: [&str; 1] = ["summary"];
 
 /// For a caller who names a schema by a number where a name or an id is taken.
 pub(super) const NUMBER_HINT: &str = "a number is an `external_id`, which is taken by `schema_id` of a start only (POST /api/executions, or a message); \
@@ -142,7 +146,7 @@ fn includes_summary(query: &Query) -> ApiResult<bool> {
         None => Ok(false),
         Some("summary") => Ok(true),
         Some(other) => {
-            let message = unknown_name("include", other, &["summary"]);
+            let message = unknown_name("include", other, &INCLUDED);
             Err(ApiError::invalid_query(message))
         }
     }

@@ -74,7 +74,11 @@ fn of_webhook(webhook: &Webhook) -> TriggerSummary {
     TriggerSummary {
         kind: Name::new("webhook"),
         name: webhook.name.clone(),
-        text: format!("{} {}", webhook.trigger.method.name(), webhook.trigger.path),
+        text: format!(
+            "{} /webhook/{}",
+            webhook.trigger.method.name(),
+            webhook.trigger.path
+        ),
     }
 }
 

@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::server::{Server, fragile, id, linear, waiting};
 
+/// Why the condition of `fragile` fails where its variable is not set.
+const MISSING: &str = "`variables.ok` is not defined: `variables` has no `ok`";
+
 /// Two that failed (one of them retried), three that completed, one that waits.
 async fn lived_in() -> (Server, Vec<Value>) {
     let server = Server::start().await;
@@ -45,7 +48,7 @@ async fn lists_counts_and_bulk_take_the_same_filters() {
         ("label=team:red&schema=orders".to_owned(), vec![2]),
         ("label=team:blue".into(), vec![1]),
         ("label=n:7".into(), vec![1]),
-        ("error_code=BROKEN&unresolved=true".into(), vec![1]),
+        ("error_code=UNDEFINED_PATH&unresolved=true".into(), vec![1]),
         ("error_code=OTHER".into(), vec![]),
         ("node=wait_1".into(), vec![5]),
         (format!("retry_of={}", run(0)), vec![6]),
@@ -150,8 +153,8 @@ async fn errors_are_grouped_with_their_newest_run() {
     let groups = errors["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 1, "{errors}");
     let expected = json!({
-        "code": "BROKEN", "schema_id": runs[0]["schema_id"], "schema": "checks", "node": "fail_1", "count": 2,
-        "unresolved": 1, "last": runs[1]["id"], "last_at": runs[1]["created_at"], "last_message": "not today",
+        "code": "UNDEFINED_PATH", "schema_id": runs[0]["schema_id"], "schema": "checks", "node": "check_1", "count": 2,
+        "unresolved": 1, "last": runs[1]["id"], "last_at": runs[1]["created_at"], "last_message": MISSING,
     });
     assert_eq!(groups[0], expected);
     assert_eq!(
@@ -224,7 +227,7 @@ async fn an_explanation_says_its_sentence_as_data() {
     assert!(params["in_ms"].as_u64() > Some(3_000_000), "{params}");
     let failed = explained(1).await;
     let expected = json!({
-        "status": "failed", "at": runs[1]["finished_at"], "error_code": "BROKEN", "error_message": "not today",
+        "status": "failed", "at": runs[1]["finished_at"], "error_code": "UNDEFINED_PATH", "error_message": MISSING,
         "can_retry": true,
     });
     assert_eq!(failed["params"], expected);
@@ -237,7 +240,7 @@ async fn a_list_of_schemas_can_say_what_goes_on() {
     let mut triggered = linear("triggered");
     triggered["triggers"] = json!([
         {"type": "cron", "name": "nightly", "cron": "0 3 * * *"},
-        {"type": "webhook", "name": "hook", "method": "POST", "path": "orders/{id}"},
+        {"type": "webhook", "name": "hook", "method": "POST", "path": "orders/:id"},
     ]);
     server.save(triggered).await;
     let plain = server.get("/api/schemas").await.expect(200);
@@ -270,7 +273,10 @@ async fn a_list_of_schemas_can_say_what_goes_on() {
         .collect();
     assert_eq!(
         kinds,
-        ["webhook hook: POST /orders/{id}", "cron nightly: 0 3 * * *"]
+        [
+            "webhook hook: POST /webhook/orders/:id",
+            "cron nightly: 0 3 * * *"
+        ]
     );
     assert!(
         triggered["next_at"]

@@ -18,12 +18,13 @@ const FILTER: &[Param] = &[
         "`true`: only those that are over; `false`: only the others.",
     ),
     Param::text("due_before", "Due before this time (RFC 3339)."),
-    Param::text(
+    Param::choice(
         "order",
-        "By `id` (default), or what is `due` next first; what is paused comes last.",
+        "By `id` if left out; `due`: what is due next comes first, what is paused last.",
+        &schedule::ORDERS,
     ),
     Param::text("schema", "Those that start this schema: its name or id."),
-    Param::text(
+    Param::flag(
         "paused",
         "`true`: only those that are paused; `false`: only the others.",
     ),

@@ -128,7 +128,7 @@ fn execution_routes() -> Vec<Route> {
             overview::counts,
         )
         .query(FILTER)
-        .query(&[Param::text("group", "`status` (default), `node` or `schema`.")])
+        .query(&[Param::choice("group", "`status` if left out.", &overview::GROUPS)])
         .answer::<wire::ExecutionCounts>(200),
         get(
             "/api/executions/errors",

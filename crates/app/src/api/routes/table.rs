@@ -17,14 +17,15 @@ pub(super) const PAGE: &[Param] = &[
     Param::text("cursor", "`next` of the page before."),
 ];
 
+const LETTERS: &[Param] = &[
+    Param::flag("open", "`true`: only those that were not requeued."),
+    Param::text("reason", "A part of the reason."),
+];
+
 const NOTE: Param = Param::text(
     "note",
     "What has changed, up to 500 characters; shown with the version.",
 );
-const LETTERS: &[Param] = &[
-    Param::text("open", "`true`: only those that were not requeued."),
-    Param::text("reason", "A part of the reason."),
-];
 
 pub(in crate::api) fn table() -> Vec<Route> {
     [
@@ -69,9 +70,10 @@ fn catalog_routes() -> Vec<Route> {
         get("/api/schemas", VIEWER, tag, "List schemas", schemas::list)
             .query(&[
                 Param::text("text", "Found in name or description."),
-                Param::text(
+                Param::choice(
                     "include",
                     "`summary`: also triggers, open executions, the last 20 outcomes and the next firing.",
+                    &schemas::INCLUDED,
                 ),
             ])
             .query(PAGE)
@@ -419,9 +421,10 @@ fn letter_routes() -> Vec<Route> {
             letters::list,
         )
         .query(LETTERS)
-        .query(&[Param::text(
+        .query(&[Param::choice(
             "order",
-            "`oldest` (default) or `newest` first.",
+            "Which come first; `oldest` if left out.",
+            &letters::ORDERS,
         )])
         .query(PAGE)
         .answer::<Page<wire::DeadLetter>>(200),

@@ -20,6 +20,7 @@ use crate::api::reply;
 use crate::api::schemas;
 use crate::wire::Page;
 
+pub(in crate::api) const ORDERS: [&str; 2] = ["id", "due"];
 /// Actions are fetched in bites, so that a page of large ones never is in memory at once.
 const BITE: u32 = 50;
 
@@ -60,7 +61,7 @@ pub(in crate::api) async fn list(State(state): State<ApiState>, query: Query) ->
             (actions, next)
         }
         Some(other) => {
-            let message = unknown_name("order", other, &["id", "due"]);
+            let message = unknown_name("order", other, &ORDERS);
             return Err(ApiError::invalid_query(message));
         }
     };
