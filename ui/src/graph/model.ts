@@ -24,9 +24,12 @@ export interface GraphDefinition {
   edges?: DefinedEdge[] | null;
 }
 
-/** The exit of an edge that names none. */
 export const SUCCESS = 'success';
 export const ERROR = 'error';
+
+/** The exit of an edge that names none. */
+const UNNAMED: Record<string, string> = { condition: 'true', switch: 'default' };
+export const unnamedExit = (type: string) => UNNAMED[type] ?? SUCCESS;
 
 export interface GraphNode {
   index: number;
@@ -72,8 +75,9 @@ const EXIT_HEIGHT = 20;
 const RANK: Record<string, number> = { success: 0, true: 1, false: 3, default: 4, timeout: 5, error: 6 };
 const rank = (exit: string) => RANK[exit] ?? 2;
 
-export function buildGraph(definition: GraphDefinition): Graph {
-  const nodes = definition.nodes.map(plainNode);
+/** `exitsOf`: exits to draw although no edge leaves by them; an editor connects them. */
+export function buildGraph(definition: GraphDefinition, exitsOf?: (node: DefinedNode) => readonly string[]): Graph {
+  const nodes = definition.nodes.map((node, index) => plainNode(node, index, exitsOf?.(node) ?? []));
   const byId = new Map(nodes.map((node) => [node.id, node.index]));
   const graph: Graph = { nodes, edges: [], byId, out: nodes.map(() => []), into: nodes.map(() => []), dangling: [] };
   for (const edge of definition.edges ?? []) addEdge(graph, edge);
@@ -81,13 +85,13 @@ export function buildGraph(definition: GraphDefinition): Graph {
   return graph;
 }
 
-function plainNode(definition: DefinedNode, index: number): GraphNode {
+function plainNode(definition: DefinedNode, index: number, exits: readonly string[]): GraphNode {
   return {
     index,
     id: definition.id,
     type: definition.type,
     title: definition.name || definition.id,
-    exits: [],
+    exits: [...exits],
     disabled: definition.disabled === true,
     definition,
   };
@@ -100,8 +104,8 @@ function addEdge(graph: Graph, edge: DefinedEdge) {
     graph.dangling.push(edge);
     return;
   }
-  const exit = edge.sourceHandle || SUCCESS;
   const node = graph.nodes[source] as GraphNode;
+  const exit = edge.sourceHandle || unnamedExit(node.type);
   if (!node.exits.includes(exit)) node.exits.push(exit);
   const index = graph.edges.length;
   graph.edges.push({ index, source, target, exit, slot: 0 });

@@ -1,9 +1,17 @@
 /** Beside the page: what would hold it up. A request names a task; the answer carries the same number. */
 import { layoutGraph } from './layout';
-import { buildGraph, type GraphDefinition } from './model';
+import { buildGraph, type DefinedNode, type GraphDefinition } from './model';
+
+/** A definition without configs; `exits` of a node are those that are drawn. */
+export interface PlainNode extends DefinedNode {
+  exits: string[];
+}
+export interface PlainDefinition extends GraphDefinition {
+  nodes: PlainNode[];
+}
 
 const TASKS = {
-  layout: (definition: GraphDefinition) => layoutGraph(buildGraph(definition)),
+  layout: (definition: PlainDefinition) => layoutGraph(buildGraph(definition, (node) => (node as PlainNode).exits)),
 };
 
 export type Tasks = typeof TASKS;
@@ -11,7 +19,7 @@ export type Tasks = typeof TASKS;
 export interface TaskRequest {
   id: number;
   task: keyof Tasks;
-  input: GraphDefinition;
+  input: PlainDefinition;
 }
 
 export type TaskAnswer = { id: number; value: unknown } | { id: number; error: string };
