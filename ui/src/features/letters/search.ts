@@ -1,0 +1,3 @@
+import { codec, param } from '../../frame/search';
+
+export const lettersSearch = codec({ open: param.choice(['true', 'false'], 'true') });

@@ -1,0 +1,3 @@
+import { codec, param } from '../../frame/search';
+
+export const schedulesSearch = codec({ prefix: param.text(), finished: param.choice(['true', 'false'], undefined), due: param.text() });

@@ -1,0 +1,3 @@
+import { messages } from '../define';
+
+export const schedules = messages({});

@@ -1,0 +1,4 @@
+import type { Russian } from '../define';
+import type { nodes as en } from '../en/nodes';
+
+export const nodes: Russian<typeof en> = {};
