@@ -5,7 +5,7 @@ export const runSearch = codec({
   node: param.text(),
   tab: param.choice(['step', 'context', 'variables', 'logs', 'definition'], 'step'),
   view: param.choice(['canvas', 'outline'], 'canvas'),
-  low: param.choice(['timeline', 'steps', 'logs', 'children', 'none'], 'timeline'),
+  low: param.choice(['timeline', 'steps', 'logs', 'events', 'none'], 'timeline'),
   /** Dialogs. */
   fork: param.whole(),
   retry: param.flag(),

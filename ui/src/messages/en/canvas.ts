@@ -7,6 +7,8 @@ export const canvas = messages({
   visits: { one: '{n} visit', other: '{n} visits' },
   at: 'the moment stands here',
   next: 'comes next',
+  loop: 'the way leads back to it',
+  again: 'is listed elsewhere',
   breakpoint: 'breakpoint',
   first_difference: 'first difference',
   zoom_in: 'Zoom in',

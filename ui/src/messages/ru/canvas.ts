@@ -8,6 +8,8 @@ export const canvas: Russian<typeof en> = {
   visits: { one: '{n} заход', few: '{n} захода', many: '{n} заходов', other: '{n} захода' },
   at: 'момент стоит здесь',
   next: 'следующий',
+  loop: 'путь ведёт к нему назад',
+  again: 'уже есть в списке',
   breakpoint: 'точка останова',
   first_difference: 'первое расхождение',
   zoom_in: 'Крупнее',
