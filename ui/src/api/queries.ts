@@ -38,9 +38,10 @@ export const queries = {
       // A run that has ended never changes (only its newest retry, which is told by its own page).
       staleTime: ({ state }) => (state.data && hasEnded(state.data) ? 30_000 : 1_000),
     }),
-  explain: (id: string) =>
+  /** With the `event_version` that is shown: a newer state is another answer. */
+  explain: (id: string, version?: number) =>
     queryOptions({
-      queryKey: ['run', id, 'explain'],
+      queryKey: ['run', id, 'explain', version ?? 'now'],
       queryFn: ({ signal }) => api.get<Explanation>(path('/api/executions', id, 'explain'), undefined, signal),
     }),
   schemas: (query: Query = {}) =>

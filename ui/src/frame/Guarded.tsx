@@ -12,22 +12,12 @@ import { useRole } from './session';
 
 /** Around every screen: its role, the way to the login, and parameters of the address that nobody understands. */
 export function Guarded({ role, search, children }: { role: Role | null; search: Codec<unknown>; children: ReactNode }) {
-  const t = useT();
   const { reason } = useRole();
   useLogin(role !== null);
   useCleanSearch(search);
   const why = role === null ? undefined : reason(role);
   if (why) return <Empty icon={<Lock />} title={why} />;
   return children;
-  function useCleanSearch(codec: Codec<unknown>): void {
-    const text = useRouterState({ select: (state) => state.location.searchStr });
-    useEffect(() => {
-      const { value, bad } = codec.read(parseSearch(text));
-      if (bad.length === 0) return;
-      toast({ tone: 'warn', text: t('common.bad_search', { names: bad.join(', ') }) });
-      go(`${window.location.pathname}${codec.write(value as never)}`, { replace: true });
-    }, [codec, text]);
-  }
 }
 
 function useLogin(needed: boolean): void {
@@ -37,4 +27,15 @@ function useLogin(needed: boolean): void {
     const here = window.location.pathname + window.location.search;
     go(`/login${here === '/' ? '' : `?next=${encodeURIComponent(here)}`}`, { replace: true });
   }, [loggedOut, needed]);
+}
+
+function useCleanSearch(codec: Codec<unknown>): void {
+  const t = useT();
+  const text = useRouterState({ select: (state) => state.location.searchStr });
+  useEffect(() => {
+    const { value, bad } = codec.read(parseSearch(text));
+    if (bad.length === 0) return;
+    toast({ tone: 'warn', text: t('common.bad_search', { names: bad.join(', ') }) });
+    go(`${window.location.pathname}${codec.write(value as never)}`, { replace: true });
+  }, [codec, text, t]);
 }

@@ -56,13 +56,14 @@ export function useKeys(): void {
       const key = keyName(event);
       const typing = isTyping(event.target);
       const single = !key.startsWith('Ctrl+') && !key.startsWith('Alt+') && !/^(F\d+|Escape)$/.test(key);
-      if (single && (typing || belongsToControl(event) || document.querySelector('[role=dialog]:not([hidden])'))) return;
+      if (single && (typing || belongsToControl(event))) return;
       if (single && /^(Shift\+)?.$/.test(key) && !usePreferences.getState().letterKeys) return;
       const { command, waiting } = match(allCommands(), before, key);
       clearTimeout(timer);
       before = waiting ? key : '';
       if (waiting) timer = setTimeout(() => (before = ''), SEQUENCE_MS);
-      if (!command || (typing && !command.everywhere) || command.disabledReason) return;
+      const covered = document.querySelector('[role=dialog]:not([hidden])') !== null;
+      if (!command || ((typing || covered) && !command.everywhere) || command.disabledReason) return;
       event.preventDefault();
       command.act();
     };

@@ -13,6 +13,7 @@ export function Chip({
   onRemove,
   onToggle,
   on,
+  faint,
   title,
 }: {
   tone?: Tone;
@@ -20,6 +21,8 @@ export function Chip({
   onRemove?: () => void;
   onToggle?: () => void;
   on?: boolean;
+  /** A switch that would show nothing. */
+  faint?: boolean;
   title?: string;
 }) {
   const t = useT();
@@ -29,7 +32,7 @@ export function Chip({
         type="button"
         title={title}
         aria-pressed={on}
-        className={cx(css.chip, css.toggle, css[tone], on && css.on)}
+        className={cx(css.chip, css.toggle, css[tone], on && css.on, faint && css.faint)}
         onClick={onToggle}
       >
         {children}

@@ -44,17 +44,13 @@ export function JsonTree({ value, label, marks, onPick, extra, maxHeight }: Json
   const onKeyDown = (event: KeyboardEvent) => {
     const line = lines[current];
     if (!line) return;
-    const parent = () => {
-      for (let at = current; at >= 0; at -= 1) if ((lines[at]?.depth ?? 0) < line.depth) return at;
-      return current;
-    };
     const acts: Record<string, () => void> = {
       ArrowDown: () => goTo(current + 1),
       ArrowUp: () => goTo(current - 1),
       Home: () => goTo(0),
       End: () => goTo(lines.length - 1),
       ArrowRight: () => (line.count !== null && !line.open ? toggle(line, true) : goTo(current + 1)),
-      ArrowLeft: () => (line.open ? toggle(line, false) : goTo(parent())),
+      ArrowLeft: () => (line.open ? toggle(line, false) : goTo(parentOf(lines, current))),
       Enter: () => (line.more ? more(line) : onPick ? onPick(line.pointer, line.value) : line.count && toggle(line, !line.open)),
     };
     const act = acts[event.key];
@@ -88,6 +84,13 @@ export function JsonTree({ value, label, marks, onPick, extra, maxHeight }: Json
       </div>
     </div>
   );
+}
+
+/** The line of the container that a line stands in. */
+function parentOf(lines: readonly Line[], at: number): number {
+  const depth = lines[at]?.depth ?? 0;
+  for (let above = at; above >= 0; above -= 1) if ((lines[above]?.depth ?? 0) < depth) return above;
+  return at;
 }
 
 interface TreeLineProps {

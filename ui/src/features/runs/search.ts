@@ -8,7 +8,8 @@ const params = {
   until: param.since(),
   q: param.text(),
   tenant: param.text(),
-  label: param.list(),
+  /** `KEY:VALUE`. */
+  label: param.text(),
   by: param.text(),
   code: param.text(),
   node: param.text(),
@@ -18,8 +19,9 @@ const params = {
   trial: param.flag(),
   /** The run in the peek panel. */
   sel: param.text(),
-  /** The start dialog. */
+  /** The start dialog; `from` is a run whose input it takes. */
   start: param.flag(),
+  from: param.text(),
   bulk: param.choice(['pause', 'resume', 'stop', 'retry'], undefined),
 };
 

@@ -1,4 +1,20 @@
 import type { Russian } from '../define';
 import type { login as en } from '../en/login';
 
-export const login: Russian<typeof en> = {};
+export const login: Russian<typeof en> = {
+  title: 'Вход',
+  key: 'API-ключ',
+  key_hint: 'Начинается с pawl_. Его создаёт администратор командой «pawl keys create» или на странице API-ключей.',
+  show: 'Показать ключ',
+  hide: 'Скрыть ключ',
+  enter: 'Войти',
+  empty: 'Введите ключ.',
+  unknown: 'Этот ключ не подходит к этому серверу',
+  plain_http: 'По обычному http войти нельзя',
+  too_many: 'Слишком много неверных ключей',
+  wait: 'Следующая попытка возможна через {left}.',
+  done: 'Вы вошли как {name}, роль {role}',
+  stays:
+    'Ключ отправляется один раз и не хранится в браузере. Сеанс длится 12 часов без действий, самое большее 7 дней, и заканчивается вместе с ключом.',
+  no_server: 'Не удаётся спросить у сервера, кто вы',
+};
