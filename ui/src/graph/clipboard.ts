@@ -1,5 +1,5 @@
 /** What is copied is YAML text: nodes, the edges between them, and where they stand. It can be pasted into another schema, or into a mail. */
-import { readValue, type Patch, type SchemaDefinition, writeDefinition } from './document';
+import { type Patch, readValue, type SchemaDefinition, writeDefinition } from './document';
 import { freeId } from './gestures';
 import type { Point } from './layout';
 import type { DefinedEdge, DefinedNode } from './model';
@@ -55,7 +55,12 @@ function nodeOf(value: unknown): DefinedNode | null {
   if (inner === null) return { ...outer, id: String(outer.id), type } as DefinedNode;
   const { label, type: _type, ...own } = inner;
   const name = own.name ?? label;
-  return { id: String(outer.id), type, ...(typeof name === 'string' ? { name } : {}), ...(own.config ? { config: own.config as Record<string, unknown> } : {}) };
+  return {
+    id: String(outer.id),
+    type,
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(own.config ? { config: own.config as Record<string, unknown> } : {}),
+  };
 }
 
 function edgeOf(value: unknown): DefinedEdge[] {
@@ -86,7 +91,11 @@ export function paste(definition: SchemaDefinition, copied: Copied, modeOf: Mode
     made.set(node.id, id);
     if (id !== node.id) renames.set(node.id, id);
   }
-  const patches: Patch[] = nodes.map((node) => ({ op: 'insert', path: ['nodes'], value: renamed(node, made.get(node.id) ?? node.id, renames, modeOf) }));
+  const patches: Patch[] = nodes.map((node) => ({
+    op: 'insert',
+    path: ['nodes'],
+    value: renamed(node, made.get(node.id) ?? node.id, renames, modeOf),
+  }));
   const positions: Positions = {};
   for (const [old, id] of made) {
     const position = copied.positions[old];

@@ -2,7 +2,20 @@
  * A schema as text: the `yaml` document behind it, which keeps comments, and the plain definition that everything else reads.
  * A text of JSON stays JSON: it is written as JSON again.
  */
-import { type Document, isAlias, isCollection, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  Scalar,
+  YAMLMap,
+  YAMLSeq,
+} from 'yaml';
 import type { DefinedEdge, DefinedNode, GraphDefinition } from './model';
 import { firstLine, freshNode, isFlat, keyOf, plainValue, styleOf, writeDefinition, writeJson, writeTree } from './writing';
 
@@ -59,7 +72,8 @@ export class SchemaText {
       const { line, col } = lines.linePos(error.pos[0]);
       return { ok: false, problem: { message: firstLine(error.message), at: error.pos[0], line, column: col } };
     }
-    if (!isMap(tree.contents)) return { ok: false, problem: { message: 'a schema is a mapping with `name` and `nodes`', at: 0, line: 1, column: 1 } };
+    if (!isMap(tree.contents))
+      return { ok: false, problem: { message: 'a schema is a mapping with `name` and `nodes`', at: 0, line: 1, column: 1 } };
     return { ok: true, document: new SchemaText(text, tree) };
   }
 
@@ -122,7 +136,8 @@ function normal(read: unknown): SchemaDefinition {
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-const record = (value: unknown) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null);
+const record = (value: unknown) =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 
 function applyPatch(tree: Document, patch: Patch) {
   if (patch.op === 'delete') {
@@ -225,7 +240,7 @@ function insertInto(tree: Document, path: Path, at: number | undefined, value: u
 function likeSiblings(list: YAMLSeq, made: Node) {
   const others = list.items.filter((item) => isMap(item));
   const inline = others.filter((item) => item.flow).length;
-  if (isMap(made) && others.every((item) => item.items.every((pair) => isScalar(pair.value))) && inline * 2 >= others.length) made.flow = isFlat(made);
+  if (isMap(made) && others.every((item) => item.items.every((pair) => isScalar(pair.value))) && inline * 2 >= others.length)
+    made.flow = isFlat(made);
   made.spaceBefore = others.filter((item) => item.spaceBefore).length * 2 > others.length;
 }
-

@@ -1,6 +1,6 @@
 /** What a gesture on the canvas does to the text, as patches. Nothing here changes anything. */
 import type { Patch, SchemaDefinition } from './document';
-import { type DefinedEdge, type DefinedNode, SUCCESS } from './model';
+import { type DefinedEdge, type DefinedNode, SUCCESS, unnamedExit } from './model';
 import { type ModeOf, rewriteSteps, textsIn } from './references';
 
 export interface Exit {
@@ -12,7 +12,7 @@ export interface Exit {
 export function exitOf(edge: DefinedEdge, sourceType: string | undefined): string {
   const handle = edge.sourceHandle;
   if (handle && handle !== 'output') return handle;
-  return sourceType === 'condition' ? 'true' : SUCCESS;
+  return unnamedExit(sourceType ?? '');
 }
 
 export function edgeIndex(definition: SchemaDefinition, from: Exit): number {
@@ -71,7 +71,8 @@ export function addNode(definition: SchemaDefinition, adding: Adding): Patch[] {
     const present = edgeIndex(definition, from);
     const target = definition.edges[present]?.target;
     patches.push(...connect(definition, from, node.id));
-    if (target !== undefined && onward !== null) patches.push({ op: 'insert', path: ['edges'], at: present + 1, value: writtenEdge(node.id, onward, target) });
+    if (target !== undefined && onward !== null)
+      patches.push({ op: 'insert', path: ['edges'], at: present + 1, value: writtenEdge(node.id, onward, target) });
   }
   if (before !== undefined) {
     definition.edges.forEach((edge, at) => {
@@ -157,7 +158,7 @@ export function rewriteReferences(definition: SchemaDefinition, renames: Map<str
       patches.push({ op: 'set', path: [...root, ...path], value: made.text });
     }
   };
-  definition.nodes.forEach((node, at) => look(node.config, ['nodes', at, 'config'], (path) => modeOf(node.type, path)));
+  for (const [at, node] of definition.nodes.entries()) look(node.config, ['nodes', at, 'config'], (path) => modeOf(node.type, path));
   look(definition.settings, ['settings'], () => 'template');
   look(definition.triggers, ['triggers'], () => 'template');
   return { patches, count };
@@ -186,6 +187,7 @@ function lastWithOthers(owner: unknown, path: (string | number)[]): number {
   const holders: unknown[] = [owner];
   for (const key of path.slice(0, -1)) holders.push((holders.at(-1) as Record<string | number, unknown> | undefined)?.[key]);
   let length = path.length;
-  while (length > 1 && typeof path[length - 1] === 'string' && Object.keys((holders[length - 1] as object | undefined) ?? {}).length <= 1) length--;
+  while (length > 1 && typeof path[length - 1] === 'string' && Object.keys((holders[length - 1] as object | undefined) ?? {}).length <= 1)
+    length--;
   return length;
 }

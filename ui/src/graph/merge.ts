@@ -1,6 +1,7 @@
 /** Base, theirs, yours: what only one side changed is taken, what both changed differently is asked for, node by node. */
-import type { Patch, SchemaDefinition } from './document';
+
 import { edgesByKey, essence, same, topOf } from './difference';
+import type { Patch, SchemaDefinition } from './document';
 import { nodeIndex } from './gestures';
 import type { DefinedEdge, DefinedNode } from './model';
 
@@ -28,7 +29,13 @@ export function compareThree(base: SchemaDefinition, theirs: SchemaDefinition, y
 const nodesById = (definition: SchemaDefinition) => new Map<string, DefinedNode>(definition.nodes.map((node) => [node.id, node]));
 const entries = (definition: SchemaDefinition) => new Map(Object.entries(topOf(definition)));
 
-function items(part: MergePart, base: Map<string, unknown>, theirs: Map<string, unknown>, yours: Map<string, unknown>, of: (value: unknown) => unknown): MergeItem[] {
+function items(
+  part: MergePart,
+  base: Map<string, unknown>,
+  theirs: Map<string, unknown>,
+  yours: Map<string, unknown>,
+  of: (value: unknown) => unknown,
+): MergeItem[] {
   const keys = new Set([...base.keys(), ...theirs.keys(), ...yours.keys()]);
   const essenceOf = (value: unknown) => (value === undefined ? undefined : of(value));
   const found: MergeItem[] = [];
@@ -49,7 +56,8 @@ export function mergePatches(theirs: SchemaDefinition, merge: MergeItem[], choos
   const edgesGone: number[] = [];
   const nodesGone: number[] = [];
   for (const item of mine) {
-    if (item.part === 'top') sets.push(item.yours === undefined ? { op: 'delete', path: [item.key] } : { op: 'set', path: [item.key], value: item.yours });
+    if (item.part === 'top')
+      sets.push(item.yours === undefined ? { op: 'delete', path: [item.key] } : { op: 'set', path: [item.key], value: item.yours });
     if (item.part === 'node') place(item, 'nodes', nodeIndex(theirs, item.key), sets, nodesGone);
     if (item.part === 'edge') place(item, 'edges', theirs.edges.indexOf(item.theirs as DefinedEdge), sets, edgesGone);
   }

@@ -2,7 +2,8 @@
 export type TextMode = 'template' | 'expression' | 'javascript';
 
 const PLAIN_NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
-const REFERENCE = /(?<![\p{L}\p{N}_$.])steps\s*(\?\.|\.)?\s*(?:([\p{L}_][\p{L}\p{N}_]*)|\[\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\s*\])/uy;
+const REFERENCE =
+  /(?<![\p{L}\p{N}_$.])steps\s*(\?\.|\.)?\s*(?:([\p{L}_][\p{L}\p{N}_]*)|\[\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\s*\])/uy;
 const N8N_REFERENCE = /(?<![\p{L}\p{N}_])\$\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)/uy;
 
 /** The path of a node in an expression: `steps.fetch`, `steps["my node"]`. */
@@ -113,7 +114,9 @@ export interface TextAt {
 /** All texts inside a value, each with its path. */
 export function textsIn(value: unknown, path: (string | number)[] = [], found: TextAt[] = []): TextAt[] {
   if (typeof value === 'string') found.push({ path, text: value });
-  else if (Array.isArray(value)) value.forEach((inner, at) => textsIn(inner, [...path, at], found));
-  else if (value !== null && typeof value === 'object') for (const [key, inner] of Object.entries(value)) textsIn(inner, [...path, key], found);
+  else if (Array.isArray(value)) {
+    for (const [at, inner] of value.entries()) textsIn(inner, [...path, at], found);
+  } else if (value !== null && typeof value === 'object')
+    for (const [key, inner] of Object.entries(value)) textsIn(inner, [...path, key], found);
   return found;
 }

@@ -87,7 +87,8 @@ export function writeDefinition(definition: Record<string, unknown>): string {
   for (const key of ['name', 'description', 'external_id', 'settings', 'triggers', 'nodes', 'edges']) {
     if (definition[key] !== undefined && definition[key] !== null) ordered[key] = definition[key];
   }
-  for (const [key, value] of Object.entries(definition)) if (!Object.hasOwn(ordered, key) && value !== null && value !== undefined) define(ordered, key, value);
+  for (const [key, value] of Object.entries(definition))
+    if (!Object.hasOwn(ordered, key) && value !== null && value !== undefined) define(ordered, key, value);
   const tree = new Document({});
   tree.contents = freshNode(tree, ordered) as never;
   const nodes = tree.get('nodes', true);

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { copyText, paste, readCopy } from '../clipboard';
 import { compareDefinitions, isSame } from '../difference';
@@ -47,7 +47,11 @@ describe('text', () => {
     patches.push({ op: 'set', path: ['description'], value: 'changed' });
     const after = document.patched(patches);
     expect(after.definition).toEqual({ ...definition, description: 'changed' });
-    const comments = (from: string) => from.split('\n').filter((line) => line.trimStart().startsWith('#')).map((line) => line.trim());
+    const comments = (from: string) =>
+      from
+        .split('\n')
+        .filter((line) => line.trimStart().startsWith('#'))
+        .map((line) => line.trim());
     expect(comments(after.text)).toEqual(comments(text));
   });
 
@@ -86,7 +90,9 @@ describe('text', () => {
   });
 
   it('leaves the anchor alone when its alias is changed', () => {
-    const document = read('name: a\nnodes:\n  - { id: s, type: start }\n  - { id: x, type: log, config: &c { message: one } }\n  - { id: y, type: log, config: *c }\n');
+    const document = read(
+      'name: a\nnodes:\n  - { id: s, type: start }\n  - { id: x, type: log, config: &c { message: one } }\n  - { id: y, type: log, config: *c }\n',
+    );
     const after = document.patched(setField(document.definition, 'y', ['config', 'message'], 'two'));
     expect(after.definition.nodes.map((node) => node.config?.message)).toEqual([undefined, 'one', 'two']);
   });
@@ -99,7 +105,20 @@ describe('text', () => {
   });
 
   it('writes and reads any value', () => {
-    for (const value of [null, true, 1, -0.5, 'a: b', 'yes', '12', '{{x}}', 'two\nlines\n', [1, [2]], { a: { b: [] }, 'c d': null }, 9007199254740993n]) {
+    for (const value of [
+      null,
+      true,
+      1,
+      -0.5,
+      'a: b',
+      'yes',
+      '12',
+      '{{x}}',
+      'two\nlines\n',
+      [1, [2]],
+      { a: { b: [] }, 'c d': null },
+      9007199254740993n,
+    ]) {
       expect(readValue(writeValue(value))).toEqual({ ok: true, value });
     }
   });
@@ -112,7 +131,21 @@ describe('random patches', () => {
       seed = (seed * 1103515245 + 12345) & 0x7fffffff;
       return seed % most;
     };
-    const values = [1, 'plain', '{{steps.a.output}}', 'a: b # no comment', 'x\ny', null, true, { a: 1, b: { c: [1, 2] } }, [{ k: 'v' }], '', "it's", '- x', {}];
+    const values = [
+      1,
+      'plain',
+      '{{steps.a.output}}',
+      'a: b # no comment',
+      'x\ny',
+      null,
+      true,
+      { a: 1, b: { c: [1, 2] } },
+      [{ k: 'v' }],
+      '',
+      "it's",
+      '- x',
+      {},
+    ];
     let document = read(SMALL);
     for (let round = 0; round < 300; round++) {
       const at = next(document.definition.nodes.length);
@@ -130,35 +163,35 @@ describe('random patches', () => {
 
 describe('gestures', () => {
   const { definition } = read(SMALL);
-  const after = (patches: Patch[]) => read(SMALL).patched(patches).definition;
+  const patched = (patches: Patch[]) => read(SMALL).patched(patches).definition;
 
   it('a second edge from one exit replaces the first', () => {
-    const made = after(connect(definition, { node: 'ok', exit: 'true' }, 'fetch'));
+    const made = patched(connect(definition, { node: 'ok', exit: 'true' }, 'fetch'));
     expect(made.edges.filter((edge) => edge.source === 'ok')).toEqual([{ source: 'ok', target: 'fetch' }]);
   });
 
   it('inserts on an edge', () => {
-    const made = after(addNode(definition, { node: { id: 'wait', type: 'sleep' }, from: { node: 'fetch', exit: 'success' } }));
+    const made = patched(addNode(definition, { node: { id: 'wait', type: 'sleep' }, from: { node: 'fetch', exit: 'success' } }));
     expect(made.edges).toContainEqual({ source: 'fetch', target: 'wait' });
     expect(made.edges).toContainEqual({ source: 'wait', target: 'ok' });
     expect(made.nodes.map((node) => node.id)).toEqual(['start', 'fetch', 'wait', 'ok', 'done']);
   });
 
   it('adds before a node', () => {
-    const made = after(addNode(definition, { node: { id: 'wait', type: 'sleep' }, before: 'fetch' }));
+    const made = patched(addNode(definition, { node: { id: 'wait', type: 'sleep' }, before: 'fetch' }));
     expect(made.edges).toContainEqual({ source: 'start', target: 'wait' });
     expect(made.edges).toContainEqual({ source: 'wait', target: 'fetch' });
   });
 
   it('deletes, and reconnects across what is deleted', () => {
-    expect(after(deleteNodes(definition, new Set(['fetch', 'ok']), true)).edges).toEqual([{ source: 'start', target: 'done' }]);
-    expect(after(deleteNodes(definition, new Set(['fetch', 'ok']), false)).edges).toEqual([]);
+    expect(patched(deleteNodes(definition, new Set(['fetch', 'ok']), true)).edges).toEqual([{ source: 'start', target: 'done' }]);
+    expect(patched(deleteNodes(definition, new Set(['fetch', 'ok']), false)).edges).toEqual([]);
   });
 
   it('renames in edges and expressions, not inside strings', () => {
     const { patches, references, edges } = renameNode(definition, 'fetch', 'get order', mode);
     expect([references, edges]).toEqual([2, 2]);
-    const made = after(patches);
+    const made = patched(patches);
     expect(made.nodes[2]?.config?.expression).toBe('steps["get order"].output.body == "steps.fetch"');
     expect(made.nodes[3]?.config?.output).toBe('{{steps["get order"].output}}');
     expect(made.edges[0]).toEqual({ source: 'start', target: 'get order' });
@@ -182,7 +215,10 @@ describe('references', () => {
     expect(rewriteSteps(from, renames, 'template').text).toBe(to);
   });
   it('also in JavaScript', () => {
-    expect(rewriteSteps(`return $('a').item.json.n + steps.a.output`, renames, 'javascript')).toEqual({ text: `return $("b").item.json.n + steps.b.output`, count: 2 });
+    expect(rewriteSteps(`return $('a').item.json.n + steps.a.output`, renames, 'javascript')).toEqual({
+      text: `return $("b").item.json.n + steps.b.output`,
+      count: 2,
+    });
   });
   it('writes names that are no words in brackets', () => expect(stepPath('x-y')).toBe('steps["x-y"]'));
 });
@@ -197,13 +233,20 @@ describe('clipboard', () => {
     expect(pasted.ids).toEqual(['fetch_2', 'ok_2', 'done_2']);
     expect(pasted.positions).toEqual({ fetch_2: { x: 10, y: 20 } });
     expect(made.nodes.at(-1)?.config?.output).toBe('{{steps.fetch_2.output}}');
-    expect(made.edges.slice(3)).toEqual([{ source: 'fetch_2', target: 'ok_2' }, { source: 'ok_2', target: 'done_2' }]);
+    expect(made.edges.slice(3)).toEqual([
+      { source: 'fetch_2', target: 'ok_2' },
+      { source: 'ok_2', target: 'done_2' },
+    ]);
   });
   it('takes other text for what it is', () => {
     for (const text of ['hello', 'a: 1', '[1, 2]', '{nodes: [{x: 1}]}', ': : :']) expect(readCopy(text)).toBeNull();
   });
   it('reads nodes of a React Flow export', () => {
-    expect(readCopy('{"nodes":[{"id":1,"type":"custom","position":{"x":1,"y":2},"data":{"type":"sleep","label":"Nap","config":{"duration":1}}}]}')).toEqual({
+    expect(
+      readCopy(
+        '{"nodes":[{"id":1,"type":"custom","position":{"x":1,"y":2},"data":{"type":"sleep","label":"Nap","config":{"duration":1}}}]}',
+      ),
+    ).toEqual({
       nodes: [{ id: '1', type: 'sleep', name: 'Nap', config: { duration: 1 } }],
       edges: [],
       positions: { 1: { x: 1, y: 2 } },
@@ -242,7 +285,8 @@ describe('history', () => {
 describe('merge', () => {
   it('takes what one side changed, asks for the rest, and keeps their comments', () => {
     const base = read(SMALL);
-    const edit = (document: SchemaText, id: string, field: string, value: unknown) => document.patched(setField(document.definition, id, ['config', field], value));
+    const edit = (document: SchemaText, id: string, field: string, value: unknown) =>
+      document.patched(setField(document.definition, id, ['config', field], value));
     const theirs = edit(edit(base, 'fetch', 'method', 'PUT'), 'ok', 'expression', 'true');
     let yours = edit(edit(base, 'done', 'success', false), 'ok', 'expression', 'false');
     yours = yours.patched(addNode(yours.definition, { node: { id: 'nap', type: 'sleep' }, from: { node: 'start', exit: 'success' } }));
@@ -257,7 +301,14 @@ describe('merge', () => {
 });
 
 it('a definition without text gets a readable one', () => {
-  const definition: Partial<SchemaDefinition> = { name: 'x', nodes: [{ id: 's', type: 'start' }, { id: 'l', type: 'log', config: { message: '{{input.a}}' } }], edges: [{ source: 's', target: 'l' }] };
+  const definition: Partial<SchemaDefinition> = {
+    name: 'x',
+    nodes: [
+      { id: 's', type: 'start' },
+      { id: 'l', type: 'log', config: { message: '{{input.a}}' } },
+    ],
+    edges: [{ source: 's', target: 'l' }],
+  };
   expect(writeDefinition(definition)).toBe(`name: x
 
 nodes:
