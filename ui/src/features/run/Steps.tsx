@@ -29,7 +29,7 @@ export function Steps() {
       <div className={css.filters}>
         <Input aria-label={t('run.filter_steps')} placeholder={t('run.filter_steps')} value={text} onChange={(event) => setText(event.target.value)} />
         <Select aria-label={t('run.state')} value={state} onValue={setState} choices={STATES.map((one) => ({ value: one, name: t(`run.steps_${one}`) }))} />
-        <span className={css.count}>{rows.length < scrub.steps.length && t('run.rows_of', { n: formatNumber(rows.length), all: formatNumber(scrub.steps.length) })}</span>
+        <span className={css.count}>{rows.length < scrub.steps.length && t('run.rows_of', { shown: formatNumber(rows.length), all: formatNumber(scrub.steps.length) })}</span>
       </div>
       <div className={css.fill}>
         <Table
