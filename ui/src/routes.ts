@@ -8,7 +8,7 @@ import { loginSearch } from './features/login/search';
 import { overviewSearch } from './features/overview/search';
 import { runSearch } from './features/run/search';
 import { runsSearch } from './features/runs/search';
-import { schedulesSearch } from './features/schedules/search';
+import { scheduleSearch, schedulesSearch } from './features/schedules/search';
 import { schemaSearch, schemasSearch } from './features/schemas/search';
 import { diffSearch } from './features/versions/search';
 import { type Codec, noSearch } from './frame/search';
@@ -37,7 +37,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/new/schema', search: editorSearch, role: 'viewer', page: () => import('./features/editor/EditorPage') },
   { path: '/schemas/$name/diff', search: diffSearch, role: 'viewer', page: () => import('./features/versions/DiffPage') },
   { path: '/schedules', search: schedulesSearch, role: 'viewer', page: () => import('./features/schedules/SchedulesPage') },
-  { path: '/schedules/$id', search: noSearch, role: 'viewer', page: () => import('./features/schedules/SchedulePage') },
+  { path: '/schedules/$id', search: scheduleSearch, role: 'viewer', page: () => import('./features/schedules/SchedulePage') },
   { path: '/new/schedule', search: noSearch, role: 'editor', page: () => import('./features/schedules/ScheduleFormPage') },
   { path: '/dead-letters', search: lettersSearch, role: 'viewer', page: () => import('./features/letters/LettersPage') },
   { path: '/dead-letters/$id', search: noSearch, role: 'viewer', page: () => import('./features/letters/LetterPage') },
