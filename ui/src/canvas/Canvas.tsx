@@ -56,7 +56,20 @@ export function Canvas(props: CanvasProps) {
   );
 }
 
-function Inner({ graph, layout, looks, label, selected = null, onSelect, onOpen, follow, focus, editing, children, className }: CanvasProps) {
+function Inner({
+  graph,
+  layout,
+  looks,
+  label,
+  selected = null,
+  onSelect,
+  onOpen,
+  follow,
+  focus,
+  editing,
+  children,
+  className,
+}: CanvasProps) {
   const t = useT();
   const host = useRef<HTMLDivElement>(null);
   const flow = useFlow(graph, layout, looks, editing);
@@ -70,7 +83,11 @@ function Inner({ graph, layout, looks, label, selected = null, onSelect, onOpen,
   }, [followed, view]);
   const onKeyDown = useCanvasKeys({ graph, view, index, onSelect, onOpen });
   const pick = (event: { clientX: number; clientY: number }) => onSelect?.(far ? view.nodeUnder(event) : null);
-  const keys = useMemo(() => (editing ? { multiSelectionKeyCode: 'Shift', selectionKeyCode: 'Shift' } : { multiSelectionKeyCode: null, selectionKeyCode: null }), [editing]);
+  const keys = useMemo(
+    () =>
+      editing ? { multiSelectionKeyCode: 'Shift', selectionKeyCode: 'Shift' } : { multiSelectionKeyCode: null, selectionKeyCode: null },
+    [editing],
+  );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: an application takes the focus and tells its active node
     <div
@@ -96,7 +113,7 @@ function Inner({ graph, layout, looks, label, selected = null, onSelect, onOpen,
         edgeTypes={EDGE_TYPES}
         {...flow.handlers}
         {...keys}
-        onNodeClick={(_event, node) => onSelect?.(node.id)}
+        onNodeClick={(event, node) => !(editing && event.shiftKey) && onSelect?.(node.id)}
         onNodeDoubleClick={(_event, node) => onOpen?.(node.id)}
         onPaneClick={pick}
         onlyRenderVisibleElements={graph.nodes.length > MANY}
@@ -127,7 +144,5 @@ function Inner({ graph, layout, looks, label, selected = null, onSelect, onOpen,
 function ActiveNode({ graph, looks, index }: { graph: Graph; looks: Looks; index: number }) {
   const t = useT();
   if (index < 0) return null;
-  return (
-    <span id="canvas-active" role="img" className="sr" aria-label={nodeName(graph, looks, index, t)} />
-  );
+  return <span id="canvas-active" role="img" className="sr" aria-label={nodeName(graph, looks, index, t)} />;
 }

@@ -92,13 +92,13 @@ function placeBehind(definition: SchemaDefinition, id: string | undefined): numb
 export function deleteNodes(definition: SchemaDefinition, ids: Set<string>, reconnect: boolean): Patch[] {
   const patches: Patch[] = [];
   const gone: number[] = [];
-  definition.edges.forEach((edge, at) => {
-    if (ids.has(edge.source)) return gone.push(at);
-    if (!ids.has(edge.target)) return undefined;
-    const onward = reconnect ? followed(definition, edge.target, ids) : null;
-    if (onward === null || onward === edge.source) return gone.push(at);
-    return patches.push({ op: 'set', path: ['edges', at, 'target'], value: onward });
-  });
+  for (const [at, edge] of definition.edges.entries()) {
+    const leaves = ids.has(edge.source);
+    if (!leaves && !ids.has(edge.target)) continue;
+    const onward = reconnect && !leaves ? followed(definition, edge.target, ids) : null;
+    if (onward === null || onward === edge.source) gone.push(at);
+    else patches.push({ op: 'set', path: ['edges', at, 'target'], value: onward });
+  }
   patches.push(...deleteEdges(gone));
   const nodes = definition.nodes.flatMap((node, at) => (ids.has(node.id) ? [at] : []));
   for (const at of nodes.reverse()) patches.push({ op: 'delete', path: ['nodes', at] });

@@ -50,6 +50,7 @@ export default function SchemasPage() {
         </>
       }
     >
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping a file is one more way to the import */}
       <div
         className={css.page}
         onDragOver={(event) => event.preventDefault()}
@@ -90,6 +91,10 @@ function SchemaList() {
     [all, search.state],
   );
   const columns = useMemo(() => schemaColumns(t), [t]);
+  const clear = () => {
+    setText('');
+    set({ q: '', state: undefined });
+  };
   const toggle = (state: 'active' | 'inactive') => set({ state: search.state === state ? undefined : state });
   return (
     <>
@@ -110,9 +115,7 @@ function SchemaList() {
       </div>
       {query.error && <Problem error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && !query.error && <Skeleton />}
-      {query.isSuccess && rows.length === 0 && (
-        <Nothing filtered={search.q !== '' || search.state !== undefined} onClear={() => (setText(''), set({ q: '', state: undefined }))} />
-      )}
+      {query.isSuccess && rows.length === 0 && <Nothing filtered={search.q !== '' || search.state !== undefined} onClear={clear} />}
       {rows.length > 0 && (
         <Table
           label={t('schemas.title')}

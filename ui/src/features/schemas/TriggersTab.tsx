@@ -31,16 +31,18 @@ export function TriggersTab({ schema }: { schema: Schema }) {
     <div className={css.pad}>
       {!schema.active && <p>{t('schemas.triggers_asleep')}</p>}
       {triggers.map((trigger, at) =>
-        // biome-ignore lint/suspicious/noArrayIndexKey: triggers have no other identity
         trigger.type === 'webhook' ? (
-          <WebhookView key={at} trigger={trigger} />
+          <WebhookView key={keyOf(trigger, at)} trigger={trigger} />
         ) : (
-          <CronView key={at} trigger={trigger} at={at} schema={schema} />
+          <CronView key={keyOf(trigger, at)} trigger={trigger} at={at} schema={schema} />
         ),
       )}
     </div>
   );
 }
+
+/** A trigger is known by its name or its place. */
+const keyOf = (trigger: Trigger, at: number) => `${String(trigger.type)} ${String(trigger.name ?? at)}`;
 
 function WebhookView({ trigger }: { trigger: Trigger }) {
   const t = useT();

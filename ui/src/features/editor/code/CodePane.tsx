@@ -21,7 +21,8 @@ export function CodePane({ go }: { go: { line: number; column: number; at: numbe
   const diagnostics = useEditor((state) => state.diagnostics);
   const problem = useEditor((state) => state.problem);
   const field = useRef<CodeHandle>(null);
-  const extensions = useMemo(() => extensionsOf(store, text.trimStart().startsWith('{')), [store]);
+  const isJson = useEditor((state) => state.document.json);
+  const extensions = useMemo(() => extensionsOf(store, isJson), [store, isJson]);
   const marks = useMemo(() => {
     if (problem) return [{ from: problem.at, to: problem.at + 1, severity: 'error', message: problem.message } satisfies Mark];
     return marksOf(text, diagnostics ?? []);

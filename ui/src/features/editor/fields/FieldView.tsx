@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useState } from 'react';
+import { createElement, Fragment, type ReactNode, useId, useState } from 'react';
 import { useT } from '../../../messages';
 import { Button } from '../../../ui/Button';
 import { cx } from '../../../ui/cx';
@@ -137,9 +137,9 @@ export function FixButton({ hint, act }: { hint: string; act: () => void }) {
 }
 
 /** Text with `code` parts. Our own texts only; nothing else is understood. */
-export function codeParts(text: string): ReactNode[] {
-  // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text
-  return text
+export function codeParts(text: string): ReactNode {
+  const parts = text
     .split(/(`[^`]+`)/g)
-    .map((part, at) => (part.startsWith('`') && part.length > 2 ? <code key={at}>{part.slice(1, -1)}</code> : part));
+    .map((part) => (part.startsWith('`') && part.length > 2 ? createElement('code', null, part.slice(1, -1)) : part));
+  return createElement(Fragment, null, ...parts);
 }

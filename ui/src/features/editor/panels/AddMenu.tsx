@@ -50,12 +50,13 @@ export function AddMenu({
     setCurrent(next);
     box.current?.querySelectorAll('[role=option]')[next]?.scrollIntoView({ block: 'nearest' });
   };
-  const keys: Record<string, () => void> = {
-    ArrowDown: () => move(1),
-    ArrowUp: () => move(-1),
-    Enter: () => found[current] && onPick(found[current].type),
-    Escape: onClose,
-  };
+  const chosen = found[current];
+  const keys = new Map([
+    ['ArrowDown', () => move(1)],
+    ['ArrowUp', () => move(-1)],
+    ['Enter', () => chosen && onPick(chosen.type)],
+    ['Escape', onClose],
+  ]);
   const left = Math.min(at.x, window.innerWidth - 312);
   const top = Math.min(at.y, Math.max(8, window.innerHeight - 372));
   return (
@@ -74,7 +75,7 @@ export function AddMenu({
           setCurrent(0);
         }}
         onKeyDown={(event) => {
-          const act = keys[event.key];
+          const act = keys.get(event.key);
           if (act === undefined) return;
           event.preventDefault();
           event.stopPropagation();

