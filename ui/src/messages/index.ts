@@ -76,12 +76,15 @@ function rich(texts: Texts, key: string, values: { [name: string]: ReactNode }):
 
 function translator(texts: Texts): Translate {
   const translate = (key: string, values?: { [name: string]: unknown }) => text(texts, key, values) ?? key;
+  // A function has a `name` of its own that assignment cannot change.
+  Object.defineProperty(translate, 'name', {
+    value: (feature: string, prefix: string, name: string) => text(texts, `${feature}.${prefix}_${name}`) ?? name,
+  });
   return Object.assign(translate, {
     rich: (key: string, values: { [name: string]: ReactNode }) => rich(texts, key, values),
-    name: (feature: string, prefix: string, name: string) => text(texts, `${feature}.${prefix}_${name}`) ?? name,
     maybe: (key: string, values?: { [name: string]: Value }) => text(texts, key, values),
     language: texts.language,
-  }) as Translate;
+  }) as unknown as Translate;
 }
 
 let known: { texts: Texts; translate: Translate } | null = null;
