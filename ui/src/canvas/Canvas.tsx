@@ -89,7 +89,6 @@ function Inner({
     [editing],
   );
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: an application takes the focus and tells its active node
     <div
       ref={host}
       className={cx(css.canvas, className)}

@@ -37,7 +37,14 @@ function Line({ data, sourceX, sourceY, targetX, targetY, selected }: LineProps)
   const walked = look.count > 0;
   const isError = data.edge.exit === ERROR;
   const label = labelAt(from);
-  const name = cx(css.line, walked && css.walked, look.now && css.now, isError && css.error, selected && css.selected, look.side !== null && SIDES[look.side]);
+  const name = cx(
+    css.line,
+    walked && css.walked,
+    look.now && css.now,
+    isError && css.error,
+    selected && css.selected,
+    look.side !== null && SIDES[look.side],
+  );
   const width = walked ? walkedWidth(look.count) : 1;
   return (
     <g className={name}>

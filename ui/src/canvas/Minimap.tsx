@@ -31,7 +31,12 @@ export function Minimap({ graph, layout, looks, view }: Props) {
   useEffect(() => {
     const place = () => {
       const { width, height, transform } = store.getState();
-      const seen = { x: -transform[0] / transform[2], y: -transform[1] / transform[2], width: width / transform[2], height: height / transform[2] };
+      const seen = {
+        x: -transform[0] / transform[2],
+        y: -transform[1] / transform[2],
+        width: width / transform[2],
+        height: height / transform[2],
+      };
       setShown(width > 600 && isCut(scale.bounds, seen));
       const element = frame.current;
       if (element === null) return;
@@ -84,5 +89,7 @@ function scaleOf(layout: Layout) {
 type Box = { x: number; y: number; width: number; height: number };
 
 function isCut(all: Box, seen: Box): boolean {
-  return seen.x > all.x + 1 || seen.y > all.y + 1 || seen.x + seen.width < all.x + all.width - 1 || seen.y + seen.height < all.y + all.height - 1;
+  return (
+    seen.x > all.x + 1 || seen.y > all.y + 1 || seen.x + seen.width < all.x + all.width - 1 || seen.y + seen.height < all.y + all.height - 1
+  );
 }

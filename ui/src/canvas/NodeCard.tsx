@@ -79,7 +79,14 @@ function Handles({ exits, height }: { exits: readonly string[]; height: number }
     <>
       <Handle type="target" id={ENTRY} position={Position.Left} className={css.entry} />
       {exits.map((exit, slot) => (
-        <Handle key={exit} type="source" id={exit} position={Position.Right} className={css.exit} style={{ top: exitOffset(exits.length, slot, height) }} />
+        <Handle
+          key={exit}
+          type="source"
+          id={exit}
+          position={Position.Right}
+          className={css.exit}
+          style={{ top: exitOffset(exits.length, slot, height) }}
+        />
       ))}
     </>
   );

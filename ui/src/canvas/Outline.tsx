@@ -42,20 +42,41 @@ export function Outline({ graph, looks, label, selected, onSelect, onOpen }: Pro
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const id = graph.nodes[lines[current]?.node ?? -1]?.id;
-    const acts: Record<string, () => void> = { ArrowDown: () => goTo(current + 1), ArrowUp: () => goTo(current - 1), Home: () => goTo(0), End: () => goTo(lines.length - 1), Enter: () => id !== undefined && onOpen?.(id) };
-    const act = acts[event.key];
-    if (act === undefined || event.ctrlKey || event.altKey || event.shiftKey) return;
+    const to = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: lines.length - 1 }[event.key];
+    const opens = event.key === 'Enter' && id !== undefined;
+    if ((to === undefined && !opens) || event.ctrlKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
     event.stopPropagation();
-    act();
+    if (to !== undefined) goTo(to);
+    else if (id !== undefined) onOpen?.(id);
   };
   return (
-    <div ref={scroller} className={css.outline} role="tree" aria-label={label} tabIndex={0} onKeyDown={onKeyDown} aria-activedescendant={`outline-${current}`}>
+    <div
+      ref={scroller}
+      className={css.outline}
+      role="tree"
+      aria-label={label}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      aria-activedescendant={`outline-${current}`}
+    >
       <div className={css.body} style={{ height: virtual.getTotalSize() }} role="presentation">
         {virtual.getVirtualItems().map((item) => {
           const line = lines[item.index] as OutlineLine;
           const id = graph.nodes[line.node]?.id ?? '';
-          return <Line key={item.key} at={item.index} line={line} graph={graph} looks={looks} top={item.start} current={item.index === current} chosen={id === selected} onPick={() => goTo(item.index)} />;
+          return (
+            <Line
+              key={item.key}
+              at={item.index}
+              line={line}
+              graph={graph}
+              looks={looks}
+              top={item.start}
+              current={item.index === current}
+              chosen={id === selected}
+              onPick={() => goTo(item.index)}
+            />
+          );
         })}
       </div>
     </div>
@@ -95,9 +116,21 @@ const Line = memo(function Line({ at, line, graph, looks, top, current, chosen, 
       onClick={onPick}
     >
       {exit !== '' && exit !== 'success' && <span className={css.exit}>{exit}</span>}
-      {again ? line.kind === 'loop' ? <Repeat2 className={css.icon} /> : <CornerDownRight className={css.icon} /> : <Icon className={css.icon} />}
+      {again ? (
+        line.kind === 'loop' ? (
+          <Repeat2 className={css.icon} />
+        ) : (
+          <CornerDownRight className={css.icon} />
+        )
+      ) : (
+        <Icon className={css.icon} />
+      )}
       <span className={css.title}>{node.title}</span>
-      {again ? <span className={css.summary}>{t(line.kind === 'loop' ? 'canvas.loop' : 'canvas.again')}</span> : <span className={css.summary}>{summaryOf(node.definition)}</span>}
+      {again ? (
+        <span className={css.summary}>{t(line.kind === 'loop' ? 'canvas.loop' : 'canvas.again')}</span>
+      ) : (
+        <span className={css.summary}>{summaryOf(node.definition)}</span>
+      )}
       {!again && (
         <span className={css.marks}>
           {look.breakpoint && <span className={css.breakpoint} />}

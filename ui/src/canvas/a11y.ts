@@ -7,7 +7,10 @@ export function nodeName(graph: Graph, looks: Looks, index: number, t: Translate
   const node = graph.nodes[index];
   if (node === undefined) return '';
   const look = looks.node(index);
-  const state = look.state === null ? t('canvas.not_reached') : (t.maybe(`common.step_${look.state}`) ?? t.maybe(`common.status_${look.state}`) ?? look.state);
+  const state =
+    look.state === null
+      ? t('canvas.not_reached')
+      : (t.maybe(`common.step_${look.state}`) ?? t.maybe(`common.status_${look.state}`) ?? look.state);
   const parts = [node.title, node.type, state];
   if (look.visits > 1) parts.push(t('canvas.visits', { n: look.visits }));
   if (look.ring === 'at') parts.push(t('canvas.at'));

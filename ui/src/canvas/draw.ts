@@ -19,7 +19,12 @@ export function drawGraph(context: CanvasRenderingContext2D, graph: Graph, layou
     const at = layout.positions[node.index];
     const size = layout.sizes[node.index];
     if (at === undefined || size === undefined) continue;
-    const box = { x: at.x * frame.zoom + frame.x, y: at.y * frame.zoom + frame.y, width: Math.max(1.5, size.width * frame.zoom), height: Math.max(1.5, size.height * frame.zoom) };
+    const box = {
+      x: at.x * frame.zoom + frame.x,
+      y: at.y * frame.zoom + frame.y,
+      width: Math.max(1.5, size.width * frame.zoom),
+      height: Math.max(1.5, size.height * frame.zoom),
+    };
     if (box.x > frame.width || box.y > frame.height || box.x + box.width < 0 || box.y + box.height < 0) continue;
     drawNode(context, looks.node(node.index), looks.selected === node.index, box, colors);
   }

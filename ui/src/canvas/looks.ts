@@ -27,7 +27,16 @@ export interface EdgeLook {
 }
 
 export const PLAIN_NODE: NodeLook = {
-  state: null, visits: 0, detail: '', until: null, ring: null, faint: false, breakpoint: false, side: null, problem: null, badge: '',
+  state: null,
+  visits: 0,
+  detail: '',
+  until: null,
+  ring: null,
+  faint: false,
+  breakpoint: false,
+  side: null,
+  problem: null,
+  badge: '',
 };
 export const PLAIN_EDGE: EdgeLook = { count: 0, now: false, side: null };
 

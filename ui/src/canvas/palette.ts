@@ -1,7 +1,24 @@
 /** The colours of the tokens for 2D canvases, which cannot read `var()`. Read again when theme or contrast change. */
 import { useSyncExternalStore } from 'react';
 
-const NAMES = ['ground', 'sheet', 'raised', 'ink', 'soft', 'faint', 'line', 'edge', 'accent', 'on-accent', 'good', 'bad', 'warn', 'info', 'debug', 'idle'] as const;
+const NAMES = [
+  'ground',
+  'sheet',
+  'raised',
+  'ink',
+  'soft',
+  'faint',
+  'line',
+  'edge',
+  'accent',
+  'on-accent',
+  'good',
+  'bad',
+  'warn',
+  'info',
+  'debug',
+  'idle',
+] as const;
 export type ColorName = (typeof NAMES)[number];
 export type Palette = Record<ColorName, string>;
 

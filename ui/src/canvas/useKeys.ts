@@ -1,8 +1,8 @@
 /** The keys of a focused canvas. What is not for it goes on to the page. */
 import { type KeyboardEvent, useCallback } from 'react';
+import { rootsOf } from '../graph/layers';
 import type { Graph } from '../graph/model';
 import { type Direction, neighbour } from '../graph/outline';
-import { rootsOf } from '../graph/layers';
 import type { View } from './useView';
 
 const ARROWS: Record<string, Direction> = { ArrowRight: 'next', ArrowLeft: 'previous', ArrowUp: 'up', ArrowDown: 'down' };

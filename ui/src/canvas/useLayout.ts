@@ -1,6 +1,6 @@
 /** Places of a graph: at once for a small one, from the worker for a large one, kept by definition. */
 import { useEffect, useMemo, useState } from 'react';
-import { layoutGraph, type Layout } from '../graph/layout';
+import { type Layout, layoutGraph } from '../graph/layout';
 import type { Graph } from '../graph/model';
 import type { PlainDefinition } from '../graph/worker';
 import { inWorker } from './worker';
@@ -31,7 +31,11 @@ export function useLayout(graph: Graph | null, saved?: Positions | null): Layout
 function plain(graph: Graph): PlainDefinition {
   return {
     nodes: graph.nodes.map(({ id, type, exits }) => ({ id, type, exits })),
-    edges: graph.edges.map((edge) => ({ source: graph.nodes[edge.source]?.id ?? '', target: graph.nodes[edge.target]?.id ?? '', sourceHandle: edge.exit })),
+    edges: graph.edges.map((edge) => ({
+      source: graph.nodes[edge.source]?.id ?? '',
+      target: graph.nodes[edge.target]?.id ?? '',
+      sourceHandle: edge.exit,
+    })),
   };
 }
 

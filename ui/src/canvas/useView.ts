@@ -27,7 +27,10 @@ export function useView(host: RefObject<HTMLElement | null>, graph: Graph, layou
   const bounds = useMemo(() => boundsOf(layout), [layout]);
   const view = useMemo((): View => {
     const size = () => host.current?.getBoundingClientRect() ?? new DOMRect(0, 0, 1, 1);
-    const boxOf = (index: number): Bounds => ({ ...(layout.positions[index] ?? { x: 0, y: 0 }), ...(layout.sizes[index] ?? { width: 0, height: 0 }) });
+    const boxOf = (index: number): Bounds => ({
+      ...(layout.positions[index] ?? { x: 0, y: 0 }),
+      ...(layout.sizes[index] ?? { width: 0, height: 0 }),
+    });
     const center = (x: number, y: number, zoom = store.getState().transform[2]) => {
       const { width, height } = size();
       void flow.setViewport({ x: width / 2 - x * zoom, y: height / 2 - y * zoom, zoom });

@@ -3,8 +3,9 @@
  * longest path, order within a layer by barycentre sweeps over nodes and dummies, and places by isotonic regression, so that nothing overlaps.
  * The same graph gives the same places everywhere.
  */
-import { exitOffset, type Graph, type GraphEdge, type GraphNode, nodeSize, type Size } from './model';
+
 import { breakCycles, layersOf } from './layers';
+import { exitOffset, type Graph, type GraphEdge, type GraphNode, nodeSize, type Size } from './model';
 import { type Cell, orderLayers } from './order';
 import { placeLayers } from './place';
 
@@ -52,7 +53,16 @@ function cellsOf(graph: Graph, sizes: Size[], layer: Int32Array, back: boolean[]
   const layers: Cell[][] = Array.from({ length: count }, () => []);
   const cells = graph.nodes.map((node) => {
     const place = layer[node.index] as number;
-    const cell: Cell = { node: node.index, layer: place, height: (sizes[node.index] as Size).height, gap: GAP_Y, y: 0, order: 0, left: [], right: [] };
+    const cell: Cell = {
+      node: node.index,
+      layer: place,
+      height: (sizes[node.index] as Size).height,
+      gap: GAP_Y,
+      y: 0,
+      order: 0,
+      left: [],
+      right: [],
+    };
     (layers[place] as Cell[]).push(cell);
     return cell;
   });
@@ -149,7 +159,10 @@ function finish(graph: Graph, sizes: Size[], layers: Cell[][], chains: (Cell[] |
   const lane = (cell: Cell) => {
     const x = lefts[cell.layer] as number;
     const y = Math.round(cell.y - top);
-    return [{ x, y }, { x: x + (widths[cell.layer] as number), y }];
+    return [
+      { x, y },
+      { x: x + (widths[cell.layer] as number), y },
+    ];
   };
   const routes = chains.map((chain, index) => {
     const points = (chain ?? []).flatMap(lane);

@@ -64,8 +64,10 @@ export function neighbour(graph: Graph, node: number, direction: Direction): num
   return siblings[place + (direction === 'down' ? 1 : -1)] ?? node;
 }
 
-const targetOf = (graph: Graph, edge: number | undefined, otherwise: number) => (edge === undefined ? otherwise : (graph.edges[edge] as GraphEdge).target);
-const sourceOf = (graph: Graph, edge: number | undefined, otherwise: number) => (edge === undefined ? otherwise : (graph.edges[edge] as GraphEdge).source);
+const targetOf = (graph: Graph, edge: number | undefined, otherwise: number) =>
+  edge === undefined ? otherwise : (graph.edges[edge] as GraphEdge).target;
+const sourceOf = (graph: Graph, edge: number | undefined, otherwise: number) =>
+  edge === undefined ? otherwise : (graph.edges[edge] as GraphEdge).source;
 
 function siblingsOf(graph: Graph, node: number): number[] {
   const found: number[] = [];

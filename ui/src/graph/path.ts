@@ -27,7 +27,13 @@ function bend(a: Point, b: Point): string {
 
 /** Round the source's right side, along its lane to the left, and round the target's left side. */
 function backPath(from: Point, route: readonly Point[], to: Point): string {
-  const lane = route.length > 0 ? route : [{ x: from.x, y: Math.max(from.y, to.y) + 64 }, { x: to.x, y: Math.max(from.y, to.y) + 64 }];
+  const lane =
+    route.length > 0
+      ? route
+      : [
+          { x: from.x, y: Math.max(from.y, to.y) + 64 },
+          { x: to.x, y: Math.max(from.y, to.y) + 64 },
+        ];
   const first = lane[0] as Point;
   const last = lane[lane.length - 1] as Point;
   let path = `M${from.x},${from.y}C${from.x + 36},${from.y} ${first.x + 36},${first.y} ${first.x},${first.y}`;

@@ -79,7 +79,8 @@ export class Scrub {
     if (this.steps.length === 0) this.first = columns.from;
     if (columns.from > this.last + 1) return false;
     const origin = columns.origin === null ? 0 : microsOf(columns.origin);
-    for (let at = Math.max(0, this.last + 1 - columns.from); at < columns.node.length; at++) this.push(lineOf(columns, at, origin, this.graph));
+    for (let at = Math.max(0, this.last + 1 - columns.from); at < columns.node.length; at++)
+      this.push(lineOf(columns, at, origin, this.graph));
     return true;
   }
 

@@ -3,7 +3,16 @@
 type Config = { readonly [field: string]: unknown };
 type Summary = (config: Config) => string;
 
-const SIGNS: Record<string, string> = { add: '+', subtract: '−', multiply: '×', divide: '÷', modulo: 'mod', power: '^', min: 'min', max: 'max' };
+const SIGNS: Record<string, string> = {
+  add: '+',
+  subtract: '−',
+  multiply: '×',
+  divide: '÷',
+  modulo: 'mod',
+  power: '^',
+  min: 'min',
+  max: 'max',
+};
 
 const SUMMARIES: Record<string, Summary> = {
   condition: (c) => bare(c.expression),
@@ -50,5 +59,10 @@ function pathOf(url: string): string {
 }
 
 function firstLine(source: string): string {
-  return source.split('\n').find((line) => line.trim() !== '' && !line.trim().startsWith('//'))?.trim() ?? '';
+  return (
+    source
+      .split('\n')
+      .find((line) => line.trim() !== '' && !line.trim().startsWith('//'))
+      ?.trim() ?? ''
+  );
 }

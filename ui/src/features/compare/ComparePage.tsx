@@ -16,10 +16,10 @@ import { Skeleton } from '../../ui/Skeleton';
 import { type Comparison, compareQueries } from './api';
 import css from './Compare.module.css';
 import { Heads } from './Heads';
-import { paintBoth } from './paint';
-import { PairView } from './PairView';
 import { Pairs } from './Pairs';
+import { PairView } from './PairView';
 import { Partner } from './Partner';
+import { paintBoth } from './paint';
 import { compareSearch } from './search';
 
 /** Two runs over one picture: where they part, and what differs in each step. */
@@ -96,5 +96,16 @@ function Picture({ graph, comparison }: { graph: Graph; comparison: Comparison }
     set({ pair: pair === undefined ? '' : `${pair.node_id}:${pair.visit}` }, { replace: true });
   };
   if (layout === null) return null;
-  return <Canvas graph={graph} layout={layout} looks={looks} label={t('compare.canvas')} selected={node || null} onSelect={select} onOpen={select} focus={focus} />;
+  return (
+    <Canvas
+      graph={graph}
+      layout={layout}
+      looks={looks}
+      label={t('compare.canvas')}
+      selected={node || null}
+      onSelect={select}
+      onOpen={select}
+      focus={focus}
+    />
+  );
 }

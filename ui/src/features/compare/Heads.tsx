@@ -26,7 +26,11 @@ export function Heads({ comparison }: { comparison: Comparison }) {
 function verdict({ first_divergence: first, same_path }: Comparison, t: ReturnType<typeof useT>) {
   if (first === null) return t('compare.same');
   const place = first.left ?? first.right;
-  const sentence = t.rich('compare.first', { step: first.index, what: t.name('compare', 'what', first.what), node: <code>{place?.node_id ?? ''}</code> });
+  const sentence = t.rich('compare.first', {
+    step: first.index,
+    what: t.name('compare', 'what', first.what),
+    node: <code>{place?.node_id ?? ''}</code>,
+  });
   return (
     <>
       {sentence} {same_path && t('compare.same_path')}

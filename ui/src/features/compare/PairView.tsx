@@ -32,8 +32,16 @@ export function PairView({ comparison }: { comparison: Comparison }) {
       <header>
         <h2>{visit > 1 ? t('compare.node_visit', { node, visit }) : node}</h2>
         <p className={css.links}>
-          {shown?.left && <Link href={`/runs/${comparison.left.id}?step=${shown.left.seq}&node=${encodeURIComponent(node)}`}>{t('compare.left_step', { step: shown.left.seq })}</Link>}
-          {shown?.right && <Link href={`/runs/${comparison.right.id}?step=${shown.right.seq}&node=${encodeURIComponent(node)}`}>{t('compare.right_step', { step: shown.right.seq })}</Link>}
+          {shown?.left && (
+            <Link href={`/runs/${comparison.left.id}?step=${shown.left.seq}&node=${encodeURIComponent(node)}`}>
+              {t('compare.left_step', { step: shown.left.seq })}
+            </Link>
+          )}
+          {shown?.right && (
+            <Link href={`/runs/${comparison.right.id}?step=${shown.right.seq}&node=${encodeURIComponent(node)}`}>
+              {t('compare.right_step', { step: shown.right.seq })}
+            </Link>
+          )}
         </p>
       </header>
       {shown !== undefined && (shown.left === null || shown.right === null) ? (
@@ -44,7 +52,11 @@ export function PairView({ comparison }: { comparison: Comparison }) {
         <Skeleton rows={5} height={22} />
       ) : (
         <>
-          <Checkbox label={t('compare.hide_noise', { n: all.length - all.filter((change) => !NOISE.test(change.path)).length })} checked={quiet} onChange={(event) => setQuiet(event.target.checked)} />
+          <Checkbox
+            label={t('compare.hide_noise', { n: all.length - all.filter((change) => !NOISE.test(change.path)).length })}
+            checked={quiet}
+            onChange={(event) => setQuiet(event.target.checked)}
+          />
           <Diff changes={changes} />
         </>
       )}

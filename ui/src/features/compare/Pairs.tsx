@@ -20,11 +20,27 @@ export function Pairs({ comparison }: { comparison: Comparison }) {
   const differ = useMemo(() => comparison.steps.filter((pair) => !pair.same).length, [comparison]);
   const columns = useMemo(
     (): Column<Pair>[] => [
-      { id: 'mark', head: '', width: '28px', cell: (pair) => <span className={pair.same ? css.soft : css.differs}>{pair.same ? '=' : '≠'}</span> },
-      { id: 'node', head: t('compare.node'), width: 'minmax(160px, 2fr)', cell: (pair) => (pair.visit > 1 ? `${pair.node_id} #${pair.visit}` : pair.node_id) },
+      {
+        id: 'mark',
+        head: '',
+        width: '28px',
+        cell: (pair) => <span className={pair.same ? css.soft : css.differs}>{pair.same ? '=' : '≠'}</span>,
+      },
+      {
+        id: 'node',
+        head: t('compare.node'),
+        width: 'minmax(160px, 2fr)',
+        cell: (pair) => (pair.visit > 1 ? `${pair.node_id} #${pair.visit}` : pair.node_id),
+      },
       { id: 'left', head: t('compare.left'), width: 'minmax(150px, 1fr)', cell: (pair) => <Side side={pair.left} /> },
       { id: 'right', head: t('compare.right'), width: 'minmax(150px, 1fr)', cell: (pair) => <Side side={pair.right} /> },
-      { id: 'more', head: t('compare.longer'), width: '110px', align: 'end', cell: (pair) => (pair.left !== null && pair.right !== null ? signed(pair.left.duration_ms - pair.right.duration_ms) : '') },
+      {
+        id: 'more',
+        head: t('compare.longer'),
+        width: '110px',
+        align: 'end',
+        cell: (pair) => (pair.left !== null && pair.right !== null ? signed(pair.left.duration_ms - pair.right.duration_ms) : ''),
+      },
     ],
     [t],
   );
@@ -33,10 +49,23 @@ export function Pairs({ comparison }: { comparison: Comparison }) {
   return (
     <>
       <div className={css.filters}>
-        <Checkbox label={t('compare.only_differences', { n: differ })} checked={only} onChange={(event) => set({ only: event.target.checked ? 'differences' : undefined }, { replace: true })} />
+        <Checkbox
+          label={t('compare.only_differences', { n: differ })}
+          checked={only}
+          onChange={(event) => set({ only: event.target.checked ? 'differences' : undefined }, { replace: true })}
+        />
       </div>
       <div className={css.table}>
-        <Table label={t('compare.pairs')} columns={columns} rows={rows} rowKey={keyOf} rowHeight={26} current={current} onCurrent={(at) => choose(rows[at])} onOpen={choose} />
+        <Table
+          label={t('compare.pairs')}
+          columns={columns}
+          rows={rows}
+          rowKey={keyOf}
+          rowHeight={26}
+          current={current}
+          onCurrent={(at) => choose(rows[at])}
+          onOpen={choose}
+        />
       </div>
     </>
   );

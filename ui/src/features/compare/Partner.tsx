@@ -26,7 +26,12 @@ export function Partner({ run, chosen }: { run: Execution | undefined; chosen: s
     ...(run.retried_as ? [{ value: run.retried_as, name: t('compare.retried_as', { id: shortId(run.retried_as) }) }] : []),
   ];
   const known = new Set([run.id, ...named.map((one) => one.value)]);
-  const others = (recent.data?.items ?? []).filter((one) => !known.has(one.id)).map((one) => ({ value: one.id, name: `${shortId(one.id)} · ${t.name('common', 'status', one.status)} · ${formatTime(one.created_at, 'full')}` }));
+  const others = (recent.data?.items ?? [])
+    .filter((one) => !known.has(one.id))
+    .map((one) => ({
+      value: one.id,
+      name: `${shortId(one.id)} · ${t.name('common', 'status', one.status)} · ${formatTime(one.created_at, 'full')}`,
+    }));
   for (const one of others) known.add(one.value);
   const extra = search.with !== '' && !known.has(search.with) ? [{ value: search.with, name: shortId(search.with) }] : [];
   return (
@@ -34,7 +39,13 @@ export function Partner({ run, chosen }: { run: Execution | undefined; chosen: s
       <label className={css.soft} htmlFor="partner">
         {t('compare.with')}
       </label>
-      <Select id="partner" value={search.with} title={chosen} onValue={(value) => set({ with: value, pair: '' })} choices={[...named, ...extra, ...others]} />
+      <Select
+        id="partner"
+        value={search.with}
+        title={chosen}
+        onValue={(value) => set({ with: value, pair: '' })}
+        choices={[...named, ...extra, ...others]}
+      />
       <Input
         mono
         className={css.any}

@@ -31,7 +31,12 @@ export interface Pair {
 
 export interface Comparison {
   same_path: boolean;
-  first_divergence: { index: number; what: string; left: { seq: number; node_id: string } | null; right: { seq: number; node_id: string } | null } | null;
+  first_divergence: {
+    index: number;
+    what: string;
+    left: { seq: number; node_id: string } | null;
+    right: { seq: number; node_id: string } | null;
+  } | null;
   steps: Pair[];
   duration_ms: { left: number; right: number };
   left: ComparedRun;
@@ -49,8 +54,21 @@ export const compareQueries = {
       retry: (count, thrown) => count < 3 && asApiError(thrown).offline,
     }),
   pair: (id: string, other: string, node: string, visit: number) =>
-    queryOptions({ queryKey: ['run', id, 'diff', other, node, visit], queryFn: ({ signal }) => api.get<Pair>(of(id, 'diff', 'pair'), { with: other, node, visit }, signal) }),
-  definition: (id: string) => queryOptions({ queryKey: ['run', id, 'definition'], queryFn: ({ signal }) => api.get<{ definition: Definition }>(of(id, 'definition'), undefined, signal), staleTime: Number.POSITIVE_INFINITY }),
+    queryOptions({
+      queryKey: ['run', id, 'diff', other, node, visit],
+      queryFn: ({ signal }) => api.get<Pair>(of(id, 'diff', 'pair'), { with: other, node, visit }, signal),
+    }),
+  definition: (id: string) =>
+    queryOptions({
+      queryKey: ['run', id, 'definition'],
+      queryFn: ({ signal }) => api.get<{ definition: Definition }>(of(id, 'definition'), undefined, signal),
+      staleTime: Number.POSITIVE_INFINITY,
+    }),
   /** Others of the same schema, for the picker. */
-  candidates: (schema: string) => queryOptions({ queryKey: ['runs', { schema, limit: 30, view: 'brief' }], queryFn: ({ signal }) => api.get<Page<Execution>>('/api/executions', { schema, limit: 30, view: 'brief' }, signal), enabled: schema !== '' }),
+  candidates: (schema: string) =>
+    queryOptions({
+      queryKey: ['runs', { schema, limit: 30, view: 'brief' }],
+      queryFn: ({ signal }) => api.get<Page<Execution>>('/api/executions', { schema, limit: 30, view: 'brief' }, signal),
+      enabled: schema !== '',
+    }),
 };

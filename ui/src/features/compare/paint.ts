@@ -22,7 +22,14 @@ export function paintBoth(looks: Looks, graph: Graph, comparison: Comparison, le
   visits.forEach(({ left, right, failed, differ }, index) => {
     const side = sideOf(left, right);
     const badge = side === 'left' || side === 'right' ? letters[side] : differ > 0 ? '≠' : '';
-    const look = { ...PLAIN_NODE, side, faint: side === null, visits: Math.max(left, right), badge, state: failed ? ('failed' as const) : null };
+    const look = {
+      ...PLAIN_NODE,
+      side,
+      faint: side === null,
+      visits: Math.max(left, right),
+      badge,
+      state: failed ? ('failed' as const) : null,
+    };
     looks.setNode(index, { ...look, ring: graph.nodes[index]?.id === ringed ? 'first' : null });
   });
   paintEdges(looks, graph, comparison.steps);
@@ -39,5 +46,6 @@ function paintEdges(looks: Looks, graph: Graph, pairs: readonly Pair[]) {
       if (walk !== undefined) walk[side]++;
     }
   }
-  walks.forEach(({ left, right }, index) => looks.setEdge(index, { count: Math.max(left, right), now: false, side: sideOf(left, right) }));
+  for (const [index, { left, right }] of walks.entries())
+    looks.setEdge(index, { count: Math.max(left, right), now: false, side: sideOf(left, right) });
 }

@@ -23,7 +23,13 @@ export function AgainDialog({ onClose }: { onClose: () => void }) {
   const initial = useQuery(runQueries.initial(run.id));
   return (
     <Dialog title={t('run.again_title', { schema: run.schema })} onClose={onClose}>
-      {initial.error ? <Problem error={initial.error} onRetry={() => void initial.refetch()} /> : initial.data === undefined ? <Skeleton rows={4} /> : <Form first={initial.data.initial} run={run} onClose={onClose} />}
+      {initial.error ? (
+        <Problem error={initial.error} onRetry={() => void initial.refetch()} />
+      ) : initial.data === undefined ? (
+        <Skeleton rows={4} />
+      ) : (
+        <Form first={initial.data.initial} run={run} onClose={onClose} />
+      )}
     </Dialog>
   );
 }
@@ -58,12 +64,25 @@ function Form({ first, run, onClose }: { first: Execution['initial']; run: Execu
       <JsonField label={t('run.variables')} state={variables} onText={setVariables} rows={4} />
       <div className={css.options}>
         <Checkbox label={t('run.in_debugger')} checked={debug} onChange={(event) => setDebug(event.target.checked)} />
-        <Select aria-label={t('run.version')} value={version} onValue={setVersion} choices={[{ value: 'latest', name: t('run.latest_version') }, { value: 'same', name: t('run.same_version', { n: run.version }) }]} />
+        <Select
+          aria-label={t('run.version')}
+          value={version}
+          onValue={setVersion}
+          choices={[
+            { value: 'latest', name: t('run.latest_version') },
+            { value: 'same', name: t('run.same_version', { n: run.version }) },
+          ]}
+        />
       </div>
       {error !== null && <Problem error={error} compact />}
       <div className={css.foot}>
         <Button onClick={onClose}>{t('common.cancel')}</Button>
-        <Button kind="primary" disabledReason={reason('operator') ?? input.error ?? variables.error} busy={busy} onClick={() => void start()}>
+        <Button
+          kind="primary"
+          disabledReason={reason('operator') ?? input.error ?? variables.error}
+          busy={busy}
+          onClick={() => void start()}
+        >
           {t('run.start')}
         </Button>
       </div>

@@ -11,7 +11,7 @@ import { Value } from './StepTab';
 /** Before the first step: what the run was started with. */
 export function Beginning() {
   const t = useT();
-  const { run } = useRun();
+  const { run, gone } = useRun();
   const initial = useQuery(runQueries.initial(run.id));
   if (initial.error) return <Problem error={initial.error} onRetry={() => void initial.refetch()} compact />;
   if (initial.data === undefined) return <Skeleton rows={4} height={24} />;
@@ -19,6 +19,7 @@ export function Beginning() {
   return (
     <>
       <p className={css.quiet}>{t.rich('run.started_by', { by: <b>{run.created_by}</b>, at: <Time at={run.created_at} /> })}</p>
+      {gone && <p className={css.quiet}>{t('run.gone', { n: gone.up_to })}</p>}
       <Value name={t('run.input')} value={first?.input ?? null} />
       <Value name={t('run.webhook')} value={first?.webhook ?? null} />
       <Value name={t('run.variables')} value={first?.variables ?? null} />

@@ -32,8 +32,14 @@ export function ContextTab() {
     <div className={css.context}>
       <div className={css.switch} role="radiogroup" aria-label={t('run.context_view')}>
         {(['before', 'after', 'difference'] as const).map((one) => (
-          // biome-ignore lint/a11y/useSemanticElements: a row of buttons of which one is pressed
-          <button key={one} type="button" role="radio" aria-checked={asked === one} disabled={seq === 0 && one !== 'after'} onClick={() => setView(one)}>
+          <button
+            key={one}
+            type="button"
+            role="radio"
+            aria-checked={asked === one}
+            disabled={seq === 0 && one !== 'after'}
+            onClick={() => setView(one)}
+          >
             {t(`run.context_${one}`)}
           </button>
         ))}
@@ -49,7 +55,12 @@ export function ContextTab() {
         </div>
       ) : (
         <div className={css.tree}>
-          <JsonTree value={withCuts(data)} label={t('run.tab_context')} marks={marks} onPick={(pointer) => copyText(expressionOf(pointer))} />
+          <JsonTree
+            value={withCuts(data)}
+            label={t('run.tab_context')}
+            marks={marks}
+            onPick={(pointer) => copyText(expressionOf(pointer))}
+          />
         </div>
       )}
       {data !== undefined && data.cut.length > 0 && (
@@ -68,8 +79,15 @@ export function ContextTab() {
 
 /** `/variables/total` as an expression sees it: `variables.total`. */
 function expressionOf(pointer: string): string {
-  const parts = pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return parts.map((part, at) => (/^\d+$/.test(part) ? `[${part}]` : /^[A-Za-z_]\w*$/.test(part) ? `${at === 0 ? '' : '.'}${part}` : `[${JSON.stringify(part)}]`)).join('');
+  const parts = pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return parts
+    .map((part, at) =>
+      /^\d+$/.test(part) ? `[${part}]` : /^[A-Za-z_]\w*$/.test(part) ? `${at === 0 ? '' : '.'}${part}` : `[${JSON.stringify(part)}]`,
+    )
+    .join('');
 }
 
 function marksOf(changes: readonly Change[], view: View): Map<string, 'added' | 'removed' | 'changed' | 'inside'> {
@@ -92,7 +110,9 @@ function withCuts({ value, cut }: ContextView): Json {
     if (places.has(at)) return sizeOf(one);
     if (Array.isArray(one)) return one.map((item, index) => walk(item, `${at}/${index}`));
     if (!isObject(one)) return one;
-    return Object.fromEntries(Object.entries(one).map(([name, item]) => [name, walk(item, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)]));
+    return Object.fromEntries(
+      Object.entries(one).map(([name, item]) => [name, walk(item, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)]),
+    );
   };
   return value === undefined ? null : places.size === 0 ? value : walk(value, '/value');
 }

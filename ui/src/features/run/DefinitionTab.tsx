@@ -1,6 +1,6 @@
 import type { Json } from '../../api/json';
-import { useT } from '../../messages';
 import { Link } from '../../frame/navigate';
+import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { useRun, useRunSearch, useSeq } from './context';
 import css from './Inspector.module.css';
@@ -22,7 +22,9 @@ export function DefinitionTab() {
       <div className={css.facts}>
         <b>{node.title}</b>
         <span>{node.type}</span>
-        <Link href={`/schemas/${encodeURIComponent(run.schema)}/edit?node=${encodeURIComponent(node.id)}&from=${run.version}`}>{t('run.open_in_editor', { n: run.version })}</Link>
+        <Link href={`/schemas/${encodeURIComponent(run.schema)}/edit?node=${encodeURIComponent(node.id)}&from=${run.version}`}>
+          {t('run.open_in_editor', { n: run.version })}
+        </Link>
         <Button size="small" onClick={() => toggleBreakpoint(node.id)}>
           {t(breakpoints.has(node.id) ? 'run.remove_breakpoint' : 'run.set_breakpoint')}
         </Button>

@@ -22,9 +22,22 @@ export function Drawer() {
   ];
   const shut = search.low === 'none';
   const low = tabs.some((tab) => tab.id === search.low) ? search.low : 'timeline';
-  const toggle = <IconButton name={t(shut ? 'run.open_drawer' : 'run.shut_drawer')} icon={shut ? <ChevronUp /> : <ChevronDown />} onClick={() => set({ low: shut ? 'timeline' : 'none' }, { replace: true })} />;
+  const toggle = (
+    <IconButton
+      name={t(shut ? 'run.open_drawer' : 'run.shut_drawer')}
+      icon={shut ? <ChevronUp /> : <ChevronDown />}
+      onClick={() => set({ low: shut ? 'timeline' : 'none' }, { replace: true })}
+    />
+  );
   return (
-    <Tabs label={t('run.drawer')} tabs={tabs} value={low as (typeof tabs)[number]['id']} onChange={(to) => set({ low: to }, { replace: true })} className={css.panel} end={toggle}>
+    <Tabs
+      label={t('run.drawer')}
+      tabs={tabs}
+      value={low as (typeof tabs)[number]['id']}
+      onChange={(to) => set({ low: to }, { replace: true })}
+      className={css.panel}
+      end={toggle}
+    >
       {!shut && low === 'timeline' && <Timeline />}
       {!shut && low === 'steps' && <Steps />}
       {!shut && low === 'logs' && <LogList node="" />}

@@ -47,7 +47,11 @@ function sentenceOf({ reason, sentence, facts }: Explanation, run: Execution, t:
   if (t.language === 'en') return sentence.replaceAll('`', '');
   const text = (name: string) => (typeof facts[name] === 'string' || typeof facts[name] === 'number' ? String(facts[name]) : '');
   const ended = reason === 'ended' ? t.maybe(`run.reason_ended_${run.status}`, {}) : undefined;
-  return ended ?? t.maybe(`run.reason_${reason}`, { node: run.current_node_id, event: run.wait?.name ?? text('event'), attempt: run.attempt }) ?? sentence.replaceAll('`', '');
+  return (
+    ended ??
+    t.maybe(`run.reason_${reason}`, { node: run.current_node_id, event: run.wait?.name ?? text('event'), attempt: run.attempt }) ??
+    sentence.replaceAll('`', '')
+  );
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;

@@ -27,7 +27,13 @@ export function ForkDialog({ seq, onClose }: { seq: number; onClose: () => void 
   const value = context.data?.value;
   return (
     <Dialog title={t('run.fork_title', { n: from })} size="wide" onClose={onClose}>
-      {context.error ? <Problem error={context.error} onRetry={() => void context.refetch()} /> : value === undefined ? <Skeleton rows={5} /> : <Form from={from} variables={part(value, 'variables')} input={part(value, 'input')} onClose={onClose} />}
+      {context.error ? (
+        <Problem error={context.error} onRetry={() => void context.refetch()} />
+      ) : value === undefined ? (
+        <Skeleton rows={5} />
+      ) : (
+        <Form from={from} variables={part(value, 'variables')} input={part(value, 'input')} onClose={onClose} />
+      )}
     </Dialog>
   );
 }
@@ -79,12 +85,26 @@ function Form({ from, variables, input, onClose }: { from: number; variables: Js
         </p>
       )}
       <div className={css.two}>
-        <JsonField label={t('run.variables')} hint={t('run.only_changes', { n: Object.keys(changes).length })} state={edited} onText={setEdited} rows={10} />
+        <JsonField
+          label={t('run.variables')}
+          hint={t('run.only_changes', { n: Object.keys(changes).length })}
+          state={edited}
+          onText={setEdited}
+          rows={10}
+        />
         <JsonField label={t('run.input')} hint={t('run.input_hint')} state={entered} onText={setEntered} rows={10} />
       </div>
       <div className={css.options}>
         <Checkbox label={t('run.in_debugger')} checked={debug} onChange={(event) => setDebug(event.target.checked)} />
-        <Select aria-label={t('run.version')} value={version} onValue={setVersion} choices={[{ value: 'same', name: t('run.same_version', { n: run.version }) }, { value: 'latest', name: t('run.latest_version') }]} />
+        <Select
+          aria-label={t('run.version')}
+          value={version}
+          onValue={setVersion}
+          choices={[
+            { value: 'same', name: t('run.same_version', { n: run.version }) },
+            { value: 'latest', name: t('run.latest_version') },
+          ]}
+        />
       </div>
       {error !== null && <Problem error={error} compact />}
       <div className={css.foot}>

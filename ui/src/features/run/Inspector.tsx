@@ -16,7 +16,9 @@ export function Inspector() {
   const tabs = [
     { id: 'step' as const, name: t('run.tab_step') },
     { id: 'context' as const, name: t('run.tab_context') },
-    ...(run.status === 'waiting_debug' ? [{ id: 'variables' as const, name: t('run.tab_variables'), count: staged.size || undefined }] : []),
+    ...(run.status === 'waiting_debug'
+      ? [{ id: 'variables' as const, name: t('run.tab_variables'), count: staged.size || undefined }]
+      : []),
     { id: 'logs' as const, name: t('run.tab_logs') },
     { id: 'definition' as const, name: t('run.tab_definition') },
   ];

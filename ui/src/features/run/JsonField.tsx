@@ -25,7 +25,19 @@ export function useJsonText(first: Json | undefined): [JsonText, (text: string) 
 }
 
 /** JSON to be typed: it says at once what is wrong with it. */
-export function JsonField({ label, hint, state, onText, rows = 6 }: { label: string; hint?: string; state: JsonText; onText: (text: string) => void; rows?: number }) {
+export function JsonField({
+  label,
+  hint,
+  state,
+  onText,
+  rows = 6,
+}: {
+  label: string;
+  hint?: string;
+  state: JsonText;
+  onText: (text: string) => void;
+  rows?: number;
+}) {
   const t = useT();
   return (
     <Field label={label} hint={hint} error={state.error === null ? undefined : t('run.not_json', { error: state.error })}>

@@ -28,17 +28,39 @@ export function LogList({ node }: { node: string }) {
   const columns = useMemo(
     (): Column<LogLine>[] => [
       { id: 'level', head: t('run.level'), width: '72px', cell: (line) => <Chip tone={TONES[line.level]}>{line.level}</Chip> },
-      { id: 'message', head: t('run.message'), width: 'minmax(120px, 1fr)', cell: (line) => <span title={line.message}>{line.message}</span> },
-      ...(node === '' ? [{ id: 'node', head: t('run.node'), width: '140px', cell: (line: LogLine) => <span className={css.soft}>{line.node_id}</span> }] : []),
+      {
+        id: 'message',
+        head: t('run.message'),
+        width: 'minmax(120px, 1fr)',
+        cell: (line) => <span title={line.message}>{line.message}</span>,
+      },
+      ...(node === ''
+        ? [{ id: 'node', head: t('run.node'), width: '140px', cell: (line: LogLine) => <span className={css.soft}>{line.node_id}</span> }]
+        : []),
       { id: 'seq', head: '#', width: '56px', align: 'end', cell: (line) => <span className={css.soft}>{line.seq}</span> },
-      { id: 'at', head: t('run.when'), width: '96px', align: 'end', cell: (line) => <span className={css.soft}><Time at={line.at} style="time" /></span> },
+      {
+        id: 'at',
+        head: t('run.when'),
+        width: '96px',
+        align: 'end',
+        cell: (line) => (
+          <span className={css.soft}>
+            <Time at={line.at} style="time" />
+          </span>
+        ),
+      },
     ],
     [t, node],
   );
   return (
     <div className={css.column}>
       <div className={css.filters}>
-        <Select aria-label={t('run.level')} value={level} onValue={setLevel} choices={LEVELS.map((one) => ({ value: one, name: t(`run.level_${one}`) }))} />
+        <Select
+          aria-label={t('run.level')}
+          value={level}
+          onValue={setLevel}
+          choices={LEVELS.map((one) => ({ value: one, name: t(`run.level_${one}`) }))}
+        />
         {node !== '' && <span className={css.count}>{t('run.logs_of', { node })}</span>}
       </div>
       <div className={css.fill}>

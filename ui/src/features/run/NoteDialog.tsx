@@ -37,7 +37,9 @@ export function NoteDialog({ run, onClose }: { run: Execution; onClose: () => vo
       }
     >
       <div className={css.form}>
-        <Field label={t('run.note_label')}>{(ids) => <TextArea {...ids} rows={4} maxLength={4096} value={text} onChange={(event) => setText(event.target.value)} />}</Field>
+        <Field label={t('run.note_label')}>
+          {(ids) => <TextArea {...ids} rows={4} maxLength={4096} value={text} onChange={(event) => setText(event.target.value)} />}
+        </Field>
         {error !== null && <Problem error={error} compact />}
       </div>
     </Dialog>

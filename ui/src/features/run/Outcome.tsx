@@ -1,5 +1,5 @@
-import { useState } from 'react';
 import { ChevronRight } from 'lucide-react';
+import { useState } from 'react';
 import { hasEnded } from '../../api/queries';
 import { go } from '../../frame/navigate';
 import { useT } from '../../messages';

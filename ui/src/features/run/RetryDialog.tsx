@@ -62,12 +62,24 @@ export function RetryDialog({ onClose }: { onClose: () => void }) {
             {(ids) => <Input {...ids} inputMode="numeric" value={steps} onChange={(event) => setSteps(event.target.value.trim())} />}
           </Field>
           <Field label={t('run.version')}>
-            {(ids) => <Select {...ids} value={version} onValue={setVersion} choices={[{ value: 'same', name: t('run.same_version', { n: run.version }) }, { value: 'latest', name: t('run.latest_version') }]} />}
+            {(ids) => (
+              <Select
+                {...ids}
+                value={version}
+                onValue={setVersion}
+                choices={[
+                  { value: 'same', name: t('run.same_version', { n: run.version }) },
+                  { value: 'latest', name: t('run.latest_version') },
+                ]}
+              />
+            )}
           </Field>
         </div>
         <Checkbox label={t('run.new_effect_key')} checked={newKey} onChange={(event) => setNewKey(event.target.checked)} />
         <Checkbox label={t('run.in_debugger')} checked={debug} onChange={(event) => setDebug(event.target.checked)} />
-        {run.retried_as !== null && <Checkbox label={t('run.retry_again')} checked={again} onChange={(event) => setAgain(event.target.checked)} />}
+        {run.retried_as !== null && (
+          <Checkbox label={t('run.retry_again')} checked={again} onChange={(event) => setAgain(event.target.checked)} />
+        )}
         {error !== null && <Problem error={error} compact />}
       </div>
     </Dialog>

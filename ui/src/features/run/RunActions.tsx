@@ -4,14 +4,14 @@ import { useState } from 'react';
 import { asApiError } from '../../api/error';
 import type { Execution } from '../../api/model';
 import { hasEnded } from '../../api/queries';
-import { go } from '../../frame/navigate';
 import { useCommands } from '../../frame/commands';
+import { go } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
 import { Button, IconButton } from '../../ui/Button';
 import { Confirm } from '../../ui/Confirm';
 import { copyText } from '../../ui/copy';
-import { type MenuEntry, Menu } from '../../ui/Menu';
+import { Menu, type MenuEntry } from '../../ui/Menu';
 import { toast } from '../../ui/toasts';
 import { control } from './api';
 import { useRunSearch } from './context';
@@ -39,7 +39,13 @@ export function RunActions({ run }: { run: Execution }) {
   const menu: MenuEntry[] = [
     { name: t('run.again'), icon: <Play />, disabledReason: why, act: () => set({ start: true }) },
     !ended && { name: t('run.send_event'), icon: <Send />, disabledReason: why, act: () => ask('signal') },
-    !ended && run.status !== 'waiting_debug' && { name: t('run.take_to_debugger'), icon: <Bug />, disabledReason: why, act: () => void send('debug') },
+    !ended &&
+      run.status !== 'waiting_debug' && {
+        name: t('run.take_to_debugger'),
+        icon: <Bug />,
+        disabledReason: why,
+        act: () => void send('debug'),
+      },
     { name: t('run.note'), icon: <NotebookPen />, disabledReason: why, act: () => ask('note') },
     'line',
     { name: t('common.copy_command'), act: () => copyText(`pawl executions show ${run.id}`) },
@@ -49,7 +55,12 @@ export function RunActions({ run }: { run: Execution }) {
   return (
     <>
       {!ended && run.status !== 'waiting_debug' && (
-        <Button icon={paused ? <Play /> : <Pause />} disabledReason={why} busy={busy} onClick={() => void send(paused ? 'resume' : 'pause')}>
+        <Button
+          icon={paused ? <Play /> : <Pause />}
+          disabledReason={why}
+          busy={busy}
+          onClick={() => void send(paused ? 'resume' : 'pause')}
+        >
           {t(paused ? 'run.resume' : 'run.pause')}
         </Button>
       )}
@@ -95,7 +106,9 @@ function useControl(run: Execution) {
     setBusy(true);
     try {
       const answer = await control(run.id, verb);
-      client.setQueryData<Execution>(['run', run.id], (before) => (before !== undefined && before.event_version > answer.event_version ? before : { ...answer, notes: before?.notes }));
+      client.setQueryData<Execution>(['run', run.id], (before) =>
+        before !== undefined && before.event_version > answer.event_version ? before : { ...answer, notes: before?.notes },
+      );
       toast({ text: t(`run.done_${verb}`), tone: 'good' });
     } catch (thrown) {
       toast({ text: asApiError(thrown).message, tone: 'bad' });

@@ -43,7 +43,13 @@ function RunOf({ id }: { id: string }) {
       head={run.data && <Explain run={run.data} />}
       actions={run.data && <RunActions run={run.data} />}
     >
-      {ready ? <RunScreen run={run.data as Execution} definition={definition.data as RunDefinition} graph={graph} history={history} /> : error ? <Failed error={error} again={again} /> : <Loading />}
+      {ready ? (
+        <RunScreen run={run.data as Execution} definition={definition.data as RunDefinition} graph={graph} history={history} />
+      ) : error ? (
+        <Failed error={error} again={again} />
+      ) : (
+        <Loading />
+      )}
     </Page>
   );
 }

@@ -6,6 +6,7 @@ import { Looks } from '../../canvas/looks';
 import { useLayout } from '../../canvas/useLayout';
 import type { Graph } from '../../graph/model';
 import type { Scrub } from '../../graph/scrub';
+import { useT } from '../../messages';
 import { type RunDefinition, runQueries } from './api';
 import { RunContext, type RunView, useRunSearch } from './context';
 import { DebugBar } from './DebugBar';
@@ -20,7 +21,6 @@ import { useBreakpoints } from './useBreakpoints';
 import type { History } from './useHistory';
 import { useRunCommands } from './useRunCommands';
 import { barHandlers, useSizes } from './useSizes';
-import { useT } from '../../messages';
 
 interface Props {
   run: Execution;
@@ -33,6 +33,7 @@ export function RunScreen({ run, definition, graph, history }: Props) {
   const scrub = history.scrub as Scrub;
   const positions = useQuery(runQueries.positions(definition.schema_id || definition.schema));
   const layout = useLayout(graph, positions.data?.positions);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another graph has other cards
   const looks = useMemo(() => new Looks(), [graph]);
   const [search, set] = useRunSearch();
   const [moment] = useState(() => createMoment(search.step === undefined ? undefined : Math.min(search.step, scrub.last)));
@@ -47,10 +48,42 @@ export function RunScreen({ run, definition, graph, history }: Props) {
       moment.setState({ seq: to, end: to === scrub.last });
       writeSoon(() => set({ step: to === scrub.last ? undefined : to }, { replace: !keep }));
     };
-    const select = (node: string | null) => set({ node: node ?? '', step: moment.getState().end ? undefined : moment.getState().seq }, { replace: true });
+    const select = (node: string | null) =>
+      set({ node: node ?? '', step: moment.getState().end ? undefined : moment.getState().seq }, { replace: true });
     const gone = history.gone ?? null;
-    return { run, definition: definition.definition, graph, layout, scrub, version: history.version, looks, moment, gone, breakpoints, toggleBreakpoint, goTo, select, staged, stage };
-  }, [run, definition, graph, layout, scrub, history.version, history.gone, looks, moment, breakpoints, toggleBreakpoint, set, staged, stage]);
+    return {
+      run,
+      definition: definition.definition,
+      graph,
+      layout,
+      scrub,
+      version: history.version,
+      looks,
+      moment,
+      gone,
+      breakpoints,
+      toggleBreakpoint,
+      goTo,
+      select,
+      staged,
+      stage,
+    };
+  }, [
+    run,
+    definition,
+    graph,
+    layout,
+    scrub,
+    history.version,
+    history.gone,
+    looks,
+    moment,
+    breakpoints,
+    toggleBreakpoint,
+    set,
+    staged,
+    stage,
+  ]);
   return (
     <RunContext.Provider value={view}>
       <Regions />
@@ -71,15 +104,30 @@ function Regions() {
           <Stage />
           <DebugBar />
         </div>
-        {/* biome-ignore lint/a11y/useSemanticElements: a bar that is dragged */}
-        <div role="separator" tabIndex={0} aria-orientation="vertical" aria-label={t('run.resize_inspector')} className={css.bar} {...barHandlers('inspector', sizes.inspector, set)} />
+        <div
+          role="separator"
+          tabIndex={0}
+          aria-orientation="vertical"
+          aria-valuenow={sizes.inspector}
+          aria-label={t('run.resize_inspector')}
+          className={css.bar}
+          {...barHandlers('inspector', sizes.inspector, set)}
+        />
         <div className={css.inspector} style={{ width: sizes.inspector }}>
           <Inspector />
         </div>
       </div>
       <Scrubber />
-      {/* biome-ignore lint/a11y/useSemanticElements: a bar that is dragged */}
-      <div role="separator" tabIndex={0} aria-orientation="horizontal" aria-label={t('run.resize_drawer')} className={css.lying} hidden={search.low === 'none'} {...barHandlers('drawer', sizes.drawer, set)} />
+      <div
+        role="separator"
+        tabIndex={0}
+        aria-orientation="horizontal"
+        aria-valuenow={sizes.drawer}
+        aria-label={t('run.resize_drawer')}
+        className={css.lying}
+        hidden={search.low === 'none'}
+        {...barHandlers('drawer', sizes.drawer, set)}
+      />
       <div className={css.drawer} style={{ height: search.low === 'none' ? 37 : sizes.drawer }}>
         <Drawer />
       </div>
@@ -92,18 +140,22 @@ let writing: ReturnType<typeof setTimeout> | undefined;
 /** Browsers refuse an address that changes with every frame. */
 function writeSoon(write: () => void) {
   clearTimeout(writing);
-  writing = setTimeout(write, 150);
+  writing = setTimeout(() => {
+    writing = undefined;
+    write();
+  }, 150);
 }
 
 function useStaged() {
   const [staged, setStaged] = useState<ReadonlyMap<string, Json>>(new Map());
-  const [stage] = useState(() => (name: string, value: Json | undefined) =>
-    setStaged((before) => {
-      const next = new Map(before);
-      if (value === undefined) next.delete(name);
-      else next.set(name, value);
-      return next;
-    }),
+  const [stage] = useState(
+    () => (name: string, value: Json | undefined) =>
+      setStaged((before) => {
+        const next = new Map(before);
+        if (value === undefined) next.delete(name);
+        else next.set(name, value);
+        return next;
+      }),
   );
   return [staged, stage] as const;
 }
@@ -116,9 +168,16 @@ function useAddress(moment: MomentStore, scrub: Scrub, version: number, step: nu
     seen.current = step;
     const { seq, end } = moment.getState();
     const shown = end ? undefined : seq;
-    if (step !== shown && writing === undefined) moment.setState(step === undefined ? { seq: scrub.last, end: true } : { seq: Math.min(step, scrub.last), end: step >= scrub.last });
-    writing = undefined;
+    if (step === shown || writing !== undefined) return;
+    moment.setState(step === undefined ? { seq: scrub.last, end: true } : { seq: Math.min(step, scrub.last), end: step >= scrub.last });
   }, [moment, scrub, version, step]);
+  useEffect(
+    () => () => {
+      clearTimeout(writing);
+      writing = undefined;
+    },
+    [],
+  );
 }
 
 /** At the end the moment goes along with new steps. */

@@ -1,7 +1,7 @@
-import { ChevronFirst, ChevronLast, ChevronLeft, ChevronRight, GitFork, GitCompareArrows, Pause, Play, Radio } from 'lucide-react';
+import { ChevronFirst, ChevronLast, ChevronLeft, ChevronRight, GitCompareArrows, GitFork, Pause, Play, Radio } from 'lucide-react';
 import { hasEnded } from '../../api/queries';
-import { useRole } from '../../frame/session';
 import { go } from '../../frame/navigate';
+import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
 import { Button, IconButton } from '../../ui/Button';
 import { formatNumber } from '../../ui/format';
@@ -58,14 +58,26 @@ function Ways() {
   const behind = useMoment(moment, (state) => (state.end ? 0 : scrub.last - state.seq));
   return (
     <div className={css.group}>
-      <Button size="small" kind="quiet" icon={<GitFork />} disabledReason={reason('operator')} onClick={() => set({ fork: moment.getState().seq })}>
+      <Button
+        size="small"
+        kind="quiet"
+        icon={<GitFork />}
+        disabledReason={reason('operator')}
+        onClick={() => set({ fork: moment.getState().seq })}
+      >
         {t('run.fork_here')}
       </Button>
       <Button size="small" kind="quiet" icon={<GitCompareArrows />} onClick={() => go(`/runs/${run.id}/compare`)}>
         {t('run.compare')}
       </Button>
       {!ended && (
-        <Button size="small" kind={behind > 0 ? 'primary' : 'quiet'} icon={<Radio className={behind === 0 ? css.live : undefined} />} onClick={() => goTo(scrub.last)} aria-pressed={behind === 0}>
+        <Button
+          size="small"
+          kind={behind > 0 ? 'primary' : 'quiet'}
+          icon={<Radio className={behind === 0 ? css.live : undefined} />}
+          onClick={() => goTo(scrub.last)}
+          aria-pressed={behind === 0}
+        >
           {behind > 0 ? t('run.go_live', { n: behind }) : t('run.live')}
         </Button>
       )}

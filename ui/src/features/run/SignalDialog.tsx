@@ -17,7 +17,9 @@ export function SignalDialog({ run, onClose }: { run: Execution; onClose: () => 
   const t = useT();
   const client = useQueryClient();
   const definition = useQuery(runQueries.definition(run.id));
-  const known = (definition.data?.definition.nodes ?? []).filter((node) => node.type === 'wait_event').map((node) => String(node.config?.name ?? ''));
+  const known = (definition.data?.definition.nodes ?? [])
+    .filter((node) => node.type === 'wait_event')
+    .map((node) => String(node.config?.name ?? ''));
   const [name, setName] = useState(run.wait?.name ?? known.find((one) => one !== '' && !one.includes('{{')) ?? '');
   const [payload, setPayload] = useJsonText({});
   const [key] = useState(() => `ui-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`);

@@ -27,11 +27,35 @@ export function Stage() {
       {search.view === 'outline' ? (
         <Outline graph={graph} looks={looks} label={label} selected={selected} onSelect={select} onOpen={open} />
       ) : (
-        layout !== null && <Canvas graph={graph} layout={layout} looks={looks} label={label} selected={selected} onSelect={select} onOpen={open} follow={follow} focus={graph.nodes[nextOf(shown())]?.id ?? null} />
+        layout !== null && (
+          <Canvas
+            graph={graph}
+            layout={layout}
+            looks={looks}
+            label={label}
+            selected={selected}
+            onSelect={select}
+            onOpen={open}
+            follow={follow}
+            focus={graph.nodes[nextOf(shown())]?.id ?? null}
+          />
+        )
       )}
       <div className={css.views}>
-        <IconButton name={t('run.view_canvas')} hint="o" aria-pressed={search.view === 'canvas'} icon={<Workflow />} onClick={() => set({ view: 'canvas' }, { replace: true })} />
-        <IconButton name={t('run.view_outline')} hint="o" aria-pressed={search.view === 'outline'} icon={<ListTree />} onClick={() => set({ view: 'outline' }, { replace: true })} />
+        <IconButton
+          name={t('run.view_canvas')}
+          hint="o"
+          aria-pressed={search.view === 'canvas'}
+          icon={<Workflow />}
+          onClick={() => set({ view: 'canvas' }, { replace: true })}
+        />
+        <IconButton
+          name={t('run.view_outline')}
+          hint="o"
+          aria-pressed={search.view === 'outline'}
+          icon={<ListTree />}
+          onClick={() => set({ view: 'outline' }, { replace: true })}
+        />
       </div>
       <Told />
     </div>
@@ -58,7 +82,10 @@ function Told() {
   const [said, setSaid] = useState({ last: scrub.last, text: '' });
   useEffect(() => {
     if (version < 0 || scrub.last === said.last) return;
-    const timer = setTimeout(() => setSaid({ last: scrub.last, text: t('run.told', { n: scrub.last - said.last, node: run.current_node_id }) }), 1000);
+    const timer = setTimeout(
+      () => setSaid({ last: scrub.last, text: t('run.told', { n: scrub.last - said.last, node: run.current_node_id }) }),
+      1000,
+    );
     return () => clearTimeout(timer);
   }, [version, scrub, said, run.current_node_id, t]);
   return (

@@ -67,9 +67,23 @@ function Head({ node, seq }: { node: GraphNode | undefined; seq: number }) {
       </div>
       {visits.length > 1 && visit > 0 && (
         <span className={css.visits}>
-          <IconButton size="small" name={t('run.previous_visit')} hint="Shift ←" icon={<ChevronLeft />} disabledReason={visit === 1 && t('run.first_visit')} onClick={() => to(scrub.visitBeside(node.index, seq, false))} />
+          <IconButton
+            size="small"
+            name={t('run.previous_visit')}
+            hint="Shift ←"
+            icon={<ChevronLeft />}
+            disabledReason={visit === 1 && t('run.first_visit')}
+            onClick={() => to(scrub.visitBeside(node.index, seq, false))}
+          />
           {t('run.visit_of', { visit, all: visits.length })}
-          <IconButton size="small" name={t('run.next_visit')} hint="Shift →" icon={<ChevronRight />} disabledReason={visit === visits.length && t('run.last_visit')} onClick={() => to(scrub.visitBeside(node.index, seq, true))} />
+          <IconButton
+            size="small"
+            name={t('run.next_visit')}
+            hint="Shift →"
+            icon={<ChevronRight />}
+            disabledReason={visit === visits.length && t('run.last_visit')}
+            onClick={() => to(scrub.visitBeside(node.index, seq, true))}
+          />
         </span>
       )}
     </header>
@@ -143,7 +157,9 @@ function ErrorOf({ step }: { step: Step }) {
         <code>{error.code}</code>
       </p>
       <p className={css.message}>{error.message}</p>
-      {error.details !== undefined && error.details !== null && <JsonTree value={error.details} label={t('run.error_details')} maxHeight={180} />}
+      {error.details !== undefined && error.details !== null && (
+        <JsonTree value={error.details} label={t('run.error_details')} maxHeight={180} />
+      )}
     </section>
   );
 }

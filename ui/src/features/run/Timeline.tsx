@@ -1,16 +1,16 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type MouseEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { serverNow } from '../../api/time';
+import { type MouseEvent, memo, useEffect, useMemo, useRef, useState } from 'react';
 import { hasEnded } from '../../api/queries';
+import { serverNow } from '../../api/time';
 import { prepared, usePalette } from '../../canvas/palette';
 import type { Scale } from '../../graph/scale';
 import { useT } from '../../messages';
 import { iconOf } from '../../nodes';
 import { cx } from '../../ui/cx';
 import { formatDuration } from '../../ui/format';
+import { drawBars } from './bars';
 import { useRun, useRunSearch } from './context';
 import css from './Drawer.module.css';
-import { drawBars } from './bars';
 import { useMoment } from './moment';
 import { scaleOf } from './track';
 
@@ -28,7 +28,13 @@ export function Timeline() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says when the steps are others
   const scale = useMemo(() => scaleOf(scrub), [scrub, version]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: as above
-  const rows = useMemo(() => graph.nodes.filter((node) => scrub.visitsOf(node.index).length > 0).sort((a, b) => (scrub.visitsOf(a.index)[0] ?? 0) - (scrub.visitsOf(b.index)[0] ?? 0)), [graph, scrub, version]);
+  const rows = useMemo(
+    () =>
+      graph.nodes
+        .filter((node) => scrub.visitsOf(node.index).length > 0)
+        .sort((a, b) => (scrub.visitsOf(a.index)[0] ?? 0) - (scrub.visitsOf(b.index)[0] ?? 0)),
+    [graph, scrub, version],
+  );
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
@@ -42,7 +48,17 @@ export function Timeline() {
       <div className={css.rows} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
           const node = rows[item.index];
-          return node === undefined ? null : <Row key={node.id} index={node.index} top={item.start} width={width} scale={scale} version={version} chosen={search.node === node.id} />;
+          return node === undefined ? null : (
+            <Row
+              key={node.id}
+              index={node.index}
+              top={item.start}
+              width={width}
+              scale={scale}
+              version={version}
+              chosen={search.node === node.id}
+            />
+          );
         })}
         <Playhead scale={scale} width={width} />
       </div>
@@ -92,7 +108,12 @@ const Row = memo(function Row({ index, top, width, scale, version, chosen }: Row
   };
   return (
     <div role="listitem" className={css.item} style={{ transform: `translateY(${top}px)` }}>
-      <button type="button" className={cx(css.bar, chosen && css.chosen)} onClick={open} aria-label={t('run.timeline_row', { node: node.title, n: visits.length, time: formatDuration(total / 1000) })}>
+      <button
+        type="button"
+        className={cx(css.bar, chosen && css.chosen)}
+        onClick={open}
+        aria-label={t('run.timeline_row', { node: node.title, n: visits.length, time: formatDuration(total / 1000) })}
+      >
         <span className={css.name}>
           <Icon aria-hidden /> <span>{node.title}</span>
           {visits.length > 1 && <small>×{visits.length}</small>}

@@ -1,8 +1,8 @@
 import { type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { prepared, usePalette } from '../../canvas/palette';
 import { useT } from '../../messages';
-import { Tooltip } from '../../ui/Tooltip';
 import { formatDuration, formatTime } from '../../ui/format';
+import { Tooltip } from '../../ui/Tooltip';
 import { useRun, useRunSearch } from './context';
 import { useMoment } from './moment';
 import css from './Scrubber.module.css';
@@ -87,7 +87,18 @@ function Slider() {
           status: t.name('common', 'step', step.status),
           time: formatTime(new Date(step.start / 1000).toISOString(), 'time'),
         });
-  return <div role="slider" tabIndex={0} className={css.slider} aria-label={t('run.moment')} aria-valuemin={scrub.first - 1} aria-valuemax={scrub.last} aria-valuenow={seq} aria-valuetext={text} />;
+  return (
+    <div
+      role="slider"
+      tabIndex={0}
+      className={css.slider}
+      aria-label={t('run.moment')}
+      aria-valuemin={scrub.first - 1}
+      aria-valuemax={scrub.last}
+      aria-valuenow={seq}
+      aria-valuetext={text}
+    />
+  );
 }
 
 function useWidth(host: React.RefObject<HTMLElement | null>): number {

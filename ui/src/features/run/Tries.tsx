@@ -1,5 +1,5 @@
-import { between } from '../../api/time';
 import type { Try } from '../../api/model';
+import { between } from '../../api/time';
 import { useT } from '../../messages';
 import { formatDuration } from '../../ui/format';
 import { StepStatusMark } from '../../ui/Status';

@@ -28,7 +28,12 @@ export function VariablesTab() {
       {names.length === 0 && <p className={css.quiet}>{t('run.no_variables')}</p>}
       <ul className={css.variables}>
         {names.map((name) => (
-          <Variable key={`${run.seq}${name}`} name={name} value={all[name]} cut={[...cut].some((place) => place.startsWith(`/value/variables/${name}`))} />
+          <Variable
+            key={`${run.seq}${name}`}
+            name={name}
+            value={all[name]}
+            cut={[...cut].some((place) => place.startsWith(`/value/variables/${name}`))}
+          />
         ))}
       </ul>
       <NewVariable />
@@ -50,7 +55,15 @@ function Variable({ name, value, cut }: { name: string; value: Json | undefined;
   return (
     <li className={staged.has(name) ? css.staged : undefined}>
       <label htmlFor={`variable-${name}`}>{name}</label>
-      <Input id={`variable-${name}`} mono value={cut ? t('run.too_large_to_edit') : text} readOnly={cut} aria-invalid={typed.error !== null || undefined} title={typed.error ?? undefined} onChange={(event) => edit(event.target.value)} />
+      <Input
+        id={`variable-${name}`}
+        mono
+        value={cut ? t('run.too_large_to_edit') : text}
+        readOnly={cut}
+        aria-invalid={typed.error !== null || undefined}
+        title={typed.error ?? undefined}
+        onChange={(event) => edit(event.target.value)}
+      />
       {staged.has(name) && (
         <IconButton
           size="small"
@@ -79,7 +92,13 @@ function NewVariable() {
         setName('');
       }}
     >
-      <Input mono aria-label={t('run.new_variable')} placeholder={t('run.new_variable')} value={name} onChange={(event) => setName(event.target.value)} />
+      <Input
+        mono
+        aria-label={t('run.new_variable')}
+        placeholder={t('run.new_variable')}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
       <Button type="submit" disabledReason={name.trim() === '' && t('run.name_first')}>
         {t('common.add')}
       </Button>

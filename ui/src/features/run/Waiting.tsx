@@ -1,5 +1,5 @@
-import { useT } from '../../messages';
 import { Link } from '../../frame/navigate';
+import { useT } from '../../messages';
 import { Status } from '../../ui/Status';
 import { Countdown, Time } from '../../ui/Time';
 import { useRun } from './context';

@@ -6,7 +6,16 @@ import { isWait } from './track';
 
 const HIGH = 12;
 
-export function drawBars(context: CanvasRenderingContext2D, scrub: Scrub, node: number, scale: Scale, width: number, height: number, colors: Palette, now: number | null) {
+export function drawBars(
+  context: CanvasRenderingContext2D,
+  scrub: Scrub,
+  node: number,
+  scale: Scale,
+  width: number,
+  height: number,
+  colors: Palette,
+  now: number | null,
+) {
   const top = (height - HIGH) / 2;
   context.fillStyle = colors.line;
   context.globalAlpha = 0.5;
@@ -30,7 +39,8 @@ function drawBar(context: CanvasRenderingContext2D, step: StepLine, x: number, w
   if (isWait(step) && step.status !== 'failed' && width > 6) {
     striped(context, x, top, width, colors.info);
   } else {
-    context.fillStyle = step.status === 'failed' ? colors.bad : step.status === 'skipped' ? colors.edge : isWait(step) ? colors.info : colors.accent;
+    context.fillStyle =
+      step.status === 'failed' ? colors.bad : step.status === 'skipped' ? colors.edge : isWait(step) ? colors.info : colors.accent;
     context.beginPath();
     context.roundRect(x, top, width, HIGH, Math.min(2, width / 2));
     context.fill();

@@ -16,7 +16,8 @@ export interface Moment {
 
 export type MomentStore = StoreApi<Moment>;
 
-export const createMoment = (seq: number | undefined): MomentStore => createStore<Moment>(() => ({ seq: seq ?? 0, end: seq === undefined, speed: 0 }));
+export const createMoment = (seq: number | undefined): MomentStore =>
+  createStore<Moment>(() => ({ seq: seq ?? 0, end: seq === undefined, speed: 0 }));
 
 export function useMoment<T>(moment: MomentStore, select: (state: Moment) => T): T {
   return useStore(moment, select);

@@ -73,7 +73,14 @@ function bars(track: Track): Bar[] {
   for (const step of scrub.steps) {
     const at = scale === null ? (step.seq - scrub.first) * slot : scale.at(step.start) * width;
     const end = scale === null ? at + slot : scale.at(step.start + step.duration) * width;
-    const bar: Bar = { x: at, width: Math.max(1.5, end - at), height: heightOf(step), worst: step.status, inherited: step.inherited, from: step.seq };
+    const bar: Bar = {
+      x: at,
+      width: Math.max(1.5, end - at),
+      height: heightOf(step),
+      worst: step.status,
+      inherited: step.inherited,
+      from: step.seq,
+    };
     const last = found[found.length - 1];
     const together = grouped || scale !== null ? 2 : 0;
     if (last !== undefined && at - last.x < together && last.width <= 2) join(last, bar);
@@ -158,7 +165,13 @@ function drawMarks(context: CanvasRenderingContext2D, track: Track, colors: Pale
   context.lineWidth = 1.5;
   for (const { kind, x } of marksOf(track)) {
     context.beginPath();
-    context.strokeStyle = context.fillStyle = { failed: colors.bad, retried: colors.warn, edited: colors.debug, signal: colors.info, fork: colors.soft }[kind];
+    context.strokeStyle = context.fillStyle = {
+      failed: colors.bad,
+      retried: colors.warn,
+      edited: colors.debug,
+      signal: colors.info,
+      fork: colors.soft,
+    }[kind];
     if (kind === 'failed') cross(context, x, 5);
     else if (kind === 'edited') diamond(context, x, 5);
     else if (kind === 'signal') flag(context, x, 5);

@@ -26,7 +26,9 @@ export function useDebugger() {
     try {
       goTo(scrub.last);
       const answer = await callContinue(run.id, { mode, variables, expect_seq: run.seq });
-      client.setQueryData<Execution>(['run', run.id], (before) => (before !== undefined && before.event_version > answer.event_version ? before : { ...answer, notes: before?.notes }));
+      client.setQueryData<Execution>(['run', run.id], (before) =>
+        before !== undefined && before.event_version > answer.event_version ? before : { ...answer, notes: before?.notes },
+      );
       for (const name of staged.keys()) stage(name, undefined);
       for (const warning of answer.warnings ?? []) toast({ text: warning, tone: 'warn' });
     } catch (thrown) {

@@ -1,7 +1,7 @@
 /** The steps of a run: read as an outline, then kept up by the live stream. Whatever the stream loses is read again. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { type LiveEvent, RunFeed, type RunEvent } from '../../api/live';
+import { type LiveEvent, type RunEvent, RunFeed } from '../../api/live';
 import type { Execution, Step } from '../../api/model';
 import { hasEnded, useLiveEvents } from '../../api/queries';
 import type { Graph } from '../../graph/model';
@@ -20,7 +20,12 @@ export interface History {
 
 export function useHistory(run: Execution | undefined, graph: Graph | null): History {
   const scrub = useMemo(() => (graph === null ? null : new Scrub(graph)), [graph]);
-  const [state, setState] = useState<{ scrub: Scrub | null; ready: boolean; error: unknown; gone: Outline['gone'] | null }>({ scrub: null, ready: false, error: null, gone: null });
+  const [state, setState] = useState<{ scrub: Scrub | null; ready: boolean; error: unknown; gone: Outline['gone'] | null }>({
+    scrub: null,
+    ready: false,
+    error: null,
+    gone: null,
+  });
   const [version, setVersion] = useState(0);
   const [asked, setAsked] = useState(0);
   const frame = useRef(0);
@@ -49,6 +54,7 @@ export function useHistory(run: Execution | undefined, graph: Graph | null): His
   const again = useCallback(() => setAsked((before) => before + 1), []);
   const ready = state.ready && state.scrub === scrub;
   useFeed(run, scrub, ready, grown, again);
+  useMissing(run, scrub, ready, again);
   return { scrub, version, ready, error: state.error, gone: state.gone, again };
 }
 
@@ -61,6 +67,21 @@ async function readAll(id: string, scrub: Scrub, signal: AbortSignal): Promise<O
     after = outline.next;
   }
   return gone;
+}
+
+/** The run says that it is further than the steps that are known: they are read, once for each number. */
+function useMissing(run: Execution | undefined, scrub: Scrub | null, ready: boolean, again: () => void) {
+  const asked = useRef(0);
+  const seq = run?.seq ?? 0;
+  useEffect(() => {
+    if (!ready || scrub === null || seq <= asked.current) return;
+    const timer = setTimeout(() => {
+      if (seq <= scrub.last) return;
+      asked.current = seq;
+      again();
+    }, 100);
+    return () => clearTimeout(timer);
+  }, [ready, scrub, seq, again]);
 }
 
 function useFeed(run: Execution | undefined, scrub: Scrub | null, ready: boolean, grown: () => void, again: () => void) {
@@ -86,7 +107,10 @@ function useFeed(run: Execution | undefined, scrub: Scrub | null, ready: boolean
     const { steps, execution, gap, gone } = from.push(event);
     for (const step of steps) scrub?.push(lineOf(step, scrub.graph));
     if (steps.length > 0) grown();
-    if (execution !== null) client.setQueryData<Execution>(['run', known.id], (before) => (before === undefined ? execution : { ...before, ...execution, notes: before.notes }));
+    if (execution !== null)
+      client.setQueryData<Execution>(['run', known.id], (before) =>
+        before === undefined ? execution : { ...before, ...execution, notes: before.notes },
+      );
     if (gap) again();
     if (gone) void client.invalidateQueries({ queryKey: ['run', known.id] });
     if (explainSoon.current === undefined) {

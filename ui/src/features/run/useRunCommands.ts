@@ -20,7 +20,14 @@ function useMovements(): Command[] {
   const seq = () => moment.getState().seq;
   const to = (found: number) => found > 0 && goTo(found);
   const node = () => graph.byId.get(search.node) ?? scrub.nodeOf(seq());
-  const one = (id: string, name: string, keys: string, act: () => void): Command => ({ id: `run.${id}`, name, keys, act, group: 'page', keyOnly: true });
+  const one = (id: string, name: string, keys: string, act: () => void): Command => ({
+    id: `run.${id}`,
+    name,
+    keys,
+    act,
+    group: 'page',
+    keyOnly: true,
+  });
   return [
     one('previous', t('run.previous_step'), 'ArrowLeft', () => goTo(seq() - 1)),
     one('next', t('run.next_step'), 'ArrowRight', () => goTo(seq() + 1)),
@@ -42,12 +49,45 @@ function useWays(): Command[] {
   const { reason } = useRole();
   const node = search.node || graph.nodes[scrub.nodeOf(moment.getState().seq)]?.id || '';
   return [
-    { id: 'run.fork', name: t('run.fork_here'), keys: 'f', group: 'page', disabledReason: reason('operator'), act: () => set({ fork: moment.getState().seq }) },
+    {
+      id: 'run.fork',
+      name: t('run.fork_here'),
+      keys: 'f',
+      group: 'page',
+      disabledReason: reason('operator'),
+      act: () => set({ fork: moment.getState().seq }),
+    },
     { id: 'run.compare', name: t('run.compare'), keys: 'c', group: 'page', act: () => go(`/runs/${run.id}/compare`) },
-    { id: 'run.outline', name: t(search.view === 'outline' ? 'run.view_canvas' : 'run.view_outline'), keys: 'o', group: 'page', act: () => set({ view: search.view === 'outline' ? 'canvas' : 'outline' }, { replace: true }) },
-    { id: 'run.breakpoint', name: t('run.toggle_breakpoint', { node }), keys: 'b', group: 'page', disabledReason: node === '' && t('run.select_node_first'), act: () => toggleBreakpoint(node) },
-    { id: 'run.deselect', name: t('run.deselect'), keys: 'Escape', group: 'page', keyOnly: true, disabledReason: search.node === '' && '-', act: () => set({ node: '' }, { replace: true }) },
-    { id: 'run.edit', name: t('run.open_schema'), group: 'page', act: () => go(`/schemas/${encodeURIComponent(run.schema)}/edit?from=${run.version}`) },
+    {
+      id: 'run.outline',
+      name: t(search.view === 'outline' ? 'run.view_canvas' : 'run.view_outline'),
+      keys: 'o',
+      group: 'page',
+      act: () => set({ view: search.view === 'outline' ? 'canvas' : 'outline' }, { replace: true }),
+    },
+    {
+      id: 'run.breakpoint',
+      name: t('run.toggle_breakpoint', { node }),
+      keys: 'b',
+      group: 'page',
+      disabledReason: node === '' && t('run.select_node_first'),
+      act: () => toggleBreakpoint(node),
+    },
+    {
+      id: 'run.deselect',
+      name: t('run.deselect'),
+      keys: 'Escape',
+      group: 'page',
+      keyOnly: true,
+      disabledReason: search.node === '' && '-',
+      act: () => set({ node: '' }, { replace: true }),
+    },
+    {
+      id: 'run.edit',
+      name: t('run.open_schema'),
+      group: 'page',
+      act: () => go(`/schemas/${encodeURIComponent(run.schema)}/edit?from=${run.version}`),
+    },
   ];
 }
 

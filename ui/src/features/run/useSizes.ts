@@ -59,6 +59,5 @@ export function barHandlers(region: Region, size: number, set: (region: Region, 
     },
     'aria-valuemin': LIMITS[region][0],
     'aria-valuemax': LIMITS[region][1],
-    'aria-valuenow': size,
   };
 }

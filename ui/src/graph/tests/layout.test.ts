@@ -70,6 +70,16 @@ describe('layout', () => {
 
   it('takes an empty graph, nodes without edges and edges to nowhere', () => {
     expect(layout({ nodes: [] })).toMatchObject({ width: 0, height: 0 });
-    expect(overlaps(layout({ nodes: [{ id: 'a', type: 'log' }, { id: 'b', type: 'log' }], edges: [{ source: 'a', target: 'gone' }] }))).toBe(0);
+    expect(
+      overlaps(
+        layout({
+          nodes: [
+            { id: 'a', type: 'log' },
+            { id: 'b', type: 'log' },
+          ],
+          edges: [{ source: 'a', target: 'gone' }],
+        }),
+      ),
+    ).toBe(0);
   });
 });

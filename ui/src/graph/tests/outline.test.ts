@@ -18,8 +18,20 @@ describe('outline', () => {
 
   it('says where a loop closes', () => {
     const nodes = ['a', 'b', 'c'].map((id, at) => ({ id, type: at === 0 ? 'start' : 'log' }));
-    const graph = buildGraph({ nodes, edges: [{ source: 'a', target: 'b' }, { source: 'b', target: 'c' }, { source: 'c', target: 'b' }] });
-    expect(outlineOf(graph).map((line) => [line.node, line.kind])).toEqual([[0, 'node'], [1, 'node'], [2, 'node'], [1, 'loop']]);
+    const graph = buildGraph({
+      nodes,
+      edges: [
+        { source: 'a', target: 'b' },
+        { source: 'b', target: 'c' },
+        { source: 'c', target: 'b' },
+      ],
+    });
+    expect(outlineOf(graph).map((line) => [line.node, line.kind])).toEqual([
+      [0, 'node'],
+      [1, 'node'],
+      [2, 'node'],
+      [1, 'loop'],
+    ]);
   });
 
   it('does not overflow on long chains, and arrows walk along them', () => {
@@ -34,7 +46,11 @@ describe('outline', () => {
 
 describe('time scale', () => {
   it('folds long gaps and keeps the order', () => {
-    const scale = timeScale([{ start: 0, end: 100 }, { start: 110, end: 200 }, { start: 7_200_000_200, end: 7_200_000_300 }]);
+    const scale = timeScale([
+      { start: 0, end: 100 },
+      { start: 110, end: 200 },
+      { start: 7_200_000_200, end: 7_200_000_300 },
+    ]);
     expect(scale.folds).toHaveLength(1);
     expect(scale.folds[0]?.micros).toBe(7_200_000_000);
     const places = [0, 50, 100, 150, 200, 3_000_000_000, 7_200_000_200, 7_200_000_300].map((at) => scale.at(at));

@@ -8,8 +8,19 @@ function walk(graph: Graph, seed: number, count: number, from = 1): Columns {
   const pick = random(seed);
   const handles: string[] = [];
   const columns: Columns = {
-    seq: from + count - 1, base_seq: 2, from, nodes: [...graph.nodes.map(({ id, type }) => ({ id, type })), { id: '$edit', type: '$edit' }],
-    handles, origin: '2026-01-02T03:04:05.000007Z', node: [], status: [], statuses: ['success', 'failed', 'skipped'], handle: [], start: [], duration: [], tries: [],
+    seq: from + count - 1,
+    base_seq: 2,
+    from,
+    nodes: [...graph.nodes.map(({ id, type }) => ({ id, type })), { id: '$edit', type: '$edit' }],
+    handles,
+    origin: '2026-01-02T03:04:05.000007Z',
+    node: [],
+    status: [],
+    statuses: ['success', 'failed', 'skipped'],
+    handle: [],
+    start: [],
+    duration: [],
+    tries: [],
   };
   let node = 0;
   for (let at = 0; at < count; at++) {
@@ -38,7 +49,8 @@ function fold(graph: Graph, columns: Columns, seq: number) {
     const seen = nodes[node] as (typeof nodes)[number];
     nodes[node] = { visits: seen.visits + 1, step: columns.from + at, status: columns.statuses[columns.status[at] as number] as string };
     const handle = columns.handle[at];
-    const taken = handle === null ? undefined : graph.edges.find((edge) => edge.source === node && edge.exit === columns.handles[handle as number]);
+    const taken =
+      handle === null ? undefined : graph.edges.find((edge) => edge.source === node && edge.exit === columns.handles[handle as number]);
     if (taken !== undefined) edges[taken.index] = (edges[taken.index] as number) + 1;
   }
   return { nodes, edges };
@@ -54,7 +66,10 @@ describe('scrub index', () => {
       const scrub = new Scrub(graph);
       expect(scrub.append(columns)).toBe(true);
       for (let seq = 0; seq <= 90; seq++) {
-        const told = { nodes: graph.nodes.map((node) => scrub.nodeAt(node.index, seq)), edges: graph.edges.map((edge) => scrub.edgeAt(edge.index, seq)) };
+        const told = {
+          nodes: graph.nodes.map((node) => scrub.nodeAt(node.index, seq)),
+          edges: graph.edges.map((edge) => scrub.edgeAt(edge.index, seq)),
+        };
         const folded = fold(graph, columns, seq);
         expect(told.nodes, `seed ${seed}, step ${seq}`).toEqual(folded.nodes);
         for (const edge of graph.edges) {
@@ -69,8 +84,17 @@ describe('scrub index', () => {
     const graph = graphOf(5, 12);
     const scrub = new Scrub(graph);
     scrub.append(walk(graph, 5, 60));
-    const look = (seq: number) => ({ nodes: graph.nodes.map((n) => scrub.nodeAt(n.index, seq)), edges: graph.edges.map((e) => scrub.edgeAt(e.index, seq)) });
-    for (const [from, to] of [[0, 60], [10, 11], [30, 12], [59, 60], [60, 0]] as const) {
+    const look = (seq: number) => ({
+      nodes: graph.nodes.map((n) => scrub.nodeAt(n.index, seq)),
+      edges: graph.edges.map((e) => scrub.edgeAt(e.index, seq)),
+    });
+    for (const [from, to] of [
+      [0, 60],
+      [10, 11],
+      [30, 12],
+      [59, 60],
+      [60, 0],
+    ] as const) {
       const { nodes, edges } = scrub.changed(from, to);
       const [before, after] = [look(from), look(to)];
       for (const node of graph.nodes) if (!nodes.has(node.index)) expect(after.nodes[node.index]).toEqual(before.nodes[node.index]);
@@ -83,7 +107,16 @@ describe('scrub index', () => {
     const whole = walk(graph, 9, 50);
     const part = (from: number, to: number): Columns => {
       const cut = <T>(list: T[]) => list.slice(from - 1, to);
-      return { ...whole, from, node: cut(whole.node), status: cut(whole.status), handle: cut(whole.handle), start: cut(whole.start), duration: cut(whole.duration), tries: cut(whole.tries) };
+      return {
+        ...whole,
+        from,
+        node: cut(whole.node),
+        status: cut(whole.status),
+        handle: cut(whole.handle),
+        start: cut(whole.start),
+        duration: cut(whole.duration),
+        tries: cut(whole.tries),
+      };
     };
     const once = new Scrub(graph);
     once.append(whole);
@@ -97,11 +130,34 @@ describe('scrub index', () => {
   });
 
   it('finds visits and failures on either side', () => {
-    const graph = buildGraph({ nodes: [{ id: 'a', type: 'start' }, { id: 'b', type: 'log' }], edges: [{ source: 'a', target: 'b' }, { source: 'b', target: 'b' }] });
+    const graph = buildGraph({
+      nodes: [
+        { id: 'a', type: 'start' },
+        { id: 'b', type: 'log' },
+      ],
+      edges: [
+        { source: 'a', target: 'b' },
+        { source: 'b', target: 'b' },
+      ],
+    });
     const scrub = new Scrub(graph);
     const columns: Columns = {
-      seq: 5, base_seq: 0, from: 1, nodes: [{ id: 'a', type: 'start' }, { id: 'b', type: 'log' }], handles: ['success'], origin: '2026-01-01T00:00:00Z',
-      node: [0, 1, 1, 1, 1], status: [0, 0, 1, 0, 1], statuses: ['success', 'failed', 'skipped'], handle: [0, 0, null, 0, null], start: [0, 1, 2, 3, 4], duration: [1, 1, 1, 1, 1], tries: [1, 1, 1, 1, 1],
+      seq: 5,
+      base_seq: 0,
+      from: 1,
+      nodes: [
+        { id: 'a', type: 'start' },
+        { id: 'b', type: 'log' },
+      ],
+      handles: ['success'],
+      origin: '2026-01-01T00:00:00Z',
+      node: [0, 1, 1, 1, 1],
+      status: [0, 0, 1, 0, 1],
+      statuses: ['success', 'failed', 'skipped'],
+      handle: [0, 0, null, 0, null],
+      start: [0, 1, 2, 3, 4],
+      duration: [1, 1, 1, 1, 1],
+      tries: [1, 1, 1, 1, 1],
     };
     scrub.append(columns);
     expect(scrub.visitBeside(1, 3, true)).toBe(4);

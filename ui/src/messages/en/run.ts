@@ -86,8 +86,14 @@ export const run = messages({
   fork_title: 'Fork after step {n}',
   fork: 'Fork',
   fork_from_start: 'A new run from the beginning, with these values.',
-  fork_takes: { one: 'A new run takes over {n} step and goes on from there. This run stays as it is.', other: 'A new run takes over {n} steps and goes on from there. This run stays as it is.' },
-  fork_effects: { one: '{n} call to the outside came after this moment. It can be made again, with a new key.', other: '{n} calls to the outside came after this moment. They can be made again, with new keys.' },
+  fork_takes: {
+    one: 'A new run takes over {n} step and goes on from there. This run stays as it is.',
+    other: 'A new run takes over {n} steps and goes on from there. This run stays as it is.',
+  },
+  fork_effects: {
+    one: '{n} call to the outside came after this moment. It can be made again, with a new key.',
+    other: '{n} calls to the outside came after this moment. They can be made again, with new keys.',
+  },
   only_changes: { one: '{n} change will be sent', other: '{n} changes will be sent' },
   variables: 'Variables',
   variables_object: 'Variables are an object of names and values.',
@@ -100,7 +106,10 @@ export const run = messages({
   same_version: 'the same, v{n}',
   latest_version: 'the latest',
   retry_title: 'Retry from {node}',
-  retry_text: { one: 'A new run takes over {n} step and repeats the failed one.', other: 'A new run takes over {n} steps and repeats the failed one.' },
+  retry_text: {
+    one: 'A new run takes over {n} step and repeats the failed one.',
+    other: 'A new run takes over {n} steps and repeats the failed one.',
+  },
   set_variables: 'Set variables',
   set_variables_hint: 'Only those named here are changed.',
   max_steps: 'Most steps',
