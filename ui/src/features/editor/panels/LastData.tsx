@@ -85,8 +85,10 @@ function PinButton({
   const { reason } = useRole();
   const where = path('/api/schemas', stored ?? '', 'pins', node.id);
   const change = useMutation({
-    mutationFn: () =>
-      pin === undefined ? api.put<Pin>(where, { output: output ?? null, ...(handle === null ? {} : { handle }) }) : api.delete(where),
+    mutationFn: async () => {
+      if (pin === undefined) await api.put<Pin>(where, { output: output ?? null, ...(handle === null ? {} : { handle }) });
+      else await api.delete(where);
+    },
     onSuccess: onPins,
   });
   if (stored === null) return null;

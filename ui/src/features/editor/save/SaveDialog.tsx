@@ -58,7 +58,7 @@ export function SaveDialog({ onSaved, onConflict, onClose }: SaveDialogProps) {
             disabledReason={errors.length > 0 && t('editor.has_errors', { n: errors.length })}
             onClick={go}
           >
-            {t(publish || stored === null ? 'editor.save_and_use' : 'editor.save_only', { version })}
+            {t(publish || stored === null ? 'editor.save_and_use' : 'editor.save_only')}
           </Button>
         </>
       }
