@@ -1,4 +1,37 @@
 import type { Russian } from '../define';
 import type { nodes as en } from '../en/nodes';
 
-export const nodes: Russian<typeof en> = {};
+export const nodes: Russian<typeof en> = {
+  title_code: 'Код',
+  summary_code: 'Выполняет JavaScript отдельно: без сети и файлов, с пределами.',
+  title_condition: 'Условие',
+  summary_condition: 'Идёт через `true` или `false`.',
+  title_end: 'Конец',
+  summary_end: 'Завершает запуск.',
+  title_fail: 'Ошибка',
+  summary_fail: 'Завершается ошибкой с вашим кодом.',
+  title_http_request: 'HTTP-запрос',
+  summary_http_request: 'Вызывает HTTP API и даёт его ответ.',
+  title_log: 'Журнал',
+  summary_log: 'Пишет строку в журнал запуска.',
+  title_math: 'Счёт',
+  summary_math: 'Считает с одним или двумя числами.',
+  title_rabbitmq_publish: 'Сообщение RabbitMQ',
+  summary_rabbitmq_publish: 'Публикует сообщение в RabbitMQ.',
+  title_respond: 'Ответ',
+  summary_respond: 'Отвечает вызвавшему вебхук.',
+  title_sleep: 'Сон',
+  summary_sleep: 'Ждёт секунды или годы и идёт дальше.',
+  title_sql: 'SQL-транзакция',
+  summary_sql: 'Выполняет запросы в одной транзакции настроенной базы.',
+  title_start: 'Начало',
+  summary_start: 'Отсюда начинается каждый запуск.',
+  title_switch: 'Выбор',
+  summary_switch: 'Идёт через первый подходящий случай, иначе через `default`.',
+  title_transform: 'Преобразование',
+  summary_transform: 'Задаёт переменные и собирает результат.',
+  title_variable_set: 'Переменная',
+  summary_variable_set: 'Даёт переменной значение.',
+  title_wait_event: 'Ожидание события',
+  summary_wait_event: 'Ждёт, пока запуску пришлют сигнал с этим именем.',
+};

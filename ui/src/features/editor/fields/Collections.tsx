@@ -144,7 +144,7 @@ export function ListWidget({ spec, value, onChange, path }: WidgetProps) {
             )}
           </header>
           <FieldView
-            spec={{ ...item, title: `${spec.title} ${at + 1}` }}
+            spec={{ ...item, title: `${spec.title} ${at + 1}`, required: true }}
             value={inner}
             path={[...path, at]}
             bare
@@ -169,6 +169,16 @@ function freshItem(item: FieldSpec, items: unknown[]): unknown {
 }
 
 export function ObjectWidget({ spec, value, onChange, path }: WidgetProps) {
+  const t = useT();
+  const { readOnly } = useForm();
+  if (value === undefined && !spec.required) {
+    if (readOnly) return <p className={css.hint}>{t('editor.not_set')}</p>;
+    return (
+      <Button size="small" kind="quiet" icon={<Plus />} className={css.start} onClick={() => onChange(beginning(spec))}>
+        {t('common.add')}
+      </Button>
+    );
+  }
   const object = (value ?? {}) as Record<string, unknown>;
   const put = (name: string, inner: unknown) => {
     const { [name]: _old, ...rest } = object;
@@ -177,6 +187,11 @@ export function ObjectWidget({ spec, value, onChange, path }: WidgetProps) {
   };
   return (
     <div className={css.object}>
+      {!readOnly && !spec.required && (
+        <Button size="small" kind="quiet" icon={<Trash2 />} className={css.start} onClick={() => onChange(undefined)}>
+          {t('common.remove')}
+        </Button>
+      )}
       {(spec.fields ?? []).map((field) => (
         <FieldView
           key={field.name}
@@ -188,4 +203,10 @@ export function ObjectWidget({ spec, value, onChange, path }: WidgetProps) {
       ))}
     </div>
   );
+}
+
+/** What an object needs to be read at all. */
+function beginning(spec: FieldSpec): Record<string, unknown> {
+  const needed = (spec.fields ?? []).filter((field) => field.required);
+  return Object.fromEntries(needed.map((field) => [field.name, field.choices[0] ?? '']));
 }

@@ -223,7 +223,7 @@ function namedExits(type: NodeType, node: DefinedNode): string[] {
 
 /** A new node of a type, with what its fields need to be read at all. */
 export function freshConfig(type: NodeType): Record<string, unknown> | undefined {
-  const config: Record<string, unknown> = {};
+  const config: Record<string, unknown> = { ...USUAL[type.type] };
   for (const field of formOf(type)) {
     if (!field.required) continue;
     if (field.widget === 'enum') config[field.name] = field.choices[0];
@@ -239,6 +239,9 @@ function freshItem(field: FieldSpec): unknown {
   if (inner === undefined) return '';
   return Object.fromEntries(inner.filter((one) => one.required).map((one) => [one.name, one.name === 'name' ? 'case_1' : '']));
 }
+
+/** Optional fields without which a node says nothing. */
+const USUAL: Record<string, Record<string, unknown>> = { sleep: { duration: '1m' } };
 
 /** What is better than an empty text. */
 const FRESH: Record<string, string> = {

@@ -1,4 +1,4 @@
-import { CircleX, Ellipsis, LayoutGrid, Play, Redo2, Save, Undo2 } from 'lucide-react';
+import { CircleCheck, CircleX, Ellipsis, LayoutGrid, Play, Redo2, Save, Undo2 } from 'lucide-react';
 import { useT } from '../../../messages';
 import { Button, IconButton } from '../../../ui/Button';
 import { Menu, type MenuEntry } from '../../../ui/Menu';
@@ -68,7 +68,7 @@ export function Toolbar(props: ToolbarProps) {
         kind="quiet"
         aria-expanded={props.problemsOpen}
         className={errors ? css.bad : count > 0 ? css.warn : undefined}
-        icon={<CircleX />}
+        icon={count > 0 ? <CircleX /> : <CircleCheck />}
         onClick={props.onProblems}
       >
         {t('editor.problems_n', { n: count })}

@@ -108,9 +108,9 @@ export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, 
   );
   return (
     <Page
-      title={name}
+      title={<Title name={name} stored={stored} />}
       documentTitle={`${count > 0 ? `(${count}) ` : ''}${name}`}
-      crumbs={<Crumb stored={stored} />}
+      crumbs={<Link href="/schemas">{t('editor.schemas')}</Link>}
       head={head}
       actions={toolbar}
     >
@@ -129,9 +129,14 @@ export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, 
   );
 }
 
-function Crumb({ stored }: { stored: string | null }) {
-  const t = useT();
-  return <Link href={stored === null ? '/schemas' : `/schemas/${encodeURIComponent(stored)}`}>{stored ?? t('editor.schemas')}</Link>;
+/** The way back to the screen of the schema. */
+function Title({ name, stored }: { name: string; stored: string | null }) {
+  if (stored === null) return name;
+  return (
+    <Link href={`/schemas/${encodeURIComponent(stored)}`} className={css.title}>
+      {name}
+    </Link>
+  );
 }
 
 interface BenchProps {
