@@ -10,7 +10,8 @@ import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Empty } from '../../ui/Empty';
-import { Input, Select } from '../../ui/Field';
+import { Select } from '../../ui/Field';
+import { FilterInput } from '../../ui/FilterInput';
 import { formatBytes } from '../../ui/format';
 import { Id } from '../../ui/Id';
 import { Listing } from '../../ui/Listing';
@@ -61,14 +62,11 @@ function Filters() {
   const orders = (['newest', 'oldest'] as const).map((value) => ({ value, name: t(`letters.order_${value}`) }));
   return (
     <div className={css.filters}>
-      <Input
-        data-filter
-        type="search"
+      <FilterInput
         className={css.text}
-        aria-label={t('letters.filter')}
-        placeholder={t('letters.filter')}
+        label={t('letters.filter')}
         value={search.reason}
-        onChange={(event) => set({ reason: event.target.value }, { replace: true })}
+        onValue={(reason) => set({ reason }, { replace: true })}
       />
       <Select
         aria-label={t('letters.show')}

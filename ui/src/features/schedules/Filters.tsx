@@ -1,7 +1,8 @@
 import { parseSpan, serverNow } from '../../api/time';
 import { useSearch } from '../../frame/navigate';
 import { useT } from '../../messages';
-import { Input, Select } from '../../ui/Field';
+import { Select } from '../../ui/Field';
+import { FilterInput } from '../../ui/FilterInput';
 import css from './Schedules.module.css';
 import { schedulesSearch } from './search';
 
@@ -22,14 +23,11 @@ export function Filters() {
   const [search, set] = useSearch(schedulesSearch);
   return (
     <div className={css.filters}>
-      <Input
-        data-filter
-        type="search"
+      <FilterInput
         className={css.prefix}
-        aria-label={t('schedules.filter')}
-        placeholder={t('schedules.filter')}
+        label={t('schedules.filter')}
         value={search.prefix}
-        onChange={(event) => set({ prefix: event.target.value }, { replace: true })}
+        onValue={(prefix) => set({ prefix }, { replace: true })}
       />
       <Select
         aria-label={t('schedules.show')}

@@ -1,5 +1,5 @@
 /** The form of a schedule: texts as they are typed, and the way to a specification and back. */
-import { isObject, type Json, readAnywhere, write } from '../../api/json';
+import { isObject, type Json, read, write } from '../../api/json';
 import type { Action, CatchUp, Overlap, Policy, Retry, Spec } from './model';
 
 export interface Draft {
@@ -66,7 +66,7 @@ async function json(draft: Draft, field: DraftField, faults: Faults, object = fa
   const text = draft[field].trim();
   if (text === '') return undefined;
   try {
-    const value = await readAnywhere(text);
+    const value = read(text);
     if (!object || isObject(value)) return value;
     faults[field] = { kind: 'bad_object', message: '' };
   } catch (thrown) {
