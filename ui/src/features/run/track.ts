@@ -30,19 +30,22 @@ export interface Track {
   scale: Scale | null;
 }
 
+/** How wide a step is: a short run does not spread over the whole line. */
+const WIDEST = 32;
+const slotOf = ({ scrub, width }: Track) => Math.min(WIDEST, width / Math.max(1, scrub.steps.length));
+
 /** Where the playhead stands after step `seq`. */
-export function placeOf({ scrub, width, scale }: Track, seq: number): number {
-  const count = Math.max(1, scrub.steps.length);
-  if (scale === null) return ((seq - scrub.first + 1) / count) * width;
+export function placeOf(track: Track, seq: number): number {
+  const { scrub, width, scale } = track;
+  if (scale === null) return (seq - scrub.first + 1) * slotOf(track);
   const step = scrub.step(seq);
   return step === undefined ? 0 : scale.at(step.start + step.duration) * width;
 }
 
 /** The moment nearest to a place on the line. */
 export function seqAt(track: Track, x: number): number {
-  const { scrub, width, scale } = track;
-  const share = Math.min(1, Math.max(0, x / Math.max(1, width)));
-  if (scale === null) return scrub.first - 1 + Math.round(share * scrub.steps.length);
+  const { scrub, scale } = track;
+  if (scale === null) return scrub.first - 1 + Math.max(0, Math.min(scrub.steps.length, Math.round(x / Math.max(slotOf(track), 1e-9))));
   let low = scrub.first - 1;
   let high = scrub.last;
   while (low < high) {
@@ -67,7 +70,7 @@ const RANK = { success: 0, skipped: 1, failed: 2 } as const;
 
 function bars(track: Track): Bar[] {
   const { scrub, width, scale } = track;
-  const slot = width / Math.max(1, scrub.steps.length);
+  const slot = slotOf(track);
   const found: Bar[] = [];
   const grouped = scrub.steps.length > MANY || slot < 2;
   for (const step of scrub.steps) {
@@ -109,11 +112,11 @@ export function drawTrack(context: CanvasRenderingContext2D, track: Track, seq: 
 
 function drawBar(context: CanvasRenderingContext2D, bar: Bar, seq: number, colors: Palette, spaced: boolean) {
   const height = Math.round(bar.height * TICKS);
-  const gap = spaced && bar.width > 4 ? 1 : 0;
+  const gap = spaced && bar.width > 4 ? 2 : 0;
   const passed = bar.from <= seq;
   context.fillStyle = bar.worst === 'failed' ? colors.bad : bar.inherited ? colors.edge : passed ? colors.accent : colors.edge;
   context.globalAlpha = bar.worst === 'failed' ? 1 : passed ? (bar.inherited ? 0.7 : 0.85) : 0.4;
-  context.fillRect(bar.x, MARKS + TICKS - height, Math.max(1, Math.min(bar.width, spaced ? 28 : bar.width) - gap), height);
+  context.fillRect(bar.x, MARKS + TICKS - height, Math.max(1, bar.width - gap), height);
   context.globalAlpha = 1;
 }
 
@@ -141,7 +144,7 @@ export function marksOf(track: Track, limit = 400): Mark[] {
   const marks: Mark[] = [];
   const last: Partial<Record<Mark['kind'], number>> = {};
   const add = (kind: Mark['kind'], seq: number, shift: number) => {
-    const x = placeOf(track, seq - (shift === 0 ? 0 : 1)) + shift * Math.min(10, track.width / scrub.steps.length / 2);
+    const x = placeOf(track, seq - (shift === 0 ? 0 : 1)) + shift * (track.scale === null ? slotOf(track) / 2 : 0);
     if (x - (last[kind] ?? -100) < 7 || marks.length >= limit) return;
     last[kind] = x;
     marks.push({ kind, x });
@@ -210,7 +213,7 @@ function fork(context: CanvasRenderingContext2D, x: number) {
 }
 
 function drawVisits(context: CanvasRenderingContext2D, track: Track, node: number, seq: number, colors: Palette) {
-  const slot = track.width / Math.max(1, track.scrub.steps.length);
+  const slot = slotOf(track);
   let before = -10;
   for (const visit of track.scrub.visitsOf(node)) {
     const step = track.scrub.step(visit);
@@ -220,7 +223,7 @@ function drawVisits(context: CanvasRenderingContext2D, track: Track, node: numbe
     before = end;
     context.fillStyle = step.status === 'failed' ? colors.bad : colors.ink;
     context.globalAlpha = visit <= seq ? 1 : 0.35;
-    context.fillRect(x, MARKS + TICKS + 3, Math.max(1.5, Math.min(28, end - x) - (slot > 4 ? 1 : 0)), VISITS - 3);
+    context.fillRect(x, MARKS + TICKS + 3, Math.max(1.5, end - x - (slot > 4 ? 2 : 0)), VISITS - 3);
   }
   context.globalAlpha = 1;
 }
