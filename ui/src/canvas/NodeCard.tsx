@@ -44,7 +44,8 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
         <span className={css.summary}>{summaryOf(node.definition)}</span>
       </span>
       <Right look={look} />
-      {editable && <Handles exits={node.exits} height={heightOf(node.exits.length)} />}
+      {/* Also on a canvas to read: xyflow measures them, and draws no edge without. */}
+      <Handles exits={node.exits} height={heightOf(node.exits.length)} still={!editable} />
     </div>
   );
 });
@@ -74,17 +75,18 @@ function Right({ look }: { look: NodeLook }) {
   );
 }
 
-function Handles({ exits, height }: { exits: readonly string[]; height: number }) {
+function Handles({ exits, height, still }: { exits: readonly string[]; height: number; still: boolean }) {
   return (
     <>
-      <Handle type="target" id={ENTRY} position={Position.Left} className={css.entry} />
+      <Handle type="target" id={ENTRY} position={Position.Left} className={cx(css.entry, still && css.still)} isConnectable={!still} />
       {exits.map((exit, slot) => (
         <Handle
           key={exit}
           type="source"
           id={exit}
           position={Position.Right}
-          className={css.exit}
+          className={cx(css.exit, still && css.still)}
+          isConnectable={!still}
           style={{ top: exitOffset(exits.length, slot, height) }}
         />
       ))}
