@@ -46,7 +46,13 @@ export function freshNode(tree: Document, value: unknown): Node {
   return node;
 }
 
-export function writeTree(tree: Document, before: string): string {
+export function writeTree(tree: Document, before: string, placed: boolean): string {
+  if (placed) foldLongFlows(tree, before);
+  return tree.toString({ lineWidth: 0, indentSeq: indentsLists(before), flowCollectionPadding: true, minContentWidth: 0 });
+}
+
+/** What stood in several lines in braces, and would be a long line now, becomes a block. */
+function foldLongFlows(tree: Document, before: string) {
   visit(tree, {
     Collection(_, node) {
       const range = node.range;
@@ -55,7 +61,6 @@ export function writeTree(tree: Document, before: string): string {
       if (stood.includes('\n') && stood.length > LONGEST_LINE) node.flow = false;
     },
   });
-  return tree.toString({ lineWidth: 0, indentSeq: indentsLists(before), flowCollectionPadding: true, minContentWidth: 0 });
 }
 
 /** Whether the items of `nodes:` are indented, as most people write, or stand below its first letter. */

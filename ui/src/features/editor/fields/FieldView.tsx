@@ -46,7 +46,7 @@ export function FieldView({ spec, value, onChange, path, bare = false }: FieldVi
   };
   return (
     <div className={cx(css.field, bare && css.bare)} data-field={pointerOf(path)}>
-      {!bare && (
+      {!bare && !(spec.widget === 'boolean' && !spec.templated) && (
         <div className={css.head}>
           <label className={css.label} htmlFor={id}>
             {spec.title}

@@ -48,13 +48,16 @@ export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, chil
     else run(graph, looks);
   }, [graph, looks, diagnostics, pins, run]);
   const editing = useEditing(graph, actions, onAdd, onNodeMenu, readOnly || problem !== null || run !== undefined);
-  if (layout === null) return <div className={css.wait}>{t('common.loading')}</div>;
+  // A large graph is laid out in the worker: until it is, the last picture stays.
+  const drawn = useRef<(View & { looks: Looks }) | null>(null);
+  if (layout !== null) drawn.current = { graph, layout, looks };
+  if (drawn.current === null) return <div className={css.wait}>{t('common.loading')}</div>;
   return (
     <div className={cx(css.canvas, problem !== null && css.dimmed)}>
       <Canvas
-        graph={graph}
-        layout={layout}
-        looks={looks}
+        graph={drawn.current.graph}
+        layout={drawn.current.layout}
+        looks={drawn.current.looks}
         label={t('editor.canvas_of', { name: definition.name })}
         selected={selection.nodes.length === 1 ? (selection.nodes[0] ?? null) : null}
         onSelect={(id) => store.getState().select({ nodes: id === null ? [] : [id], edges: [] })}
