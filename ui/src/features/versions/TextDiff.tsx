@@ -1,29 +1,29 @@
 import { json } from '@codemirror/lang-json';
 import { yaml } from '@codemirror/lang-yaml';
-import { defaultHighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { syntaxHighlighting } from '@codemirror/language';
 import { MergeView, unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, lineNumbers } from '@codemirror/view';
 import { useEffect, useRef, useState } from 'react';
 import { useT } from '../../messages';
+import { codeHighlight, codeLook, codeNonce } from '../../ui/code-look';
 import css from './Versions.module.css';
 
-const look = EditorView.theme({
-  '&': { color: 'var(--ink)', backgroundColor: 'transparent', fontSize: '12px' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.5' },
-  '.cm-gutters': { backgroundColor: 'transparent', color: 'var(--faint)', border: 'none' },
+const diffLook = EditorView.theme({
   '&.cm-merge-a .cm-changedLine, .cm-deletedChunk': { backgroundColor: 'var(--bad-ground)' },
   '&.cm-merge-b .cm-changedLine, .cm-changedLine, .cm-insertedLine': { backgroundColor: 'var(--good-ground)' },
   '.cm-changedText, .cm-deletedText': { background: 'none', fontWeight: '700' },
-  '.cm-collapsedLines': { background: 'var(--idle-ground)', color: 'var(--soft)' },
+  '.cm-collapsedLines': { background: 'var(--idle-ground)', color: 'var(--soft)', padding: '2px 8px' },
+  '.cm-collapsedLines::before, .cm-collapsedLines::after': { content: '"⋯"', margin: '0 8px' },
 });
 
-function base(isJson: boolean): Extension {
-  const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content;
+function base(isJson: boolean, unchanged: string): Extension {
   return [
-    nonce ? EditorView.cspNonce.of(nonce) : [],
-    look,
-    syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
+    codeNonce(),
+    codeLook,
+    diffLook,
+    syntaxHighlighting(codeHighlight),
+    EditorState.phrases.of({ '$ unchanged lines': unchanged }),
     isJson ? json() : yaml(),
     lineNumbers(),
     EditorView.lineWrapping,
@@ -35,12 +35,13 @@ function base(isJson: boolean): Extension {
 export function TextDiff({ before, after, json: isJson }: { before: string; after: string; json: boolean }) {
   const t = useT();
   const place = useRef<HTMLDivElement>(null);
+  const unchanged = t('versions.unchanged');
   const [wide, setWide] = useState(() => window.innerWidth > 1000);
   useEffect(() => {
     const parent = place.current;
     if (parent === null) return;
     const collapse = { margin: 3, minSize: 6 };
-    const extensions = base(isJson);
+    const extensions = base(isJson, unchanged);
     if (wide) {
       const view = new MergeView({
         a: { doc: before, extensions },
@@ -54,7 +55,7 @@ export function TextDiff({ before, after, json: isJson }: { before: string; afte
     const unified = unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged: collapse });
     const view = new EditorView({ parent, doc: after, extensions: [extensions, unified] });
     return () => view.destroy();
-  }, [before, after, wide, isJson]);
+  }, [before, after, wide, isJson, unchanged]);
   return (
     <div className={css.text}>
       <div className={css.bar}>

@@ -13,5 +13,6 @@ export const versions = messages({
   same: 'Both are the same.',
   same_meaning: 'Only text and comments differ; runs do the same.',
   changes: 'What changed',
+  unchanged: '$ unchanged lines',
   side_by_side: 'Side by side',
 });

@@ -14,5 +14,6 @@ export const versions: Russian<typeof en> = {
   same: 'Они одинаковы.',
   same_meaning: 'Отличаются только текст и комментарии; запуски делают то же.',
   changes: 'Что изменилось',
+  unchanged: 'без изменений: $',
   side_by_side: 'Рядом',
 };

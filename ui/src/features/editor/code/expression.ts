@@ -1,6 +1,6 @@
 /** Colours and completion for expressions and texts with `{{ }}`. What they give is said by the engine, not here. */
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
-import { HighlightStyle, StreamLanguage, type StringStream } from '@codemirror/language';
+import { StreamLanguage, type StringStream } from '@codemirror/language';
 import { tags } from '@lezer/highlight';
 import type { Json } from '../../../api/json';
 import { write } from '../../../api/json';
@@ -61,18 +61,6 @@ export const templateLanguage = StreamLanguage.define<State>({
   },
   tokenTable,
 });
-
-export const highlight = HighlightStyle.define([
-  { tag: [tags.keyword, tags.bool, tags.null, tags.atom], color: 'var(--debug)' },
-  { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },
-  { tag: [tags.number, tags.literal], color: 'var(--warn)' },
-  { tag: [tags.comment, tags.lineComment, tags.meta], color: 'var(--faint)', fontStyle: 'italic' },
-  { tag: tags.function(tags.variableName), color: 'var(--accent)' },
-  { tag: [tags.namespace, tags.definition(tags.propertyName), tags.typeName], color: 'var(--info)' },
-  { tag: tags.brace, color: 'var(--accent)', fontWeight: '600' },
-  { tag: tags.propertyName, color: 'var(--ink)' },
-  { tag: tags.invalid, color: 'var(--bad)' },
-]);
 
 export interface CompletionData {
   functions: ExpressionFunction[];

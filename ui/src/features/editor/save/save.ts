@@ -62,7 +62,10 @@ export const EMPTY_TEXT = `name: my-workflow
 nodes:
   - { id: start, type: start }
 
-edges: []
+  - { id: done, type: end }
+
+edges:
+  - { source: start, target: done }
 `;
 
 export function documentOf(text: string): { document: SchemaText; text: string } {
