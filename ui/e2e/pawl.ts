@@ -32,14 +32,18 @@ export class Program {
     while (Date.now() < until) {
       const found = pattern.exec(this.output);
       if (found) return found;
-      if (this.process.exitCode !== null) break;
+      if (this.ended) break;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     throw new Error(`it never said ${pattern}; it said:\n${this.output}`);
   }
 
+  get ended(): boolean {
+    return this.process.exitCode !== null || this.process.signalCode !== null;
+  }
+
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    if (this.process.exitCode === null && this.process.signalCode === null) this.process.kill(signal);
+    if (!this.ended) this.process.kill(signal);
     await this.#ended;
   }
 }
@@ -75,6 +79,11 @@ export class Dev {
   /** As a power cut would. */
   async kill(): Promise<void> {
     await this.#program?.kill('SIGKILL');
+  }
+
+  /** After a scenario that killed it and failed, the next ones still have their server. */
+  async revive(): Promise<void> {
+    if (this.#program?.ended) await this.up();
   }
 
   async end(): Promise<void> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { accessible, button, Dev, dialog, expectFault, field, open, scrubber, see, statusIs, until } from '../harness';
 
 let dev: Dev;
@@ -6,6 +6,7 @@ beforeAll(async () => {
   dev = await Dev.start();
 });
 afterAll(() => dev.end());
+afterEach(() => dev.revive());
 
 test('1 first start: the examples are listed, order-check runs from the overview, its output is shown', async () => {
   const page = await open(dev.url);
@@ -30,7 +31,7 @@ function long(): string {
   const nodes = Array.from({ length: 40 }, (_, at) =>
     at === 20
       ? '  - { id: n20, type: wait_event, config: { name: go, timeout: 1h } }'
-      : `  - { id: n${at}, type: ${at === 0 ? 'start' : at === 39 ? 'end' : 'variable_set'}${at === 0 || at === 39 ? '' : `, config: { variables: { at: ${at} } }`} }`,
+      : `  - { id: n${at}, type: ${at === 0 ? 'start' : at === 39 ? 'end' : 'variable_set'}${at === 0 || at === 39 ? '' : `, config: { variable: at, value: ${at} }`} }`,
   );
   const edges = Array.from({ length: 39 }, (_, at) => `  - { source: n${at}, target: n${at + 1} }`);
   return `name: forty\nnodes:\n${nodes.join('\n')}\nedges:\n${edges.join('\n')}\n`;
@@ -106,7 +107,7 @@ name: loop-500
 settings: { max_steps: 5000 }
 nodes:
   - { id: begin, type: start }
-  - { id: count, type: variable_set, config: { variables: { n: "{{(variables.n ?? 0) + 1}}" } } }
+  - { id: count, type: variable_set, config: { variable: n, value: "{{(variables.n ?? 0) + 1}}" } }
   - { id: more, type: condition, config: { expression: "{{variables.n}} < 500" } }
   - { id: done, type: end, config: { output: "{{variables.n}}" } }
 edges:

@@ -15,12 +15,14 @@ export interface Pages<T> {
   again: () => void;
 }
 
-export function usePages<T>(queryKey: QueryKey, where: string, query: Query = {}): Pages<T> {
+/** `every`: read again after so many milliseconds, for what no event tells of. */
+export function usePages<T>(queryKey: QueryKey, where: string, query: Query = {}, every: number | false = false): Pages<T> {
   const found = useInfiniteQuery({
     queryKey: [...queryKey, query],
     queryFn: ({ pageParam, signal }) => api.get<Page<T>>(where, { ...query, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next,
+    refetchInterval: every,
   });
   const rows = useMemo(() => found.data?.pages.flatMap((page) => page.items), [found.data]);
   return {

@@ -18,6 +18,7 @@ import { PageBoundary } from './PageBoundary';
 import { Palette } from './Palette';
 import { setPreferences, usePreferences } from './preferences';
 import { logout, useMe } from './session';
+import { useVisited } from './visited';
 
 const OPERATIONS = ['dead-letters', 'workers', 'quotas', 'doctor'] as const;
 
@@ -65,7 +66,7 @@ function Navigation() {
   const operations = OPERATIONS.map((name) => ({ name: t(`frame.nav_${name}`), act: () => go(`/${name}`) }));
   return (
     <nav className={css.nav} aria-label={t('frame.navigation')}>
-      <Link href="/" className={css.logo} aria-label={t('frame.nav_overview')}>
+      <Link href="/" className={css.logo} aria-label={`Pawl, ${t('frame.nav_overview')}`}>
         <Logo />
         <span>Pawl</span>
       </Link>
@@ -150,6 +151,7 @@ function useFrameCommands(openPalette: () => void, openHelp: () => void): void {
   const t = useT();
   const dark = useDark();
   const { language, utc } = usePreferences();
+  const step = useVisited();
   const to = (id: string, href: string, name: string, icon: ReactNode, keys?: string): Command => ({
     id,
     name,
@@ -161,6 +163,8 @@ function useFrameCommands(openPalette: () => void, openHelp: () => void): void {
   useCommands([
     { id: 'palette', name: t('frame.search'), keys: 'Ctrl+K', group: 'settings', keyOnly: true, everywhere: true, act: openPalette },
     { id: 'keys', name: t('frame.keys_help'), icon: <Keyboard />, keys: '?', group: 'settings', act: openHelp },
+    { id: 'visited.back', name: t('frame.visited_back'), keys: '[', group: 'go', keyOnly: true, act: () => step(-1) },
+    { id: 'visited.forward', name: t('frame.visited_forward'), keys: ']', group: 'go', keyOnly: true, act: () => step(1) },
     {
       id: 'filter',
       name: t('frame.focus_filter'),

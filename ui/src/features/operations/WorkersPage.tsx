@@ -5,6 +5,7 @@ import { usePages } from '../../api/pages';
 import { useLiveQueries } from '../../api/queries';
 import { parseTime } from '../../api/time';
 import { Link } from '../../frame/navigate';
+import { useMe } from '../../frame/session';
 import { useT } from '../../messages';
 import { Chip } from '../../ui/Chip';
 import { cx } from '../../ui/cx';
@@ -22,7 +23,7 @@ const NEEDED = ['engine', 'timers', 'reaper'] as const;
 
 export default function WorkersPage() {
   const t = useT();
-  const pages = usePages<Worker>(['workers'], '/api/workers');
+  const pages = usePages<Worker>(['workers'], '/api/workers', {}, 5_000);
   useLiveQueries(['workers'], [['workers']]);
   return (
     <Page title={t('frame.nav_workers')}>
@@ -120,11 +121,14 @@ function Doing({ worker }: { worker: Worker }) {
   );
 }
 
-/** A worker reports every few seconds; after half a minute something is wrong with it. */
+/** How often a worker reports: the one of `pawl dev` has nobody to tell. After three missed reports the server leaves it out. */
+const REPORTS_MS = { dev: 60_000, server: 10_000 };
+
 function Heartbeat({ at }: { at: string }) {
+  const every = REPORTS_MS[useMe()?.mode ?? 'server'];
   const age = useNow(1000) - parseTime(at).ms;
   return (
-    <span className={cx(age > 30_000 ? css.lost : age > 10_000 ? css.late : css.fine)}>
+    <span className={cx(age > 2.2 * every ? css.lost : age > 1.2 * every ? css.late : css.fine)}>
       <Ago at={at} />
     </span>
   );

@@ -12,41 +12,44 @@ export function Firings({ times, zone }: { times: readonly string[]; zone: strin
   return (
     <>
       <Strip times={times} zone={zone} />
-      <table className={css.firings}>
-        <thead>
-          <tr>
-            <th scope="col">{t('schedules.firings_zone', { zone })}</th>
-            {!own && <th scope="col">{t('schedules.firings_local')}</th>}
-            <th scope="col">{t('schedules.firings_in')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((at, index) => {
-            const before = times[index - 1];
-            const changed = before !== undefined && offsetAt(before, zone) !== offsetAt(at, zone);
-            return (
-              <tr key={at}>
-                <td>
-                  {inZone(at, zone) ?? at} <span className={css.faint}>{offsetAt(at, zone)}</span>
-                  {changed && before !== undefined && (
-                    <span className={css.offset}>
-                      <Clock aria-hidden /> {t('schedules.offset_change', { before: offsetAt(before, zone), after: offsetAt(at, zone) })}
-                    </span>
-                  )}
-                </td>
-                {!own && (
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+      <div className={css.long} role="region" aria-label={t('schedules.firings')} tabIndex={0}>
+        <table className={css.firings}>
+          <thead>
+            <tr>
+              <th scope="col">{t('schedules.firings_zone', { zone })}</th>
+              {!own && <th scope="col">{t('schedules.firings_local')}</th>}
+              <th scope="col">{t('schedules.firings_in')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {times.map((at, index) => {
+              const before = times[index - 1];
+              const changed = before !== undefined && offsetAt(before, zone) !== offsetAt(at, zone);
+              return (
+                <tr key={at}>
                   <td>
-                    <Time at={at} />
+                    {inZone(at, zone) ?? at} <span className={css.faint}>{offsetAt(at, zone)}</span>
+                    {changed && before !== undefined && (
+                      <span className={css.offset}>
+                        <Clock aria-hidden /> {t('schedules.offset_change', { before: offsetAt(before, zone), after: offsetAt(at, zone) })}
+                      </span>
+                    )}
                   </td>
-                )}
-                <td>
-                  <Ago at={at} />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+                  {!own && (
+                    <td>
+                      <Time at={at} />
+                    </td>
+                  )}
+                  <td>
+                    <Ago at={at} />
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
     </>
   );
 }

@@ -16,7 +16,7 @@ import { Firings } from './Firings';
 import { ownerSchema, type Schedule, stateOf, zoneOf } from './model';
 import { ScheduleForm } from './ScheduleForm';
 import css from './Schedules.module.css';
-import { State } from './State';
+import { Outcome, State } from './State';
 import { scheduleSearch } from './search';
 import { What } from './What';
 import { When } from './When';
@@ -158,10 +158,27 @@ function Counters({ schedule }: { schedule: Schedule }) {
             </dd>
           </>
         )}
-        <dt>{t('schedules.runs')}</dt>
-        <dd>
-          <Link href={`/runs?q=${encodeURIComponent(schedule.id)}`}>{t('common.open')}</Link>
-        </dd>
+        {status.last && (
+          <>
+            <dt>{t('schedules.last')}</dt>
+            <dd>
+              <Outcome outcome={status.last.outcome} /> <Ago at={status.last.finished_at} />
+              {status.last.error && (
+                <span className={css.error}>
+                  <code>{status.last.error.code}</code> {status.last.error.message}
+                </span>
+              )}
+            </dd>
+          </>
+        )}
+        {spec.action.start_execution && (
+          <>
+            <dt>{t('schedules.runs')}</dt>
+            <dd>
+              <Link href={`/runs?q=${encodeURIComponent(schedule.id)}`}>{t('common.open')}</Link>
+            </dd>
+          </>
+        )}
         {schedule.owner && (
           <>
             <dt>{t('schedules.worker')}</dt>

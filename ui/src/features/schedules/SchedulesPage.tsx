@@ -1,6 +1,5 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { CalendarClock, Plus } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { type Pages, usePages } from '../../api/pages';
 import { useLiveQueries } from '../../api/queries';
 import { useCommands } from '../../frame/commands';
@@ -27,15 +26,21 @@ export default function SchedulesPage() {
   const t = useT();
   const { reason } = useRole();
   const [search] = useSearch(schedulesSearch);
-  const pages = usePages<Schedule>(['schedules', 'list'], '/api/scheduled-actions', {
-    prefix: search.prefix,
-    ...(search.finished === 'true' ? { finished: true } : { finished: false, order: 'due' }),
-    due_before: dueBefore(search.due),
-    kind: search.kind,
-    paused: search.paused,
-    limit: 100,
-  });
-  useRereading();
+  const pages = usePages<Schedule>(
+    ['schedules', 'list'],
+    '/api/scheduled-actions',
+    {
+      prefix: search.prefix,
+      ...(search.finished === 'true' ? { finished: true } : { finished: false, order: 'due' }),
+      due_before: dueBefore(search.due),
+      kind: search.kind,
+      paused: search.paused,
+      limit: 100,
+    },
+    5_000,
+  );
+  // No topic tells of schedules; runs that they start do.
+  useLiveQueries(['executions'], [['schedules']]);
   const why = reason('editor');
   const add = () => go('/new/schedule');
   useCommands([
@@ -53,18 +58,6 @@ export default function SchedulesPage() {
       </Listing>
     </Page>
   );
-}
-
-/** No topic tells of schedules: runs that they start do, and what is due soon comes by the clock. */
-function useRereading(): void {
-  const client = useQueryClient();
-  useLiveQueries(['executions'], [['schedules']]);
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void client.invalidateQueries({ queryKey: ['schedules', 'list'] });
-    }, 5_000);
-    return () => clearInterval(timer);
-  }, [client]);
 }
 
 function Nothing({ filtered, button }: { filtered: boolean; button: React.ReactNode }) {

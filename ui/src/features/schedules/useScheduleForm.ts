@@ -57,12 +57,9 @@ export function useScheduleForm(schedule: Schedule | undefined, onDone: (id: str
   }
   const wrong = id !== '' && !ID.test(id) && !schedule;
   const broken = Object.keys(written.faults).length > 0 || written.textError !== null || preview.findings.length > 0;
-  const why =
-    !schedule && !ID.test(id)
-      ? t('schedules.form_id_wrong')
-      : broken
-        ? t('schedules.problems', { n: Math.max(1, findings.length) })
-        : undefined;
+  const lacks = missing(written.spec);
+  const problems = broken ? t('schedules.problems', { n: Math.max(1, findings.length) }) : undefined;
+  const why = !schedule && !ID.test(id) ? t('schedules.form_id_wrong') : (problems ?? (lacks ? t(`schedules.${lacks}`) : undefined));
   return {
     id,
     setId,
@@ -119,8 +116,20 @@ function useWritten(mode: 'form' | 'text', draft: Draft, text: string, was: Spec
   return written;
 }
 
+/** A form that is not complete yet: that is said at the button, not in red. */
+function missing(spec: Spec | null): 'missing_schema' | 'missing_url' | null {
+  if (spec?.action?.start_execution?.schema === '') return 'missing_schema';
+  return spec?.action?.http_callback?.url === '' ? 'missing_url' : null;
+}
+
+/** The times do not depend on the action: they are told before there is one. */
+function previewed(given: Spec, schedule: Schedule | undefined): Spec {
+  const spec = missing(given) === null ? given : { ...given, action: { start_execution: { schema: '-' } } };
+  return withStart(spec, schedule);
+}
+
 /** A beginning that is long past is refused; what it stands for is the next planned time. */
-function previewed(spec: Spec, schedule: Schedule | undefined): Spec {
+function withStart(spec: Spec, schedule: Schedule | undefined): Spec {
   if (!schedule || !spec.start_at || spec.start_at !== schedule.spec.start_at) return spec;
   const { start_at, ...rest } = spec;
   if (parseTime(start_at).ms > serverNow()) return spec;

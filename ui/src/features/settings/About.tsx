@@ -38,7 +38,7 @@ export function About() {
           </dl>
         )}
       </Loaded>
-      <p className={css.note}>
+      <p className={css.links}>
         <a href="/api/docs" target="_blank" rel="noreferrer">
           {t('settings.docs')}
         </a>
