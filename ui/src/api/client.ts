@@ -1,6 +1,6 @@
 /** The only place that calls `fetch`. Changes are never repeated here; reads are repeated by the query client. */
 import { ApiError } from './error';
-import { isObject, type Json, readAnywhere, write } from './json';
+import { isObject, type Json, read, write } from './json';
 import { online } from './online';
 
 export type Query = { [name: string]: string | number | boolean | string[] | null | undefined };
@@ -67,14 +67,14 @@ export async function call<T>(method: Method, where: string, options: Call = {})
   const answer = await raw(method, where, options);
   const text = answer.status === 204 ? '' : await answer.text();
   const etag = answer.headers.get('etag')?.replace(/^W\//, '').replace(/^"|"$/g, '') ?? null;
-  return { data: (text === '' ? undefined : await readAnywhere(text)) as T, status: answer.status, etag };
+  return { data: (text === '' ? undefined : read(text)) as T, status: answer.status, etag };
 }
 
 async function failure(answer: Response, what: string): Promise<ApiError> {
   const text = await answer.text().catch(() => '');
   let said: Json = null;
   try {
-    said = await readAnywhere(text);
+    said = read(text);
   } catch {
     // A proxy in between answers with a page of its own; the status says enough.
   }

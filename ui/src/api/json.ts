@@ -17,8 +17,8 @@ function exact(text: string): number | bigint {
 
 const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
-/** Firefox below 135 and Safari below 18.4 do not give the source text. */
-export const HAS_SOURCE = (() => {
+/** Firefox below 135, Safari below 18.4 and Node 20 do not give the source text. */
+const HAS_SOURCE = (() => {
   let source: string | undefined;
   parseWithSource('1', (_key, value, context) => {
     source = context?.source;
@@ -32,20 +32,23 @@ const MAY_LOSE = /\d{16}/;
 
 export function read(text: string): Json {
   if (!MAY_LOSE.test(text)) return JSON.parse(text) as Json;
-  if (!HAS_SOURCE) throw new NeedsLossless();
+  if (!HAS_SOURCE) return readMarked(text);
   return parseWithSource(text, (_key, value, context) =>
     typeof value === 'number' && context?.source !== undefined ? exact(context.source) : value,
   ) as Json;
 }
 
-/** Old browsers load the slower parser when they first meet a large integer. */
-export async function readAnywhere(text: string): Promise<Json> {
-  if (HAS_SOURCE || !MAY_LOSE.test(text)) return read(text);
-  const { parse } = await import('lossless-json');
-  return parse(text, null, exact) as Json;
-}
+const STRING_OR_LONG = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 
-class NeedsLossless extends Error {}
+/** The same without source texts: long integers outside of texts are quoted behind a mark that no text of a payload can know. */
+export function readMarked(text: string): Json {
+  JSON.parse(text);
+  const mark = `${Math.random()}:${Math.random()}:`;
+  const marked = text.replace(STRING_OR_LONG, (found) => (found.startsWith('"') ? found : `"${mark}${found}"`));
+  return JSON.parse(marked, (_key, value: unknown) =>
+    typeof value === 'string' && value.startsWith(mark) ? exact(value.slice(mark.length)) : value,
+  ) as Json;
+}
 
 /** The text of a value, `bigint` as a number. */
 export function write(value: unknown, indent = 0): string {

@@ -1,7 +1,7 @@
 /** One stream of `/api/events`: opens it, reads it, opens it again. Tabs and locks are the business of `live.ts`. */
 import { raw } from './client';
 import { asApiError } from './error';
-import { readAnywhere } from './json';
+import { read } from './json';
 import type { LiveEvent, LiveState, Wanted } from './live-types';
 import { topicList } from './live-types';
 import { type SentEvent, SseParser } from './sse';
@@ -128,7 +128,7 @@ export class LiveStream {
       this.#opened = true;
       return;
     }
-    const data = (await readAnywhere(sent.data)) as unknown as Record<string, unknown>;
+    const data = (read(sent.data)) as unknown as Record<string, unknown>;
     const event = { type: sent.event, ...data } as LiveEvent;
     if (event.type === 'run') this.#told(event.id, event.version, event.kind);
     this.on(event);

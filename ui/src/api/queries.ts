@@ -5,6 +5,7 @@ import { api, path, type Query } from './client';
 import { asApiError } from './error';
 import { type LiveEvent, live, type RunTopic, type Topic } from './live';
 import type { Execution, Explanation, Me, NodeType, Page, Schema } from './model';
+import { setServerTime } from './time';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -27,8 +28,15 @@ export function hasEnded(run: Pick<Execution, 'status'>): boolean {
   return ENDED.has(run.status);
 }
 
+/** Also says what time it is there: countdowns are about the server's timers. */
+async function readMe({ signal }: { signal: AbortSignal }): Promise<Me> {
+  const me = await api.get<Me>('/api/me', undefined, signal);
+  setServerTime(me.server_time);
+  return me;
+}
+
 export const queries = {
-  me: () => queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => api.get<Me>('/api/me', undefined, signal), staleTime: 60_000 }),
+  me: () => queryOptions({ queryKey: ['me'], queryFn: readMe, staleTime: 60_000 }),
   runs: (filter: Query) =>
     queryOptions({ queryKey: ['runs', filter], queryFn: ({ signal }) => api.get<Page<Execution>>('/api/executions', filter, signal) }),
   run: (id: string) =>

@@ -95,7 +95,8 @@ export function codec<const P extends Params>(params: P): Codec<SearchOf<P>> {
 export const noSearch = codec({});
 
 export function parseSearch(text: string): RawSearch {
-  const raw: RawSearch = {};
+  // Without a prototype: `__proto__` is a name like any other.
+  const raw: RawSearch = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
     const before = Object.hasOwn(raw, name) ? raw[name] : undefined;
     raw[name] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value];

@@ -1,12 +1,18 @@
 import { OctagonX } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { asApiError } from '../api/error';
-import { write } from '../api/json';
-import { useT } from '../messages';
+import { type ApiError, asApiError } from '../api/error';
+import { isObject, write } from '../api/json';
+import { type Translate, useT } from '../messages';
 import { Button } from './Button';
 import { copyText } from './copy';
 import { cx } from './cx';
 import css from './Problem.module.css';
+
+/** A 403 names both roles. */
+function roleSentence({ status, details }: ApiError, t: Translate): string | null {
+  if (status !== 403 || !isObject(details) || typeof details.needed !== 'string' || typeof details.role !== 'string') return null;
+  return t('common.needs_role', { role: t.name('common', 'role', details.needed), own: t.name('common', 'role', details.role) });
+}
 
 /** Something failed: what, its code, what to do. The rest of the page stays. */
 export function Problem({
@@ -34,7 +40,7 @@ export function Problem({
       <OctagonX aria-hidden className={css.icon} />
       <div className={css.body}>
         {said && <p className={css.title}>{said}</p>}
-        <p className={css.message}>{problem.message}</p>
+        <p className={css.message}>{roleSentence(problem, t) ?? problem.message}</p>
         {children}
         <div className={css.foot}>
           {onRetry && (

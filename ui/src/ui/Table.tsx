@@ -67,6 +67,7 @@ export function Table<T>(props: TableProps<T>) {
     focus: () => scroller.current?.focus(),
   }));
   const tracks = columns.map((column) => column.width).join(' ');
+  const minWidth = columns.reduce((sum, column) => sum + leastWidth(column.width), PADDING);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the scroll area takes the keys of the grid
     <div
@@ -78,14 +79,14 @@ export function Table<T>(props: TableProps<T>) {
       aria-rowcount={rows.length + 1}
       onKeyDown={(event) => onKeys(event, props)}
     >
-      <div className={css.head} role="row" tabIndex={-1} style={{ gridTemplateColumns: tracks }}>
+      <div className={css.head} role="row" tabIndex={-1} style={{ gridTemplateColumns: tracks, minWidth }}>
         {columns.map((column) => (
           <div key={column.id} role="columnheader" tabIndex={-1} className={cx(css.cell, column.align === 'end' && css.end)}>
             {column.head}
           </div>
         ))}
       </div>
-      <div className={css.body} role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+      <div className={css.body} role="rowgroup" style={{ height: virtual.getTotalSize(), minWidth }}>
         {items.map((item) => {
           const row = rows[item.index];
           return row === undefined ? null : (
@@ -96,6 +97,13 @@ export function Table<T>(props: TableProps<T>) {
       {props.foot && <div className={css.foot}>{props.foot}</div>}
     </div>
   );
+}
+
+const PADDING = 16;
+
+/** Of `120px` or `minmax(80px, 1fr)`: narrower than all of them together, the table scrolls. */
+function leastWidth(track: string): number {
+  return Number(/(\d+)px/.exec(track)?.[1] ?? 60);
 }
 
 interface RowProps<T> {

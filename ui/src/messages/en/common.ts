@@ -56,7 +56,7 @@ export const common = messages({
   needs_role: 'Needs the role {role}; you have {own}.',
   items: { one: '{n} item', other: '{n} items' },
   fields: { one: '{n} field', other: '{n} fields' },
-  cut: '{size} in all; the first {shown} are shown',
+  cut: 'Shown: the first {shown} of {size}',
   cut_left_out: '{size}, not shown',
   download_whole: 'Download the whole value',
   load_whole: 'Load the whole value',

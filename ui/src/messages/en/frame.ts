@@ -24,6 +24,8 @@ export const frame = messages({
   group_settings: 'Settings and help',
   keys_help: 'Keyboard shortcuts',
   keys_note: 'Single letters work outside of input fields and can be switched off in the settings. In lists: j and k move, Enter opens.',
+  visited_back: 'To the run visited before',
+  visited_forward: 'To the run visited after',
   focus_filter: 'Go to the filter',
   api_docs: 'API documentation',
   logout: 'Log out',

@@ -57,7 +57,7 @@ export const common: Russian<typeof en> = {
   needs_role: 'Нужна роль «{role}», у вас «{own}».',
   items: { one: '{n} элемент', few: '{n} элемента', many: '{n} элементов', other: '{n} элемента' },
   fields: { one: '{n} поле', few: '{n} поля', many: '{n} полей', other: '{n} поля' },
-  cut: 'Всего {size}, показаны первые {shown}',
+  cut: 'Показано {shown} из {size}',
   cut_left_out: '{size}, не показано',
   download_whole: 'Скачать значение целиком',
   load_whole: 'Загрузить значение целиком',

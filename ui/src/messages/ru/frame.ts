@@ -25,6 +25,8 @@ export const frame: Russian<typeof en> = {
   group_settings: 'Настройки и справка',
   keys_help: 'Сочетания клавиш',
   keys_note: 'Одиночные буквы работают вне полей ввода, их можно отключить в настройках. В списках: j и k — перемещение, Enter — открыть.',
+  visited_back: 'К запуску, открытому до этого',
+  visited_forward: 'К запуску, открытому после этого',
   focus_filter: 'Перейти к фильтру',
   api_docs: 'Документация API',
   logout: 'Выйти',
