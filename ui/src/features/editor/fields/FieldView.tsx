@@ -1,4 +1,4 @@
-import { createElement, Fragment, type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { useT } from '../../../messages';
 import { Button } from '../../../ui/Button';
 import { cx } from '../../../ui/cx';
@@ -6,6 +6,7 @@ import type { FieldSpec, Widget } from '../model/fields';
 import type { Diagnostic } from '../model/wire';
 import { AnyWidget, SourceWidget, YamlWidget } from './AnyWidget';
 import { ListWidget, MapWidget, ObjectWidget } from './Collections';
+import { codeParts } from './codeParts';
 import { useForm, type WidgetProps } from './context';
 import css from './Fields.module.css';
 import { BooleanWidget, DurationWidget, EnumWidget, NumberWidget, PlainTextWidget } from './PlainWidgets';
@@ -116,8 +117,8 @@ function Problems({ id, found }: { id: string; found: Diagnostic[] }) {
         const fix = readOnly ? null : act(one);
         return (
           <p key={one.code + one.message} className={one.severity === 'error' ? css.error : css.warning}>
-            {one.message}
-            {one.hint && <span className={css.fixHint}> {one.hint}</span>}
+            {codeParts(one.message)}
+            {one.hint && <span className={css.fixHint}> {codeParts(one.hint)}</span>}
             {fix && <FixButton hint={one.hint ?? ''} act={fix} />}
           </p>
         );
@@ -134,12 +135,4 @@ export function FixButton({ hint, act }: { hint: string; act: () => void }) {
       {t('editor.fix_to', { name })}
     </Button>
   );
-}
-
-/** Text with `code` parts. Our own texts only; nothing else is understood. */
-export function codeParts(text: string): ReactNode {
-  const parts = text
-    .split(/(`[^`]+`)/g)
-    .map((part) => (part.startsWith('`') && part.length > 2 ? createElement('code', null, part.slice(1, -1)) : part));
-  return createElement(Fragment, null, ...parts);
 }

@@ -2,12 +2,21 @@ import { write } from '../../../api/json';
 import { useT } from '../../../messages';
 import { Button } from '../../../ui/Button';
 import type { Evaluation } from '../model/wire';
+import { codeParts } from './codeParts';
 import css from './Fields.module.css';
 
 const LONGEST = 300;
 
+export interface ResultProps {
+  evaluation: Evaluation;
+  text: string;
+  /** The check of the schema says the same below: then the place is enough. */
+  said: boolean;
+  onFix?: (text: string) => void;
+}
+
 /** What the engine says a text gives, or where it is wrong. */
-export function Result({ evaluation, text, onFix }: { evaluation: Evaluation; text: string; onFix?: (text: string) => void }) {
+export function Result({ evaluation, text, said, onFix }: ResultProps) {
   const t = useT();
   const { error } = evaluation;
   if (evaluation.ok || !error) {
@@ -19,15 +28,18 @@ export function Result({ evaluation, text, onFix }: { evaluation: Evaluation; te
       </output>
     );
   }
+  if (said && error.end <= error.start) return null;
   const fix = fixOf(text, error);
   return (
     <output className={css.failure} aria-label={t('editor.result')}>
       {error.end > error.start && <code className={css.caret}>{caret(text, error.start, error.end)}</code>}
-      <span>
-        {error.message}
-        {error.hint && <span className={css.hint}> {error.hint}</span>}
-      </span>
-      {fix !== null && onFix && (
+      {!said && (
+        <span>
+          {codeParts(error.message)}
+          {error.hint && <span className={css.fixHint}> {codeParts(error.hint)}</span>}
+        </span>
+      )}
+      {fix !== null && onFix && !said && (
         <Button size="small" onClick={() => onFix(fix.text)}>
           {t('editor.fix_to', { name: fix.name })}
         </Button>
@@ -52,11 +64,13 @@ export function fixOf(
   error: { message: string; hint: string | null; start: number; end: number },
 ): { text: string; name: string } | null {
   const name = /^did you mean `([^`]+)`\??$/.exec(error.hint ?? '')?.[1];
-  const wrong = /has no `([^`]+)`|there is no (?:node|function) `([^`]+)`|`([^`]+)` is not/.exec(error.message);
-  const old = wrong?.[1] ?? wrong?.[2] ?? wrong?.[3];
+  const old = PATTERNS.map((pattern) => pattern.exec(error.message)?.[1]).find((found) => found !== undefined);
   if (name === undefined || old === undefined) return null;
   const at = text.slice(error.start, error.end).lastIndexOf(old);
   if (at < 0) return null;
   const from = error.start + at;
   return { text: text.slice(0, from) + name + text.slice(from + old.length), name };
 }
+
+/** The most exact one first. */
+const PATTERNS = [/has no `([^`]+)`/, /there is no (?:node|function) `([^`]+)`/, /`([^`]+)` is not/];

@@ -35,7 +35,7 @@ export function TextWidget({ spec, value, onChange, label, describedBy, invalid,
         handle={handle}
         onFocus={() => remember(handle.current, mode)}
       />
-      {evaluation && <Result evaluation={evaluation} text={text} onFix={readOnly ? undefined : change} />}
+      {evaluation && <Result evaluation={evaluation} text={text} said={invalid} onFix={readOnly ? undefined : change} />}
     </>
   );
 }

@@ -37,7 +37,6 @@ export function AddMenu({
   const [current, setCurrent] = useState(0);
   const box = useRef<HTMLDivElement>(null);
   const found = useMemo(() => matching(types.values(), text), [types, text]);
-  useEffect(() => box.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }), []);
   useEffect(() => {
     const away = (event: PointerEvent) => {
       if (!(event.target instanceof Node) || !box.current?.contains(event.target)) onClose();

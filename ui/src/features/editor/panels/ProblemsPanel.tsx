@@ -1,6 +1,7 @@
 import { AlertTriangle, CircleX, Info } from 'lucide-react';
 import { useMemo } from 'react';
 import { useT } from '../../../messages';
+import { codeParts } from '../fields/codeParts';
 import { FixButton } from '../fields/FieldView';
 import type { Actions } from '../model/actions';
 import { useEditor } from '../model/context';
@@ -31,8 +32,8 @@ export function ProblemsPanel({ actions, onGo }: { actions: Actions; onGo: (diag
               <button type="button" className={css.go} onClick={() => onGo(one)}>
                 <Icon aria-label={t.name('editor', 'severity', one.severity)} className={css[one.severity]} />
                 <span className={css.message}>
-                  {one.message}
-                  {one.hint && <small>{one.hint}</small>}
+                  {codeParts(one.message)}
+                  {one.hint && <small>{codeParts(one.hint)}</small>}
                 </span>
                 <span className={css.place}>
                   {one.node_id ?? ''}
