@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Run } from '../api';
+import { accessible, button, Dev, dialog, open, profile, see, until } from '../harness';
+
+let dev: Dev;
+beforeAll(async () => {
+  dev = await Dev.start();
+});
+afterAll(() => dev.end());
+
+const FAILS = `
+name: fails-first
+nodes:
+  - { id: begin, type: start }
+  - { id: check, type: condition, config: { expression: "{{input.ok}} == true" } }
+  - { id: done, type: end }
+edges:
+  - { source: begin, target: check }
+  - { source: check, target: done, sourceHandle: "true" }
+`;
+
+async function many(count: number): Promise<void> {
+  const queue = Array.from({ length: count }, (_, at) => at);
+  const lane = async () => {
+    for (let at = queue.pop(); at !== undefined; at = queue.pop()) await dev.api.start('fails-first', {});
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+}
+
+const shown = (page: import('playwright-core').Page) => page.getByRole('grid').first().getByRole('row');
+
+test('19 runs list: the filter is in the address, back and forward, reload, another browser; new rows wait', async () => {
+  const ok = await dev.api.ended((await dev.api.start('order-check')).id);
+  const waits = await dev.api.start('approval', { amount: 900, patience: '1h' });
+  await dev.api.reaches(waits.id, 'waiting');
+  const page = await open(`${dev.url}/runs`);
+  await see(page, ok.id.slice(-8));
+  await see(page, waits.id.slice(-8));
+  await accessible(page, 'runs');
+  await page.getByRole('button', { name: /^waiting/ }).click();
+  await page.waitForURL('**/runs?status=waiting');
+  await page.getByText(ok.id.slice(-8)).first().waitFor({ state: 'detached' });
+  await see(page, waits.id.slice(-8));
+  await page.goBack();
+  await see(page, ok.id.slice(-8));
+  await page.goForward();
+  await page.getByText(ok.id.slice(-8)).first().waitFor({ state: 'detached' });
+  await page.reload();
+  await see(page, waits.id.slice(-8));
+  expect(await page.getByText(ok.id.slice(-8)).count()).toBe(0);
+  const other = await (await profile()).newPage();
+  await other.goto(page.url());
+  await see(other, waits.id.slice(-8));
+  expect(await other.getByText(ok.id.slice(-8)).count()).toBe(0);
+
+  await page.goto(`${dev.url}/runs`);
+  await see(page, ok.id.slice(-8));
+  const fresh = await dev.api.ended((await dev.api.start('order-check')).id);
+  const bar = page.getByRole('button', { name: /1 new run/ });
+  await bar.waitFor();
+  expect(await page.getByText(fresh.id.slice(-8)).count()).toBe(0);
+  await bar.click();
+  await see(page, fresh.id.slice(-8));
+
+  await page.goto(`${dev.url}/runs?status=failed`);
+  await see(page, /0 of .* fit the filter/);
+  await accessible(page, 'runs, none fit');
+});
+
+test('20 bulk retry of 250: the count first, the number typed, the outcome adds up', async () => {
+  await dev.api.save(FAILS);
+  await many(250);
+  const failed = () => dev.api.get<{ total: number }>('/api/executions/counts?status=failed&schema=fails-first');
+  await until('250 have failed', async () => (await failed()).total === 250);
+  const page = await open(`${dev.url}/runs?status=failed&schema=fails-first`);
+  await until('the list is there', async () => (await shown(page).count()) > 5);
+  await page.getByRole('checkbox').nth(1).click();
+  await page.getByRole('button', { name: /All 250 that fit/ }).click();
+  await button(page.getByRole('region', { name: 'Actions on the selected runs' }), 'Retry').click();
+  await see(dialog(page), /250 failed or stopped runs will be repeated/);
+  await accessible(page, 'bulk retry');
+  const go = button(dialog(page), 'Retry 250 runs');
+  expect(await go.getAttribute('aria-disabled')).toBe('true');
+  await dialog(page).getByRole('textbox').fill('250');
+  await go.click();
+  await see(dialog(page), 'Finished: 250 runs handled.');
+  const done = dialog(page)
+    .locator('dt', { hasText: /^done$/ })
+    .locator('xpath=following-sibling::dd[1]');
+  expect(await done.innerText()).toBe('250');
+  await button(dialog(page), 'Close').first().click();
+  await until('there are 250 retries', async () => {
+    const page500 = await dev.api.get<{ items: Run[] }>('/api/executions?schema=fails-first&limit=500');
+    return page500.items.filter((run) => run.retry_of !== null).length === 250;
+  });
+});

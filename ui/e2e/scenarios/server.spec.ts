@@ -1,0 +1,155 @@
+// S scenarios: a server and a worker on PostgreSQL and RabbitMQ.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Cluster, hasServices } from '../cluster';
+import { accessible, button, dialog, expectFault, field, link, open, see, statusIs, until } from '../harness';
+
+let cluster: Cluster;
+
+async function newKey(name: string, role: string): Promise<string> {
+  return (await cluster.api.post<{ key: string }>('/api/keys', { name, role })).key;
+}
+
+async function login(page: import('playwright-core').Page, key: string): Promise<void> {
+  await field(page, 'API key').fill(key);
+  await button(page, 'Log in').click();
+  await page.waitForURL((url) => url.pathname !== '/login');
+}
+
+describe.skipIf(!hasServices)('S', () => {
+  beforeAll(async () => {
+    cluster = await Cluster.start();
+  });
+  afterAll(() => cluster?.end());
+
+  test('24 login: a viewer gets reasons, a revoked key logs out, a forged post is refused, next stays here', async () => {
+    const key = await newKey('looker', 'viewer');
+    expectFault(/answer: 401/);
+    const page = await open(`${cluster.url}/runs?status=failed`);
+    await page.waitForURL('**/login?next=*');
+    await accessible(page, 'login');
+    await field(page, 'API key').fill('pawl_not_a_key');
+    await button(page, 'Log in').click();
+    await see(page, 'This key does not open this server');
+    await accessible(page, 'a refused login');
+    await login(page, key);
+    await page.waitForURL('**/runs?status=failed');
+    const cookies = await page.context().cookies();
+    expect(cookies.map(({ name, httpOnly, sameSite }) => ({ name, httpOnly, sameSite }))).toEqual([
+      { name: 'pawl_session', httpOnly: true, sameSite: 'Strict' },
+    ]);
+    expect(await page.evaluate((secret) => JSON.stringify([localStorage, sessionStorage, document.cookie]).includes(secret), key)).toBe(
+      false,
+    );
+
+    await page.goto(`${cluster.url}/schedules`);
+    const add = button(page, 'New schedule').first();
+    await add.waitFor();
+    expect(await add.getAttribute('aria-disabled')).toBe('true');
+    await add.hover();
+    await see(page, 'Needs the role editor; you have viewer.');
+    await page.goto(`${cluster.url}/keys`);
+    await see(page, 'Needs the role admin; you have viewer.');
+    await page.goto(`${cluster.url}/settings`);
+    await see(page, 'key:looker');
+
+    const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+    const forged = await fetch(`${cluster.url}/api/executions`, {
+      method: 'POST',
+      headers: { cookie, 'content-type': 'application/json', origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      body: '{"schema": "x"}',
+    });
+    expect(forged.status).toBe(403);
+    const bare = await fetch(`${cluster.url}/api/executions`, {
+      method: 'POST',
+      headers: { cookie, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(bare.status).toBe(403);
+
+    await page.goto(`${cluster.url}/workers`);
+    await see(page, /in use/);
+    await cluster.api.call('DELETE', '/api/keys/looker');
+    await page.waitForURL('**/login?next=*', { timeout: 10_000 });
+
+    const second = await newKey('second', 'operator');
+    await page.goto(`${cluster.url}/login?next=${encodeURIComponent('//evil.example/x')}`);
+    await login(page, second);
+    expect(new URL(page.url()).origin).toBe(cluster.url);
+    expect(new URL(page.url()).pathname).toBe('/');
+    await page.goto(`${cluster.url}/settings`);
+    await button(page, 'Log out').click();
+    await page.waitForURL('**/login');
+    expect(await page.context().cookies()).toEqual([]);
+    await page.goto(`${cluster.url}/runs`);
+    await page.waitForURL('**/login?next=*');
+  });
+
+  const NAP = `
+name: long-nap
+nodes:
+  - { id: begin, type: start }
+  - { id: nap, type: sleep, config: { duration: 2, unit: hours } }
+  - { id: done, type: end }
+edges:
+  - { source: begin, target: nap }
+  - { source: nap, target: done }
+`;
+
+  test('23 doctor: a wait that lost its timer is found, repaired, and then all is healthy', async () => {
+    await cluster.api.save(NAP);
+    const { id } = await cluster.api.start('long-nap');
+    await cluster.api.reaches(id, 'sleeping');
+    await until('its timer is in a queue', async () => timers(id) > 0);
+    cluster.sql(`DELETE FROM processing_queue WHERE action_id = '${id}'`);
+    cluster.sql(`DELETE FROM incoming_queue WHERE action_id = '${id}'`);
+    expectFault(/answer: 401/);
+    const page = await open(`${cluster.url}/doctor`);
+    await page.waitForURL('**/login?next=*');
+    await login(page, await newKey('medic', 'operator'));
+    await page.waitForURL('**/doctor');
+    await button(page, 'Examine').first().click();
+    await see(page, 'Waits, and no timer will wake it');
+    await see(page, id.slice(-8));
+    await accessible(page, 'doctor with a finding');
+    await button(page, 'Repair 1').click();
+    await see(dialog(page), id.slice(-8));
+    await button(dialog(page), 'Repair 1').click();
+    await see(page, '1 problem was repaired');
+    await see(page, 'Healthy');
+    expect(timers(id)).toBeGreaterThan(0);
+    expect((await cluster.api.get<{ healthy: boolean }>('/api/doctor')).healthy).toBe(true);
+    await link(page, 'Overview').first().click();
+    await accessible(page, 'overview on a server');
+  });
+
+  function timers(id: string): number {
+    const rows = (table: string) => Number(cluster.sql(`SELECT count(*) FROM ${table} WHERE action_id = '${id}'`));
+    return rows('processing_queue') + rows('incoming_queue');
+  }
+
+  const EFFECT = `
+name: slow-code
+nodes:
+  - { id: begin, type: start }
+  - { id: nap, type: wait_event, config: { name: go, timeout: 1h } }
+  - { id: done, type: end, config: { output: { survived: true } } }
+edges:
+  - { source: begin, target: nap }
+  - { source: nap, target: done }
+`;
+
+  test('28 the page of a run follows a run that another worker goes on with', async () => {
+    await cluster.api.save(EFFECT);
+    const { id } = await cluster.api.start('slow-code');
+    await cluster.api.reaches(id, 'waiting');
+    expectFault(/answer: 401/);
+    const page = await open(`${cluster.url}/runs/${id}`);
+    await page.waitForURL('**/login?next=*');
+    await login(page, await newKey('watcher', 'operator'));
+    await page.waitForURL(`**/runs/${id}`);
+    await statusIs(page, 'waiting');
+    await cluster.api.post(`/api/executions/${id}/signals/go`, {});
+    await statusIs(page, 'completed');
+    expect(await cluster.api.run(id)).toMatchObject({ status: 'completed', output: { survived: true } });
+  });
+});

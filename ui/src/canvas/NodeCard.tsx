@@ -1,0 +1,95 @@
+import { Handle, type NodeProps, Position } from '@xyflow/react';
+import { CircleDot } from 'lucide-react';
+import { memo } from 'react';
+import { exitOffset } from '../graph/model';
+import { useT } from '../messages';
+import { iconOf, summaryOf } from '../nodes';
+import { cx } from '../ui/cx';
+import { StatusIcon, toneOf } from '../ui/Status';
+import { Countdown } from '../ui/Time';
+import { type CardNode, ENTRY } from './flow';
+import { type NodeLook, useIsSelected, useNodeLook } from './looks';
+import css from './NodeCard.module.css';
+
+const SIDES = { left: css.sideLeft, right: css.sideRight, both: css.sideBoth };
+
+/** A node on the canvas. It listens for its own look only. */
+export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<CardNode>) {
+  const { node, looks, editable } = data;
+  const look = useNodeLook(looks, node.index);
+  const chosen = useIsSelected(looks, node.index);
+  const Icon = iconOf(node.type);
+  const tone = look.state === null ? '' : css[toneOf(look.state)];
+  return (
+    <div
+      data-node={node.id}
+      className={cx(
+        css.card,
+        tone,
+        look.ring !== null && css[look.ring],
+        look.faint && css.faint,
+        (chosen || selected) && css.chosen,
+        node.disabled && css.disabled,
+        look.side !== null && SIDES[look.side],
+        look.problem !== null && css[look.problem],
+        editable && css.editable,
+      )}
+    >
+      {look.breakpoint && <span className={css.breakpoint} />}
+      <span className={css.icon}>
+        <Icon aria-hidden />
+      </span>
+      <span className={css.text}>
+        <span className={css.title}>{node.title}</span>
+        <span className={css.summary}>{summaryOf(node.definition)}</span>
+      </span>
+      <Right look={look} />
+      {/* Also on a canvas to read: xyflow measures them, and draws no edge without. */}
+      <Handles exits={node.exits} height={heightOf(node.exits.length)} still={!editable} />
+    </div>
+  );
+});
+
+function heightOf(exits: number): number {
+  return exits <= 2 ? 52 : Math.max(52, exits * 20 + 8);
+}
+
+function Right({ look }: { look: NodeLook }) {
+  const t = useT();
+  return (
+    <span className={css.right}>
+      <span className={css.marks}>
+        {look.badge !== '' && <span className={css.badge}>{look.badge}</span>}
+        {look.visits > 1 && <span className={css.visits}>×{look.visits}</span>}
+        {look.state !== null && <StatusIcon status={look.state} size={15} />}
+        {look.ring === 'first' && <CircleDot className={css.divergence} aria-label={t('canvas.first_difference')} />}
+      </span>
+      {look.until !== null ? (
+        <span className={css.detail}>
+          <Countdown until={look.until} />
+        </span>
+      ) : (
+        look.detail !== '' && <span className={css.detail}>{look.detail}</span>
+      )}
+    </span>
+  );
+}
+
+function Handles({ exits, height, still }: { exits: readonly string[]; height: number; still: boolean }) {
+  return (
+    <>
+      <Handle type="target" id={ENTRY} position={Position.Left} className={cx(css.entry, still && css.still)} isConnectable={!still} />
+      {exits.map((exit, slot) => (
+        <Handle
+          key={exit}
+          type="source"
+          id={exit}
+          position={Position.Right}
+          className={cx(css.exit, still && css.still)}
+          isConnectable={!still}
+          style={{ top: exitOffset(exits.length, slot, height) }}
+        />
+      ))}
+    </>
+  );
+}

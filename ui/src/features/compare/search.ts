@@ -1,0 +1,3 @@
+import { codec, param } from '../../frame/search';
+
+export const compareSearch = codec({ with: param.text(), pair: param.text(), only: param.choice(['differences'], undefined) });

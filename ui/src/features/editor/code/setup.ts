@@ -1,0 +1,23 @@
+/** CodeMirror as the editor uses it. */
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, indentWithTab } from '@codemirror/commands';
+import { bracketMatching, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import type { Extension } from '@codemirror/state';
+import { drawSelection, EditorView, keymap } from '@codemirror/view';
+import { codeHighlight, codeLook, codeNonce } from '../../../ui/code-look';
+
+/** Tab moves the focus in one-line fields, and indents in the large ones. */
+export function base(multiline: boolean): Extension {
+  return [
+    codeNonce(),
+    codeLook,
+    syntaxHighlighting(codeHighlight),
+    drawSelection(),
+    bracketMatching(),
+    closeBrackets(),
+    indentOnInput(),
+    EditorView.lineWrapping,
+    keymap.of([...closeBracketsKeymap, ...completionKeymap, ...defaultKeymap, ...(multiline ? [indentWithTab] : [])]),
+    autocompletion({ icons: false, activateOnTyping: true }),
+  ];
+}

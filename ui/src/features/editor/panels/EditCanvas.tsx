@@ -1,0 +1,172 @@
+import { type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react';
+import { Canvas } from '../../../canvas/Canvas';
+import { Looks, PLAIN_NODE } from '../../../canvas/looks';
+import type { Editing } from '../../../canvas/useFlow';
+import { useLayout } from '../../../canvas/useLayout';
+import { buildGraph, type DefinedNode, type Graph } from '../../../graph/model';
+import { exitOf, typeOf } from '../../../graph/patch';
+import { useT } from '../../../messages';
+import { cx } from '../../../ui/cx';
+import type { Actions, AddAt, View } from '../model/actions';
+import { useEditor, useTools } from '../model/context';
+import { exitsOf } from '../model/fields';
+import type { Diagnostic, Pin, Point } from '../model/wire';
+import { CanvasNotes } from './CanvasNotes';
+import css from './EditCanvas.module.css';
+import { DRAGGED_TYPE } from './TypePalette';
+
+export interface EditCanvasProps {
+  actions: Actions;
+  /** Told what is drawn, for gestures that need places. */
+  onView: (view: View | null) => void;
+  onAdd: (where: AddAt, client: Point) => void;
+  onNodeMenu: (id: string, client: Point) => void;
+  pins: Pin[];
+  /** A test run that is shown on the same canvas. */
+  run?: (graph: Graph, looks: Looks) => void;
+  children?: ReactNode;
+}
+
+export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, children }: EditCanvasProps) {
+  const t = useT();
+  const { types, store } = useTools();
+  const definition = useEditor((state) => state.document.definition);
+  const positions = useEditor((state) => state.layout.positions);
+  const selection = useEditor((state) => state.selection);
+  const readOnly = useEditor((state) => state.readOnly);
+  const problem = useEditor((state) => state.problem);
+  const diagnostics = useEditor((state) => state.diagnostics);
+  const graph = useMemo(
+    () => buildGraph(definition, (node: DefinedNode) => exitsOf(types.get(node.type), node, false)),
+    [definition, types],
+  );
+  const layout = useLayout(graph, positions);
+  const looks = useMemo(() => looksOf(graph), [graph]);
+  useEffect(() => onView(layout === null ? null : { graph, layout }), [graph, layout, onView]);
+  useEffect(() => {
+    if (run === undefined) showNodes(graph, looks, diagnostics ?? [], pins);
+    else run(graph, looks);
+  }, [graph, looks, diagnostics, pins, run]);
+  const editing = useEditing(graph, actions, onAdd, onNodeMenu, readOnly || problem !== null || run !== undefined);
+  // A large graph is laid out in the worker: until it is, the last picture stays.
+  const drawn = useRef<(View & { looks: Looks }) | null>(null);
+  if (layout !== null) drawn.current = { graph, layout, looks };
+  if (drawn.current === null) return <div className={css.wait}>{t('common.loading')}</div>;
+  return (
+    <div className={cx(css.canvas, problem !== null && css.dimmed)}>
+      <Canvas
+        graph={drawn.current.graph}
+        layout={drawn.current.layout}
+        looks={drawn.current.looks}
+        label={t('editor.canvas_of', { name: definition.name })}
+        selected={selection.nodes.length === 1 ? (selection.nodes[0] ?? null) : null}
+        onSelect={(id) => store.getState().select({ nodes: id === null ? [] : [id], edges: [] })}
+        editing={editing}
+      >
+        <CanvasNotes />
+        {children}
+      </Canvas>
+      {problem !== null && (
+        <p className={css.broken} role="status">
+          {t('editor.text_broken', { line: problem.line, message: problem.message })}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function useEditing(
+  graph: Graph,
+  actions: Actions,
+  onAdd: EditCanvasProps['onAdd'],
+  onNodeMenu: EditCanvasProps['onNodeMenu'],
+  locked: boolean,
+): Editing | undefined {
+  const { store } = useTools();
+  const selection = useEditor((state) => state.selection);
+  const latest = useRef({ actions, onAdd, onNodeMenu, graph });
+  latest.current = { actions, onAdd, onNodeMenu, graph };
+  const drawn = useMemo(() => drawnEdges(store.getState().document.definition, graph), [store, graph]);
+  const handlers = useMemo((): Omit<Editing, 'selection'> => {
+    const now = () => latest.current;
+    return {
+      onMove: (moves) => now().actions.moveTo(moves),
+      onConnect: ({ source, exit, target }) => now().actions.connect({ node: source, exit }, target),
+      onConnectNowhere: ({ source, exit, at, client }) =>
+        now().onAdd({ from: { node: source, exit }, at: { x: at.x, y: at.y - 26 } }, client),
+      onSelection: ({ nodes, edges }) => {
+        const next = { nodes, edges: edges.flatMap((index) => drawn[index] ?? []) };
+        const before = store.getState().selection;
+        if (sameList(before.nodes, next.nodes) && sameList(before.edges, next.edges)) return;
+        store.getState().select(next);
+      },
+      onPaneMenu: (at, client) => now().onAdd({ at }, client),
+      onNodeMenu: (id, client) => now().onNodeMenu(id, client),
+      onDrop: (data, at) => {
+        const type = data.getData(DRAGGED_TYPE);
+        if (type !== '') dropped(now().graph, now().actions, type, at, store);
+      },
+    };
+  }, [drawn, store]);
+  return useMemo(() => {
+    if (locked) return undefined;
+    const edges = drawn.flatMap((own, index) => (selection.edges.includes(own) ? [index] : []));
+    return { ...handlers, selection: { nodes: selection.nodes, edges } };
+  }, [locked, handlers, selection, drawn]);
+}
+
+const sameList = (a: readonly unknown[], b: readonly unknown[]) => a.length === b.length && a.every((one) => b.includes(one));
+
+/** The edge of the text behind each edge that is drawn: those that lead nowhere are not. */
+function drawnEdges(definition: { nodes: { id: string }[]; edges: { source: string; target: string }[] }, graph: Graph): number[] {
+  return definition.edges.flatMap((edge, at) => (graph.byId.has(edge.source) && graph.byId.has(edge.target) ? [at] : []));
+}
+
+/** On a line it goes into that edge; else it stands where it was dropped. */
+function dropped(graph: Graph, actions: Actions, type: string, at: Point, store: ReturnType<typeof useTools>['store']) {
+  const line = document.elementsFromPoint(lastDrop.x, lastDrop.y).find((element) => element.closest('.react-flow__edge'));
+  const id = line?.closest('.react-flow__edge')?.getAttribute('data-id');
+  const edge = id === null || id === undefined ? undefined : graph.edges.find((one) => id === `e${one.index}`);
+  if (edge !== undefined) {
+    const definition = store.getState().document.definition;
+    const source = graph.nodes[edge.source]?.id ?? '';
+    const own = definition.edges[drawnEdges(definition, graph)[edge.index] ?? -1];
+    const exit = own === undefined ? edge.exit : exitOf(own, typeOf(definition, source));
+    actions.add(type, { from: { node: source, exit }, at: { x: at.x - 104, y: at.y - 26 } });
+    return;
+  }
+  actions.add(type, { at: { x: at.x - 104, y: at.y - 26 } });
+}
+
+const lastDrop = { x: 0, y: 0 };
+if (typeof document !== 'undefined') {
+  document.addEventListener('drop', (event) => Object.assign(lastDrop, { x: event.clientX, y: event.clientY }), true);
+}
+
+function showNodes(graph: Graph, looks: Looks, diagnostics: Diagnostic[], pins: Pin[]) {
+  const worst = new Map<string, 'error' | 'warning'>();
+  for (const one of diagnostics) {
+    if (!one.node_id || one.severity === 'note') continue;
+    if (one.severity === 'error' || !worst.has(one.node_id)) worst.set(one.node_id, one.severity);
+  }
+  const pinned = new Set(pins.map((pin) => pin.node));
+  for (const node of graph.nodes) {
+    const { definition } = node;
+    const badge = `${pinned.has(node.id) ? '📌' : ''}${definition.retry ? '↻' : ''}`;
+    looks.setNode(node.index, { ...PLAIN_NODE, problem: worst.get(node.id) ?? null, badge });
+  }
+}
+
+/** Remembers the view without rendering. */
+export function useView(): [() => View | null, (view: View | null) => void] {
+  const view = useRef<View | null>(null);
+  const set = useCallback((next: View | null) => {
+    view.current = next;
+  }, []);
+  return [useCallback(() => view.current, []), set];
+}
+
+/** Another graph, other looks: they go by place. */
+function looksOf(_graph: ReturnType<typeof buildGraph>): Looks {
+  return new Looks();
+}

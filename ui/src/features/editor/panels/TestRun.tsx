@@ -1,0 +1,246 @@
+/** A test run on the same canvas: started with what is on the screen, shown where it is drawn. */
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, path } from '../../../api/client';
+import type { Json } from '../../../api/json';
+import { read, write } from '../../../api/json';
+import type { Execution, Page, Step } from '../../../api/model';
+import { hasEnded, queries } from '../../../api/queries';
+import { Link } from '../../../frame/navigate';
+import { useT } from '../../../messages';
+import { Button } from '../../../ui/Button';
+import { Dialog } from '../../../ui/Dialog';
+import { Checkbox, Field, Select } from '../../../ui/Field';
+import { JsonTree } from '../../../ui/JsonTree';
+import { Problem } from '../../../ui/Problem';
+import { Status } from '../../../ui/Status';
+import { CodeField } from '../code/CodeField';
+import { useContextAt } from '../code/data';
+import { jsonLanguage } from '../code/languages';
+import { useEditor, useTools } from '../model/context';
+import { isDirty } from '../model/store';
+import { saveText, settle } from '../save/save';
+import css from './TestRun.module.css';
+
+export type TestMode = 'run' | 'step' | 'until' | 'node';
+
+export interface TestDialogProps {
+  node: string | null;
+  onStarted: (run: Execution) => void;
+  onResult: (result: TrialResult) => void;
+  onSaved: (version: number) => void;
+  onClose: () => void;
+}
+
+export interface TrialResult {
+  node: string;
+  status: 'success' | 'failed';
+  output: Json;
+  handle: string | null;
+  error: { code: string; message: string } | null;
+  logs: string[];
+  duration_ms: number;
+}
+
+const inputKey = (schema: string) => `pawl.input.${schema}`;
+
+export function TestDialog({ node, onStarted, onResult, onSaved, onClose }: TestDialogProps) {
+  const t = useT();
+  const { store, stored } = useTools();
+  const dirty = useEditor(isDirty);
+  const version = useEditor((state) => state.saved.version);
+  const data = useEditor((state) => state.data);
+  const context = useContextAt(data);
+  const [mode, setMode] = useState<TestMode>('run');
+  const [input, setInput] = useState(() => localStorage.getItem(inputKey(stored ?? '')) ?? '{}');
+  const [pins, setPins] = useState(true);
+  const modes: TestMode[] = node === null ? ['run', 'step'] : ['run', 'step', 'until', 'node'];
+  const start = useMutation({
+    mutationFn: async () => {
+      const given = read(input.trim() === '' ? '{}' : input);
+      localStorage.setItem(inputKey(stored ?? ''), input);
+      if (mode === 'node' && node !== null) return void onResult(await trialNode(store, stored ?? '', node, given, context));
+      const runs = await keptVersion(store, stored ?? '', onSaved);
+      const trial = { ...(pins ? { pins: true } : {}), ...(mode === 'until' && node !== null ? { stop_after: node } : {}) };
+      onStarted(
+        await api.post<Execution>('/api/executions', { schema: stored, version: runs, input: given, trial, debug_mode: mode === 'step' }),
+      );
+    },
+    onSuccess: onClose,
+  });
+  return (
+    <Dialog
+      title={t('editor.test_run')}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{t('common.cancel')}</Button>
+          <Button kind="primary" busy={start.isPending} onClick={() => start.mutate()}>
+            {t('editor.start_test')}
+          </Button>
+        </>
+      }
+    >
+      <div className={css.dialog}>
+        <Field label={t('editor.test_what')}>
+          {(ids) => (
+            <Select
+              {...ids}
+              value={mode}
+              onValue={(value) => setMode(value as TestMode)}
+              choices={modes.map((one) => ({
+                value: one,
+                name: t.name('editor', 'mode', one) + (one === 'until' || one === 'node' ? ` ${node}` : ''),
+              }))}
+            />
+          )}
+        </Field>
+        <Field label={t('editor.input')}>
+          {() => <CodeField value={input} onChange={setInput} extensions={jsonLanguage} label={t('editor.input')} multiline />}
+        </Field>
+        {mode !== 'node' && <Checkbox label={t('editor.use_pins')} checked={pins} onChange={(event) => setPins(event.target.checked)} />}
+        <p className={css.about}>
+          {mode === 'node'
+            ? t('editor.node_about')
+            : dirty
+              ? t('editor.saves_first', { version: (version ?? 0) + 1 })
+              : t('editor.runs_saved', { version: version ?? 0 })}
+        </p>
+        {start.error && <Problem compact error={start.error} />}
+      </div>
+    </Dialog>
+  );
+}
+
+/** What is on the screen, stored as a version that no trigger uses. */
+async function keptVersion(
+  store: ReturnType<typeof useTools>['store'],
+  stored: string,
+  onSaved: (version: number) => void,
+): Promise<number> {
+  const { text, saved } = store.getState();
+  if (text === saved.text && saved.version !== null) return saved.version;
+  const answer = await saveText({ stored, text, version: saved.version, note: '', publish: false });
+  await settle(store, stored, text, answer.latest_version);
+  onSaved(answer.latest_version);
+  return answer.latest_version;
+}
+
+async function trialNode(
+  store: ReturnType<typeof useTools>['store'],
+  stored: string,
+  id: string,
+  input: Json,
+  context: Json,
+): Promise<TrialResult> {
+  const node = store.getState().document.definition.nodes.find((one) => one.id === id);
+  const known = context !== null && typeof context === 'object' && !Array.isArray(context) ? context : {};
+  const body = {
+    node,
+    context: { input: Object.hasOwn(known, 'input') ? known.input : input, variables: known.variables ?? {}, steps: known.steps ?? {} },
+  };
+  return { ...(await api.post<TrialResult>(path('/api/schemas', stored, 'trial-node'), body)), node: id };
+}
+
+/** The run as it goes on; half a second apart while it is open. */
+export function useTestRun(id: string | null) {
+  const run = useQuery({
+    ...queries.run(id ?? ''),
+    enabled: id !== null,
+    refetchInterval: ({ state }) => (state.data && hasEnded(state.data) ? false : 500),
+  });
+  const seq = run.data?.seq ?? 0;
+  const steps = useQuery({
+    queryKey: ['test-steps', id, seq],
+    queryFn: ({ signal }) => api.get<Page<Step>>(path('/api/executions', id ?? '', 'steps'), { limit: 500 }, signal),
+    enabled: id !== null && seq > 0,
+    placeholderData: keepPreviousData,
+  });
+  return { run: run.data ?? null, steps: id === null ? [] : (steps.data?.items ?? []) };
+}
+
+/** In place of the form: how the run stands, and the last visit of the selected node. */
+export function TestPanel({ run, steps, node, onClose }: { run: Execution; steps: Step[]; node: string | null; onClose: () => void }) {
+  const t = useT();
+  const step = steps.filter((one) => one.node_id === node).at(-1) ?? steps.at(-1);
+  const go = useMutation({
+    mutationFn: (mode: 'step' | 'run') => api.post(path('/api/executions', run.id, 'continue'), { mode, expect_seq: run.seq }),
+  });
+  const act = (name: string) => api.post(path('/api/executions', run.id, name));
+  return (
+    <section className={css.panel} aria-label={t('editor.test_run')}>
+      <header className={css.head}>
+        <Status status={run.status} chip />
+        <Link href={`/runs/${run.id}`}>{t('editor.open_run')}</Link>
+        <Button size="small" onClick={onClose}>
+          {t('editor.back_to_editing')}
+        </Button>
+      </header>
+      {run.status === 'waiting_debug' && (
+        <div className={css.bar}>
+          <Button size="small" kind="primary" busy={go.isPending} onClick={() => go.mutate('step')}>
+            {t('editor.debug_step')}
+          </Button>
+          <Button size="small" onClick={() => go.mutate('run')}>
+            {t('editor.debug_continue')}
+          </Button>
+        </div>
+      )}
+      {!hasEnded(run) && (
+        <Button size="small" onClick={() => void act('stop')}>
+          {t('editor.stop')}
+        </Button>
+      )}
+      {run.error && (
+        <p className={css.error}>
+          <code>{run.error.code}</code> {run.error.message}
+        </p>
+      )}
+      {step && <StepView step={step} />}
+    </section>
+  );
+}
+
+function StepView({ step }: { step: Step }) {
+  const t = useT();
+  return (
+    <>
+      <h3>
+        {step.node_id} · {step.seq}
+      </h3>
+      {step.error && (
+        <p className={css.error}>
+          <code>{step.error.code}</code> {step.error.message}
+        </p>
+      )}
+      <h4>{t('editor.output')}</h4>
+      <JsonTree value={step.output} label={t('editor.output')} maxHeight={260} />
+      <h4>{t('editor.node_input')}</h4>
+      <JsonTree value={step.input} label={t('editor.node_input')} maxHeight={260} />
+    </>
+  );
+}
+
+export function ResultPanel({ result, onClose }: { result: TrialResult; onClose: () => void }) {
+  const t = useT();
+  return (
+    <section className={css.panel} aria-label={t('editor.test_run')}>
+      <header className={css.head}>
+        <b>{result.node}</b>
+        <span>{t.name('common', 'step', result.status)}</span>
+        <Button size="small" onClick={onClose}>
+          {t('editor.back_to_editing')}
+        </Button>
+      </header>
+      {result.error && (
+        <p className={css.error}>
+          <code>{result.error.code}</code> {result.error.message}
+        </p>
+      )}
+      <JsonTree value={result.output} label={t('editor.output')} maxHeight={400} />
+      {result.logs.length > 0 && (
+        <pre className={css.logs}>{result.logs.map((line) => (typeof line === 'string' ? line : write(line))).join('\n')}</pre>
+      )}
+    </section>
+  );
+}

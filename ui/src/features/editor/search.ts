@@ -1,0 +1,9 @@
+import { codec, param } from '../../frame/search';
+
+export const editorSearch = codec({
+  node: param.text(),
+  mode: param.choice(['canvas', 'split', 'code'], 'canvas'),
+  /** `RUN:STEP`: what feeds completion. */
+  data: param.text(),
+  from: param.whole(1),
+});

@@ -1,0 +1,3 @@
+import { codec, param } from '../../frame/search';
+
+export const loginSearch = codec({ next: param.text('/') });

@@ -1,0 +1,28 @@
+import { useQuery } from '@tanstack/react-query';
+import { useT } from '../../messages';
+import { Problem } from '../../ui/Problem';
+import { Skeleton } from '../../ui/Skeleton';
+import { Time } from '../../ui/Time';
+import { runQueries } from './api';
+import { useRun } from './context';
+import css from './Inspector.module.css';
+import { Value } from './StepTab';
+
+/** Before the first step: what the run was started with. */
+export function Beginning() {
+  const t = useT();
+  const { run, gone } = useRun();
+  const initial = useQuery(runQueries.initial(run.id));
+  if (initial.error) return <Problem error={initial.error} onRetry={() => void initial.refetch()} compact />;
+  if (initial.data === undefined) return <Skeleton rows={4} height={24} />;
+  const first = initial.data.initial;
+  return (
+    <>
+      <p className={css.quiet}>{t.rich('run.started_by', { by: <b>{run.created_by}</b>, at: <Time at={run.created_at} /> })}</p>
+      {gone && <p className={css.quiet}>{t('run.gone', { n: gone.up_to })}</p>}
+      <Value name={t('run.input')} value={first?.input ?? null} />
+      <Value name={t('run.webhook')} value={first?.webhook ?? null} />
+      <Value name={t('run.variables')} value={first?.variables ?? null} />
+    </>
+  );
+}

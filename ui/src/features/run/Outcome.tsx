@@ -1,0 +1,60 @@
+import { ChevronRight } from 'lucide-react';
+import { useState } from 'react';
+import { hasEnded } from '../../api/queries';
+import { go } from '../../frame/navigate';
+import { useT } from '../../messages';
+import { Button } from '../../ui/Button';
+import { JsonTree } from '../../ui/JsonTree';
+import { Ago } from '../../ui/Time';
+import { useRun } from './context';
+import css from './Inspector.module.css';
+
+/** How the run ended, and what people wrote on it. */
+export function Outcome() {
+  const t = useT();
+  const { run } = useRun();
+  const [open, setOpen] = useState(true);
+  const notes = run.notes ?? [];
+  if (!hasEnded(run)) return notes.length === 0 ? null : <Notes />;
+  const failed = run.error !== null;
+  return (
+    <section className={failed ? css.failed : css.ended}>
+      <button type="button" className={css.fold} aria-expanded={open} onClick={() => setOpen(!open)}>
+        <ChevronRight aria-hidden />
+        {t.name('run', 'outcome', run.status)}
+        {run.finished_at !== null && (
+          <span className={css.when}>
+            <Ago at={run.finished_at} />
+          </span>
+        )}
+      </button>
+      {open && run.error !== null && (
+        <div className={css.inside}>
+          <p className={css.message}>
+            <code>{run.error.code}</code> {run.error.message}
+          </p>
+          <Button size="small" onClick={() => go(`/runs/${run.id}/compare`)}>
+            {t('run.compare_last_good')}
+          </Button>
+        </div>
+      )}
+      {open && run.output !== null && <JsonTree value={run.output} label={t('run.run_output')} maxHeight={160} />}
+      {notes.length > 0 && <Notes />}
+    </section>
+  );
+}
+
+function Notes() {
+  const t = useT();
+  const { run } = useRun();
+  return (
+    <ul className={css.notes} aria-label={t('run.notes')}>
+      {(run.notes ?? []).map((note) => (
+        <li key={`${String(note.created_at ?? '')}${note.text}`}>
+          {note.text}
+          <span className={css.when}>{String(note.created_by ?? '')}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

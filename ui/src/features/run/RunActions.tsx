@@ -1,0 +1,121 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Bug, Ellipsis, NotebookPen, Pause, Play, RotateCcw, Send, Square } from 'lucide-react';
+import { useState } from 'react';
+import { asApiError } from '../../api/error';
+import type { Execution } from '../../api/model';
+import { hasEnded } from '../../api/queries';
+import { useCommands } from '../../frame/commands';
+import { go } from '../../frame/navigate';
+import { useRole } from '../../frame/session';
+import { useT } from '../../messages';
+import { Button, IconButton } from '../../ui/Button';
+import { Confirm } from '../../ui/Confirm';
+import { copyText } from '../../ui/copy';
+import { Menu, type MenuEntry } from '../../ui/Menu';
+import { toast } from '../../ui/toasts';
+import { control } from './api';
+import { useRunSearch } from './context';
+import { NoteDialog } from './NoteDialog';
+import { SignalDialog } from './SignalDialog';
+
+type Verb = 'pause' | 'resume' | 'stop' | 'debug';
+
+/** What can be done with the run now, the most likely thing last. */
+export function RunActions({ run }: { run: Execution }) {
+  const t = useT();
+  const [, set] = useRunSearch();
+  const { reason } = useRole();
+  const [asked, ask] = useState<'stop' | 'signal' | 'note' | null>(null);
+  const { busy, send } = useControl(run);
+  const why = reason('operator');
+  const ended = hasEnded(run);
+  const failed = run.status !== 'completed' && ended;
+  const paused = run.status === 'paused';
+  useCommands([
+    { id: 'run.stop', name: t('run.stop'), group: 'page', disabledReason: why ?? (ended && t('run.has_ended')), act: () => ask('stop') },
+    { id: 'run.again', name: t('run.again'), group: 'page', disabledReason: why, act: () => set({ start: true }) },
+    { id: 'run.note', name: t('run.note'), group: 'page', disabledReason: why, act: () => ask('note') },
+  ]);
+  const menu: MenuEntry[] = [
+    { name: t('run.again'), icon: <Play />, disabledReason: why, act: () => set({ start: true }) },
+    !ended && { name: t('run.send_event'), icon: <Send />, disabledReason: why, act: () => ask('signal') },
+    !ended &&
+      run.status !== 'waiting_debug' && {
+        name: t('run.take_to_debugger'),
+        icon: <Bug />,
+        disabledReason: why,
+        act: () => void send('debug'),
+      },
+    { name: t('run.note'), icon: <NotebookPen />, disabledReason: why, act: () => ask('note') },
+    'line',
+    { name: t('common.copy_command'), act: () => copyText(`pawl executions show ${run.id}`) },
+    { name: t('common.copy_curl'), act: () => copyText(`curl -s ${location.origin}/api/executions/${run.id}`) },
+    { name: t('run.open_schema'), act: () => go(`/schemas/${encodeURIComponent(run.schema)}/edit?from=${run.version}`) },
+  ];
+  return (
+    <>
+      {!ended && run.status !== 'waiting_debug' && (
+        <Button
+          icon={paused ? <Play /> : <Pause />}
+          disabledReason={why}
+          busy={busy}
+          onClick={() => void send(paused ? 'resume' : 'pause')}
+        >
+          {t(paused ? 'run.resume' : 'run.pause')}
+        </Button>
+      )}
+      {!ended && (
+        <Button icon={<Square />} disabledReason={why} onClick={() => ask('stop')}>
+          {t('run.stop')}
+        </Button>
+      )}
+      {ended && !failed && (
+        <Button icon={<Play />} disabledReason={why} onClick={() => set({ start: true })}>
+          {t('run.again')}
+        </Button>
+      )}
+      {failed && (
+        <Button kind="primary" icon={<RotateCcw />} disabledReason={why} onClick={() => set({ retry: true })}>
+          {t('run.retry')}
+        </Button>
+      )}
+      {run.status === 'waiting' && (
+        <Button kind="primary" icon={<Send />} disabledReason={why} onClick={() => ask('signal')}>
+          {t('run.send_event')}
+        </Button>
+      )}
+      <Menu items={menu} label={t('common.more')}>
+        <IconButton name={t('common.more')} icon={<Ellipsis />} />
+      </Menu>
+      {asked === 'stop' && (
+        <Confirm title={t('run.stop_question')} name={t('run.stop')} onClose={() => ask(null)} act={() => send('stop')}>
+          {t('run.stop_text')}
+        </Confirm>
+      )}
+      {asked === 'signal' && <SignalDialog run={run} onClose={() => ask(null)} />}
+      {asked === 'note' && <NoteDialog run={run} onClose={() => ask(null)} />}
+    </>
+  );
+}
+
+function useControl(run: Execution) {
+  const t = useT();
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const send = async (verb: Verb) => {
+    setBusy(true);
+    try {
+      const answer = await control(run.id, verb);
+      client.setQueryData<Execution>(['run', run.id], (before) =>
+        before !== undefined && before.event_version > answer.event_version ? before : { ...answer, notes: before?.notes },
+      );
+      toast({ text: t(`run.done_${verb}`), tone: 'good' });
+    } catch (thrown) {
+      toast({ text: asApiError(thrown).message, tone: 'bad' });
+    } finally {
+      setBusy(false);
+      void client.invalidateQueries({ queryKey: ['run', run.id] });
+    }
+  };
+  return { busy, send };
+}

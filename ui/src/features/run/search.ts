@@ -1,0 +1,13 @@
+import { codec, param } from '../../frame/search';
+
+export const runSearch = codec({
+  step: param.whole(),
+  node: param.text(),
+  tab: param.choice(['step', 'context', 'variables', 'logs', 'definition'], 'step'),
+  view: param.choice(['canvas', 'outline'], 'canvas'),
+  low: param.choice(['timeline', 'steps', 'logs', 'events', 'none'], 'timeline'),
+  /** Dialogs. */
+  fork: param.whole(),
+  retry: param.flag(),
+  start: param.flag(),
+});

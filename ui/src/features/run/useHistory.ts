@@ -1,0 +1,141 @@
+/** The steps of a run: read as an outline, then kept up by the live stream. Whatever the stream loses is read again. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type LiveEvent, type RunEvent, RunFeed } from '../../api/live';
+import type { Execution, Step } from '../../api/model';
+import { hasEnded, useLiveEvents } from '../../api/queries';
+import type { Graph } from '../../graph/model';
+import { microsOf, NO_NODE, Scrub, type StepLine } from '../../graph/scrub';
+import { type Outline, outlineAfter } from './api';
+
+export interface History {
+  scrub: Scrub | null;
+  /** Grows with every change of `scrub`. */
+  version: number;
+  ready: boolean;
+  error: unknown;
+  gone: Outline['gone'] | null;
+  again: () => void;
+}
+
+export function useHistory(run: Execution | undefined, graph: Graph | null): History {
+  const scrub = useMemo(() => (graph === null ? null : new Scrub(graph)), [graph]);
+  const [state, setState] = useState<{ scrub: Scrub | null; ready: boolean; error: unknown; gone: Outline['gone'] | null }>({
+    scrub: null,
+    ready: false,
+    error: null,
+    gone: null,
+  });
+  const [version, setVersion] = useState(0);
+  const [asked, setAsked] = useState(0);
+  const frame = useRef(0);
+  const grown = useCallback(() => {
+    if (frame.current !== 0) return;
+    frame.current = requestAnimationFrame(() => {
+      frame.current = 0;
+      setVersion((before) => before + 1);
+    });
+  }, []);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  const id = run?.id;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` asks again
+  useEffect(() => {
+    if (id === undefined || scrub === null) return;
+    const stop = new AbortController();
+    readAll(id, scrub, stop.signal).then(
+      (gone) => {
+        setState((before) => ({ scrub, ready: true, error: null, gone: gone ?? before.gone }));
+        grown();
+      },
+      (error) => stop.signal.aborted || setState((before) => ({ ...before, error })),
+    );
+    return () => stop.abort();
+  }, [id, scrub, asked, grown]);
+  const again = useCallback(() => setAsked((before) => before + 1), []);
+  const ready = state.ready && state.scrub === scrub;
+  useFeed(run, scrub, ready, grown, again);
+  useMissing(run, scrub, ready, again);
+  return { scrub, version, ready, error: state.error, gone: state.gone, again };
+}
+
+async function readAll(id: string, scrub: Scrub, signal: AbortSignal): Promise<Outline['gone'] | null> {
+  let gone: Outline['gone'] | null = null;
+  for (let after: number | null = Math.max(0, scrub.last); after !== null; ) {
+    const outline: Outline = await outlineAfter(id, after, signal);
+    gone ??= outline.gone ?? null;
+    scrub.append(outline);
+    after = outline.next;
+  }
+  return gone;
+}
+
+/** The run says that it is further than the steps that are known: they are read, once for each number. */
+function useMissing(run: Execution | undefined, scrub: Scrub | null, ready: boolean, again: () => void) {
+  const asked = useRef(0);
+  const seq = run?.seq ?? 0;
+  useEffect(() => {
+    if (!ready || scrub === null || seq <= asked.current) return;
+    const timer = setTimeout(() => {
+      if (seq <= scrub.last) return;
+      asked.current = seq;
+      again();
+    }, 100);
+    return () => clearTimeout(timer);
+  }, [ready, scrub, seq, again]);
+}
+
+function useFeed(run: Execution | undefined, scrub: Scrub | null, ready: boolean, grown: () => void, again: () => void) {
+  const client = useQueryClient();
+  const feed = useRef<{ scrub: Scrub; feed: RunFeed } | null>(null);
+  const watched = run !== undefined && ready && !hasEnded(run) ? [{ id: run.id, version: run.event_version }] : [];
+  const explainSoon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(explainSoon.current), []);
+  useLiveEvents([], watched, (event: LiveEvent) => {
+    if (run === undefined || scrub === null) return;
+    if (event.type === 'reset') {
+      void client.invalidateQueries({ queryKey: ['run', run.id], exact: true });
+      void client.invalidateQueries({ queryKey: ['run', run.id, 'explain'] });
+      return again();
+    }
+    if (event.type !== 'run') return;
+    if (feed.current?.scrub !== scrub) feed.current = { scrub, feed: new RunFeed(scrub.last, run.event_version) };
+    take(event as RunEvent, run, feed.current.feed);
+  });
+
+  function take(event: RunEvent, known: Execution, from: RunFeed) {
+    if (scrub !== null && scrub.last > from.lastSeq) from.caughtUp(scrub.last);
+    const { steps, execution, gap, gone } = from.push(event);
+    for (const step of steps) scrub?.push(lineOf(step, scrub.graph));
+    if (steps.length > 0) grown();
+    if (execution !== null)
+      client.setQueryData<Execution>(['run', known.id], (before) =>
+        before === undefined ? execution : { ...before, ...execution, notes: before.notes },
+      );
+    if (gap) again();
+    if (gone) void client.invalidateQueries({ queryKey: ['run', known.id] });
+    if (explainSoon.current === undefined) {
+      explainSoon.current = setTimeout(() => {
+        explainSoon.current = undefined;
+        void client.invalidateQueries({ queryKey: ['run', known.id, 'explain'] });
+        void client.invalidateQueries({ queryKey: ['run', known.id, 'logs'] });
+        void client.invalidateQueries({ queryKey: ['run', known.id, 'signals'] });
+      }, 400);
+    }
+  }
+}
+
+function lineOf(step: Step, graph: Graph): StepLine {
+  const start = microsOf(step.started_at);
+  return {
+    seq: step.seq,
+    nodeId: step.node_id,
+    nodeType: step.node_type,
+    node: graph.byId.get(step.node_id) ?? NO_NODE,
+    status: step.status,
+    exit: step.handle ?? null,
+    start,
+    duration: microsOf(step.finished_at) - start,
+    tries: step.attempts?.length || 1,
+    inherited: step.inherited === true,
+  };
+}

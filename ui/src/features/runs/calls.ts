@@ -1,0 +1,173 @@
+/** What the list of runs asks the server. One filter object for list, counts and bulk actions: their numbers agree. */
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { api, path, type Query } from '../../api/client';
+import { write } from '../../api/json';
+import type { Execution, Page, Schema } from '../../api/model';
+import { absolute, parseSpan } from '../../api/time';
+import type { RunsSearch } from './search';
+
+/** Names as the API has them; a value that is not set is not there. */
+export type RunFilter = { [name: string]: string };
+
+export const PAGE = 100;
+
+export function filterOf(search: RunsSearch): RunFilter {
+  const given: { [name: string]: string } = {
+    status: search.status.join(),
+    schema: search.schema,
+    since: search.since,
+    until: search.until,
+    text: search.q,
+    tenant: search.tenant,
+    label: search.label,
+    created_by: search.by,
+    error_code: search.code,
+    node: search.node,
+    retry_of: search.retry_of,
+    forked_from: search.forked_from,
+    unresolved: search.unresolved ? 'true' : '',
+    trial: search.trial ? 'true' : '',
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+}
+
+/** Relative times are read when the call is made, not when the address was written. */
+export function atNow(filter: RunFilter): Query {
+  const now = { ...filter };
+  for (const name of ['since', 'until'] as const) if (now[name]) now[name] = absolute(now[name]);
+  return now;
+}
+
+export function isFiltered(filter: RunFilter): boolean {
+  return Object.keys(filter).length > 0;
+}
+
+/** With times that do not move any more: what a person counted is what the action is for. */
+export function pinned(search: RunsSearch): Partial<RunsSearch> {
+  return {
+    since: parseSpan(search.since) === null ? search.since : absolute(search.since),
+    until: parseSpan(search.until) === null ? search.until : absolute(search.until),
+  };
+}
+
+export const runList = (filter: RunFilter) =>
+  infiniteQueryOptions({
+    queryKey: ['runs', filter],
+    queryFn: ({ pageParam, signal }) =>
+      api.get<Page<Execution>>('/api/executions', { ...atNow(filter), view: 'brief', limit: PAGE, cursor: pageParam }, signal),
+    initialPageParam: '',
+    getNextPageParam: (last) => last.next ?? undefined,
+    refetchOnWindowFocus: false,
+  });
+
+export function newestRuns(filter: RunFilter, signal?: AbortSignal): Promise<Page<Execution>> {
+  return api.get('/api/executions', { ...atNow(filter), view: 'brief', limit: PAGE }, signal);
+}
+
+/** These runs, as far as they are still there. */
+export function runsById(ids: readonly string[], signal?: AbortSignal): Promise<Page<Execution>> {
+  return api.get('/api/executions', { ids: ids.join(), view: 'brief', limit: ids.length }, signal);
+}
+
+export interface Counts {
+  group: string;
+  groups: { key: string; schema?: string; count: number; capped: boolean }[];
+  total: number;
+  capped: boolean;
+  capped_at: number;
+}
+
+export const counts = (filter: RunFilter, group: 'status' | 'schema' | 'node' = 'status') =>
+  queryOptions({
+    queryKey: ['runs-counts', filter, group],
+    queryFn: ({ signal }) => api.get<Counts>('/api/executions/counts', { ...atNow(filter), group }, signal),
+    staleTime: 2_000,
+  });
+
+export const schemaNames = () =>
+  queryOptions({
+    queryKey: ['schemas', { limit: 500 }],
+    queryFn: ({ signal }) => api.get<Page<Schema>>('/api/schemas', { limit: 500 }, signal),
+    staleTime: 30_000,
+  });
+
+export type BulkAction = 'pause' | 'resume' | 'stop' | 'retry';
+/** What an action is for: the ticked runs, or all that the filter finds. */
+export type BulkTarget = { ids: string[] } | { filter: RunFilter };
+
+export interface BulkOutcomes {
+  done: number;
+  skipped: number;
+  conflict: number;
+  not_found: number;
+  failed: number;
+}
+export interface BulkAnswer {
+  action: BulkAction;
+  dry_run: boolean;
+  matched: number;
+  applicable?: number;
+  limit?: number;
+  outcomes?: BulkOutcomes;
+  next?: string | null;
+}
+
+/** The filter of a bulk request: the same names, flags as flags. */
+export function bulkFilter(target: BulkTarget): { [name: string]: unknown } {
+  if ('ids' in target) return { ids: target.ids };
+  const { unresolved, trial, ...rest } = target.filter;
+  return { ...atNow(rest), ...(unresolved ? { unresolved: true } : {}), ...(trial ? { trial: true } : {}) };
+}
+
+export function bulk(filter: { [name: string]: unknown }, action: BulkAction, dryRun: boolean, cursor?: string): Promise<BulkAnswer> {
+  return api.post('/api/executions/bulk', { filter, action, dry_run: dryRun, ...(cursor ? { cursor } : {}) });
+}
+
+export interface StartRequest {
+  schema: string;
+  version?: number;
+  input?: unknown;
+  labels?: { [name: string]: string };
+  tenant?: string;
+  priority?: string;
+  debug_mode?: boolean;
+  start_at?: string;
+  idempotency_key?: string;
+}
+
+export function start(request: StartRequest): Promise<Execution> {
+  return api.post('/api/executions', request);
+}
+
+export const inputOf = (id: string) =>
+  queryOptions({
+    queryKey: ['run', id, 'initial'],
+    queryFn: ({ signal }) => api.get<Execution>(path('/api/executions', id), { include: 'initial' }, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: id !== '',
+  });
+
+export const lastRunOf = (schema: string) =>
+  queryOptions({
+    queryKey: ['runs-last', schema],
+    queryFn: async ({ signal }) => (await api.get<Page<Execution>>('/api/executions', { schema, limit: 1, view: 'brief' }, signal)).items[0] ?? null,
+    enabled: schema !== '',
+    staleTime: 5_000,
+  });
+
+/** The list as a command for the terminal. */
+export function asCommand(filter: RunFilter): string {
+  const known: { [name: string]: string } = { status: '--status', schema: '--schema', since: '--since', until: '--until', text: '--text', tenant: '--tenant' };
+  const parts = Object.entries(atNow(filter)).flatMap(([name, value]) => (known[name] ? [`${known[name]} ${quoted(String(value))}`] : []));
+  return ['pawl executions list', ...parts].join(' ');
+}
+
+export function asCurl(method: string, address: string, body?: unknown): string {
+  const url = quoted(new URL(address, window.location.origin).href);
+  const rest = body === undefined ? '' : ` -H 'content-type: application/json' -d ${quoted(write(body))}`;
+  return `curl -s${method === 'GET' ? '' : ` -X ${method}`} ${url}${rest}`;
+}
+
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import type { Definition, Execution } from '../../api/model';
+import { asCommand, atNow, bulkFilter, filterOf } from './calls';
+import { patched, unseen } from './rows';
+import { runsSearch } from './search';
+import { fieldsOf, formOf, readInput, readLabels, withField } from './start-form';
+
+const run = (id: string, version = 1, status = 'running') => ({ id, event_version: version, status }) as Execution;
+
+describe('the filter', () => {
+  it('is the same for list, counts and bulk actions', () => {
+    const search = runsSearch.read({ status: 'failed,stopped', schema: 'a', q: 'x', by: 'key:ci', code: 'E', unresolved: '1' }).value;
+    const filter = filterOf(search);
+    expect(filter).toEqual({ status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: 'true' });
+    expect(bulkFilter({ filter })).toEqual({ status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: true });
+    expect(bulkFilter({ ids: ['a'] })).toEqual({ ids: ['a'] });
+  });
+  it('reads relative times when it is used', () => {
+    expect(Date.now() - Date.parse(String(atNow({ since: '1h' }).since))).toBeGreaterThan(3_599_000);
+    expect(asCommand({ schema: "o'x" })).toBe("pawl executions list --schema 'o'\\''x'");
+  });
+});
+
+describe('live rows', () => {
+  const pages = { pages: [{ items: [run('c'), run('b')], next: 'n' }, { items: [run('a')], next: null }], pageParams: ['', 'n'] };
+  it('change in place and never become older', () => {
+    const next = patched(pages, new Map([['a', run('a', 2, 'failed')], ['b', run('b', 0)]]));
+    expect(next.pages.map((page) => page.items.map((one) => [one.id, one.status]))).toEqual([[['c', 'running'], ['b', 'running']], [['a', 'failed']]]);
+    expect(next.pages[0]?.items).toBe(pages.pages[0]?.items);
+    expect(patched(pages, new Map())).toBe(pages);
+  });
+  it('that are new wait: newer than the first, not in the list', () => {
+    expect(unseen(new Set(['a', 'b', 'c']), 'c', [run('e'), run('d'), run('c')]).map((one) => one.id)).toEqual(['e', 'd']);
+    expect(unseen(new Set(['c']), 'c', [run('b')])).toEqual([]);
+  });
+});
+
+describe('the start form', () => {
+  const definition = {
+    name: 'x',
+    nodes: [
+      { id: 'a', type: 't', config: { url: '/{{input.order_id ?? 1001}}', deep: [{ v: "{{input.patience ?? '2s'}}" }] } },
+      { id: 'b', type: 't', config: { e: '{{input.order_id}} + input.rest' } },
+    ],
+  } as Definition;
+  it('has the fields that expressions read, with what they take without them', () => {
+    expect(fieldsOf(definition)).toEqual([
+      { name: 'order_id', standard: '1001' },
+      { name: 'patience', standard: '2s' },
+      { name: 'rest', standard: '' },
+    ]);
+  });
+  it('and the JSON are two views of one text', () => {
+    let text = withField('', 'order_id', '9223372036854775807');
+    text = withField(text, 'note', '"17"');
+    text = withField(text, 'name', 'Ada');
+    expect(readInput(text)).toEqual({ ok: true, value: { order_id: 9223372036854775807n, note: '17', name: 'Ada' } });
+    expect(formOf(text, fieldsOf(definition))?.map((field) => [field.name, field.text])).toEqual([
+      ['order_id', '9223372036854775807'],
+      ['patience', ''],
+      ['rest', ''],
+      ['note', '"17"'],
+      ['name', 'Ada'],
+    ]);
+    for (const name of ['order_id', 'note', 'name']) text = withField(text, name, '');
+    expect(text).toBe('');
+  });
+  it('gives way to the JSON where only that can show the input', () => {
+    expect(formOf('[1]', [])).toBeNull();
+    expect(formOf('{', [])).toBeNull();
+    expect(readInput('{').ok).toBe(false);
+  });
+  it('reads labels', () => {
+    expect(readLabels('team=a, region:eu')).toEqual({ team: 'a', region: 'eu' });
+    expect(readLabels('team')).toBeNull();
+    expect(readLabels('')).toEqual({});
+  });
+});

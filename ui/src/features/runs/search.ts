@@ -1,0 +1,29 @@
+import { STATUSES } from '../../api/model';
+import { codec, param, type SearchOf } from '../../frame/search';
+
+const params = {
+  status: param.choices(STATUSES),
+  schema: param.text(),
+  since: param.since(),
+  until: param.since(),
+  q: param.text(),
+  tenant: param.text(),
+  /** `KEY:VALUE`. */
+  label: param.text(),
+  by: param.text(),
+  code: param.text(),
+  node: param.text(),
+  retry_of: param.text(),
+  forked_from: param.text(),
+  unresolved: param.flag(),
+  trial: param.flag(),
+  /** The run in the peek panel. */
+  sel: param.text(),
+  /** The start dialog; `from` is a run whose input it takes. */
+  start: param.flag(),
+  from: param.text(),
+  bulk: param.choice(['pause', 'resume', 'stop', 'retry'], undefined),
+};
+
+export const runsSearch = codec(params);
+export type RunsSearch = SearchOf<typeof params>;

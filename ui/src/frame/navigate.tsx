@@ -1,0 +1,69 @@
+/** Addresses: going there, linking there, reading the parameters of the page. */
+import { useParams, useRouterState } from '@tanstack/react-router';
+import { type AnchorHTMLAttributes, type MouseEvent, type Ref, useCallback, useMemo } from 'react';
+import { type Codec, parseSearch } from './search';
+
+interface History {
+  push: (href: string) => void;
+  replace: (href: string) => void;
+  back: () => void;
+}
+
+let history: History | null = null;
+let prefetch: (href: string) => void = () => undefined;
+
+/** Called once by `main.tsx`. */
+export function connect(given: History, prefetchPage: (href: string) => void): void {
+  history = given;
+  prefetch = prefetchPage;
+}
+
+/** Goes to an address of Pawl: `go('/runs?status=failed')`. */
+export function go(href: string, options: { replace?: boolean } = {}): void {
+  if (options.replace) history?.replace(href);
+  else history?.push(href);
+}
+
+export function goBack(): void {
+  history?.back();
+}
+
+type LinkProps = AnchorHTMLAttributes<HTMLAnchorElement> & { href: string; replace?: boolean; ref?: Ref<HTMLAnchorElement> };
+
+/** A link inside Pawl; loads the page's code when the pointer comes near. Other clicks (new tab) stay the browser's. */
+export function Link({ href, replace, onClick, ...rest }: LinkProps) {
+  const click = (event: MouseEvent<HTMLAnchorElement>) => {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(href, { replace });
+  };
+  return <a {...rest} href={href} onClick={click} onPointerEnter={() => prefetch(href)} onFocus={() => prefetch(href)} />;
+}
+
+export type SetSearch<S> = (change: Partial<S>, options?: { replace?: boolean }) => void;
+
+/** The parameters of the page, and a way to change some of them. `replace` writes over the history entry: for dragging and typing. */
+export function useSearch<S>(codec: Codec<S>): [S, SetSearch<S>] {
+  const text = useRouterState({ select: (state) => state.location.searchStr });
+  const value = useMemo(() => codec.read(parseSearch(text)).value, [codec, text]);
+  const set = useCallback<SetSearch<S>>(
+    (change, options) => {
+      // Read again: two changes in one turn must not undo each other.
+      const { value: now } = codec.read(parseSearch(window.location.search));
+      go(`${window.location.pathname}${codec.write({ ...now, ...change })}`, options);
+    },
+    [codec],
+  );
+  return [value, set];
+}
+
+/** A part of the path: `useParam('id')`. */
+export function useParam(name: string): string {
+  const params = useParams({ strict: false }) as { [name: string]: string | undefined };
+  return params[name] ?? '';
+}
+
+export function usePathname(): string {
+  return useRouterState({ select: (state) => state.location.pathname });
+}

@@ -1,0 +1,40 @@
+import { canvas } from './canvas';
+import { common } from './common';
+import { compare } from './compare';
+import { editor } from './editor';
+import { errors } from './errors';
+import { frame } from './frame';
+import { keys } from './keys';
+import { letters } from './letters';
+import { login } from './login';
+import { nodes } from './nodes';
+import { operations } from './operations';
+import { overview } from './overview';
+import { run } from './run';
+import { runs } from './runs';
+import { schedules } from './schedules';
+import { schemas } from './schemas';
+import { settings } from './settings';
+import { versions } from './versions';
+
+export const en = {
+  common,
+  frame,
+  errors,
+  overview,
+  runs,
+  run,
+  canvas,
+  nodes,
+  compare,
+  schemas,
+  editor,
+  versions,
+  schedules,
+  letters,
+  operations,
+  keys,
+  settings,
+  login,
+} as const;
+export type Catalog = typeof en;

@@ -1,0 +1,38 @@
+import { messages } from '../define';
+
+/** Names of node types; the engine's own texts where there is none. */
+export const nodes = messages({
+  title_code: 'Code',
+  summary_code:
+    'Runs JavaScript in a process of its own that can be killed: no host, no network, no files, limits on time, memory and output.',
+  title_condition: 'Condition',
+  summary_condition: 'Goes on by `true` or by `false`.',
+  title_end: 'End',
+  summary_end: 'Ends the execution.',
+  title_fail: 'Fail',
+  summary_fail: 'Fails with an error code of your own.',
+  title_http_request: 'HTTP request',
+  summary_http_request: 'Calls an HTTP API and gives its answer.',
+  title_log: 'Log',
+  summary_log: 'Writes a line to the log of the execution.',
+  title_math: 'Math',
+  summary_math: 'Calculates with one or two numbers.',
+  title_rabbitmq_publish: 'Publish to RabbitMQ',
+  summary_rabbitmq_publish: 'Publishes a message to RabbitMQ.',
+  title_respond: 'Respond',
+  summary_respond: 'Answers the caller of a webhook with `respond: respond_node`.',
+  title_sleep: 'Sleep',
+  summary_sleep: 'Waits for a time, seconds or years, and goes on.',
+  title_sql: 'SQL transaction',
+  summary_sql: 'Runs statements in one transaction on a database of the configuration.',
+  title_start: 'Start',
+  summary_start: 'Where every execution begins.',
+  title_switch: 'Switch',
+  summary_switch: 'Goes on by the first case that matches, else by `default`.',
+  title_transform: 'Transform',
+  summary_transform: 'Sets variables and builds an output.',
+  title_variable_set: 'Set variable',
+  summary_variable_set: 'Gives a variable a value.',
+  title_wait_event: 'Wait for event',
+  summary_wait_event: 'Waits until a signal with this name is sent to the execution.',
+});

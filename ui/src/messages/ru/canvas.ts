@@ -1,0 +1,18 @@
+import type { Russian } from '../define';
+import type { canvas as en } from '../en/canvas';
+
+export const canvas: Russian<typeof en> = {
+  role: 'граф узлов',
+  keys: 'Стрелки ведут вдоль рёбер, Enter открывает узел, плюс и минус меняют масштаб, 0 показывает всё. Те же узлы есть списком.',
+  not_reached: 'не достигнут',
+  visits: { one: '{n} заход', few: '{n} захода', many: '{n} заходов', other: '{n} захода' },
+  at: 'момент стоит здесь',
+  next: 'следующий',
+  loop: 'путь ведёт к нему назад',
+  again: 'уже есть в списке',
+  breakpoint: 'точка останова',
+  first_difference: 'первое расхождение',
+  zoom_in: 'Крупнее',
+  zoom_out: 'Мельче',
+  fit: 'Показать всё',
+};

@@ -1,0 +1,37 @@
+import { useMemo } from 'react';
+import { type Json, write } from '../api/json';
+import type { Change } from '../api/model';
+import { useT } from '../messages';
+import css from './Diff.module.css';
+
+const LONG = 2000;
+
+function valueText(value: Json | undefined): string {
+  const text = value === undefined ? '' : write(value, 2);
+  return text.length > LONG ? `${text.slice(0, LONG)}…` : text;
+}
+
+/** Changes by JSON pointer: what it was, what it is. Sign, word and colour say the same. */
+export function Diff({ changes, limit = 200 }: { changes: readonly Change[]; limit?: number }) {
+  const t = useT();
+  const shown = useMemo(() => changes.slice(0, limit), [changes, limit]);
+  if (changes.length === 0) return <p className={css.none}>{t('common.no_differences')}</p>;
+  return (
+    <ul className={css.list}>
+      {shown.map((change) => (
+        <li key={`${change.op}${change.path}`} className={css.change}>
+          <div className={css.head}>
+            <span className={css[change.op]}>{SIGNS[change.op]}</span>
+            <code className={css.path}>{change.path || '/'}</code>
+            <span className="sr">{t(`common.${change.op}`)}</span>
+          </div>
+          {change.op !== 'added' && <pre className={css.before}>{valueText(change.before)}</pre>}
+          {change.op !== 'removed' && <pre className={css.after}>{valueText(change.after)}</pre>}
+        </li>
+      ))}
+      {changes.length > shown.length && <li className={css.none}>{t('common.more_items', { n: changes.length - shown.length })}</li>}
+    </ul>
+  );
+}
+
+const SIGNS: Record<Change['op'], string> = { added: '+', removed: '−', changed: '~' };
