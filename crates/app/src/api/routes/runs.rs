@@ -2,10 +2,7 @@
 
 use super::super::access::{OPERATOR, VIEWER};
 use super::super::openapi::Param;
-use super::super::query::LIMIT_MAX;
-use super::super::{
-    bulk, contexts, control, events, executions, history, insight, outline, overview,
-};
+use super::super::{contexts, control, events, executions, history, insight, outline};
 use super::table::PAGE;
 use super::{Route, get, post};
 use crate::wire::{self, Page};
@@ -14,7 +11,7 @@ const WAIT: &[Param] = &[Param::text(
     "wait",
     "Wait up to this long for the end, at most 60s: `30s`.",
 )];
-const FILTER: &[Param] = &[
+pub(super) const FILTER: &[Param] = &[
     Param::text("status", "Status names, separated by commas."),
     Param::text("schema", "Name or id of a schema."),
     Param::text("schema_id", "The same as `schema`."),

@@ -6,20 +6,15 @@ use super::super::access::{ADMIN, ANYBODY, EDITOR, OPERATOR, VIEWER};
 use super::super::openapi::{self, Param};
 use super::super::query::LIMIT_MAX;
 use super::super::{
-    editor, expressions, health, keys, letters, live, me, metrics, operations, pages, quotas,
-    retention, schemas, session, workers,
+    editor, expressions, health, keys, live, me, metrics, operations, pages, quotas, retention,
+    schemas, session, workers,
 };
-use super::{Route, actions, get, post, runs, webhooks};
+use super::{Route, actions, get, letters, overview, post, runs, webhooks};
 use crate::wire::{self, Page};
 
 pub(super) const PAGE: &[Param] = &[
     Param::integer("limit", "How many, 1 to 500; 50 if left out.").up_to(LIMIT_MAX as u64),
     Param::text("cursor", "`next` of the page before."),
-];
-
-const LETTERS: &[Param] = &[
-    Param::flag("open", "`true`: only those that were not requeued."),
-    Param::text("reason", "A part of the reason."),
 ];
 
 const NOTE: Param = Param::text(
@@ -35,12 +30,13 @@ pub(in crate::api) fn table() -> Vec<Route> {
         layout_routes(),
         pin_routes(),
         runs::all(),
+        overview::all(),
         actions::all(),
         operation_routes(),
         expression_routes(),
         name_routes(),
         watch_routes(),
-        letter_routes(),
+        letters::all(),
         key_routes(),
         session_routes(),
         quota_routes(),
@@ -407,66 +403,6 @@ fn watch_routes() -> Vec<Route> {
             metrics::show,
         )
         .text::<wire::Metrics>(200, "text/plain"),
-    ]
-}
-
-fn letter_routes() -> Vec<Route> {
-    let tag = "dead letters";
-    vec![
-        get(
-            "/api/dead-letters",
-            VIEWER,
-            tag,
-            "List dead letters",
-            letters::list,
-        )
-        .query(LETTERS)
-        .query(&[Param::choice(
-            "order",
-            "Which come first; `oldest` if left out.",
-            &letters::ORDERS,
-        )])
-        .query(PAGE)
-        .answer::<Page<wire::DeadLetter>>(200),
-        get(
-            "/api/dead-letters/count",
-            VIEWER,
-            tag,
-            "Count dead letters, up to 10 000",
-            letters::count,
-        )
-        .query(LETTERS)
-        .answer::<wire::LetterCount>(200),
-        post(
-            "/api/dead-letters/bulk",
-            OPERATOR,
-            tag,
-            "Let all that a filter finds go on",
-            letters::bulk,
-        )
-        .audited()
-        .json::<wire::LetterBulkRequest>()
-        .answer::<wire::LetterBulkResult>(200),
-        get(
-            "/api/dead-letters/{id}",
-            VIEWER,
-            tag,
-            "One of them, with its message",
-            letters::show,
-        )
-        .answer::<wire::WholeDeadLetter>(200)
-        .refusal(404),
-        post(
-            "/api/dead-letters/{id}/requeue",
-            OPERATOR,
-            tag,
-            "Let it go on; may be repeated",
-            letters::requeue,
-        )
-        .answer::<wire::Requeue>(201)
-        .answer::<wire::Requeue>(200)
-        .refusal(404)
-        .refusal(409),
     ]
 }
 
