@@ -222,6 +222,11 @@ pub(super) async fn enforce(
         }
         Err(refused) => refused.into_response(),
     };
+    let is_done = changes_state(&method) && response.status().is_success();
+    if is_done && !door.path.starts_with("/api/executions") {
+        // Open pages show schemas and letters; executions tell of themselves.
+        door.state.pulses.ring();
+    }
     if !door.state.access.is_open() && (door.audited || response.status() == 403) {
         // A path that was refused may hold anything that the caller wrote there, a key for one.
         let asked = asked.filter(|_| response.status().is_success());

@@ -1,8 +1,8 @@
 //! The one stream of a page: which executions change, what some of them do, and that dead letters, workers or schemas have
 //! changed. A browser has one, whatever it shows and in however many tabs.
 //!
-//! Executions are heard of by hints, of other processes too. Letters, workers and schemas are looked at every other
-//! second, once for all streams of a process ([`pulse`]), and not at all without one.
+//! Executions are heard of by hints, of other processes too. Letters, workers and schemas are looked at now and then, once
+//! for all streams of a process ([`pulse`]), and not at all without one.
 
 pub(super) mod pulse;
 mod topics;

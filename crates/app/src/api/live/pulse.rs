@@ -1,16 +1,21 @@
-//! What no hint tells of: dead letters, workers, schemas. One look every other second for all streams of this process,
-//! for as long as there is one.
+//! What no hint tells of: dead letters, workers, schemas. One look now and then for all streams of this process, for as
+//! long as there is one, and one right after a request that changed something here.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pawl_engine::alive_since;
 use pawl_kernel::ports::store::{LetterPulse, SchemaPulse, StoreResult};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::api::ApiState;
 
+/// Others may change something at any time.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// A process that is alone hears of nearly all changes by itself, and sleeps better.
+const LOOK_ALONE: Duration = Duration::from_secs(10);
+/// Between two looks, however much is changed.
+const LOOK_PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PulseTopics {
@@ -47,6 +52,7 @@ type Latest = Option<PulseState>;
 pub(in crate::api) struct PulseDesk {
     latest: watch::Sender<Latest>,
     is_looking: Mutex<bool>,
+    bell: Notify,
 }
 
 impl Default for PulseDesk {
@@ -54,6 +60,7 @@ impl Default for PulseDesk {
         Self {
             latest: watch::Sender::new(None),
             is_looking: Mutex::new(false),
+            bell: Notify::new(),
         }
     }
 }
@@ -77,6 +84,21 @@ impl PulseDesk {
         }
     }
 
+    /// Something was changed by a request to this process.
+    pub(in crate::api) fn ring(&self) {
+        if self.latest.receiver_count() > 0 {
+            self.bell.notify_one();
+        }
+    }
+
+    async fn rest(&self, is_alone: bool) {
+        let pause = if is_alone { LOOK_ALONE } else { LOOK_EVERY };
+        tokio::time::sleep(LOOK_PAUSE).await;
+        let rung = self.bell.notified();
+        // In time or not, the next look comes.
+        let _ = tokio::time::timeout(pause - LOOK_PAUSE, rung).await;
+    }
+
     /// Nobody watches any more, and whoever comes now starts the looking anew.
     fn has_stopped(&self) -> bool {
         let mut is_looking = self
@@ -97,13 +119,14 @@ impl PulseDesk {
 }
 
 async fn look_on(state: ApiState) {
+    let is_alone = !state.runtime().hints.has_others();
     while !state.pulses.has_stopped() {
         match PulseState::look(&state).await {
             Ok(new) => state.pulses.seen(new),
             Err(error) => tracing::debug!(%error, "the store was not looked at for open pages"),
         }
         tokio::select! {
-            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = state.pulses.rest(is_alone) => {}
             () = state.stop.cancelled() => return,
         }
     }
