@@ -7,6 +7,7 @@ mod cluster;
 mod licences;
 mod measure;
 mod tidy;
+mod ui;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -21,6 +22,7 @@ cargo xtask COMMAND
   licences          licences and sources of all dependencies, against xtask/licences.txt
   audit             known vulnerabilities of the dependencies, with cargo-deny, if that is installed and reaches its data
   measure           lines, functions, comments, names and repeated places, for each crate
+  ui [--shots DIR]  build the web UI into ui/dist (gets Node and packages if they are missing); pictures of it into DIR
   docs              write the generated pages of docs/ anew
   sim --seed N      replay one schedule of the fault simulation, with its trace
   chaos [ARGS]      random faults on a real cluster: --minutes N for longer, --seed S for certain ones
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
             measure::print(std::path::Path::new("."));
             Ok(())
         }
+        Some("ui") => ui::command(rest),
         Some("docs") => docs(),
         Some("sim") => sim(rest),
         Some("chaos") => {
@@ -93,7 +96,6 @@ fn test() -> Done {
             &services,
             &[
                 "test",
-                "--release",
                 "--locked",
                 "-p",
                 "pawl-engine",
@@ -106,6 +108,7 @@ fn test() -> Done {
             ],
         )
     })?;
+    step("web UI", || ui::test(&services))?;
     println!("\nall passed in {} s", start.elapsed().as_secs());
     Ok(())
 }
@@ -199,7 +202,6 @@ fn sim(rest: &[String]) -> Done {
     run(Command::new(cargo_path())
         .args([
             "test",
-            "--release",
             "-p",
             "pawl-engine",
             "--features",

@@ -19,7 +19,7 @@ mod rabbit_node;
 mod shared;
 mod tls;
 
-pub use install::{Need, install_missing};
+pub use install::{Need, chromium, install_missing};
 pub use pgbouncer::{PgBouncer, PoolMode};
 pub use postgres::{Postgres, PostgresOptions, psql};
 pub use proxy::Proxy;

@@ -1,5 +1,6 @@
 //! The house rules that no compiler checks, each with its reason.
 
+mod ui;
 mod words;
 
 use std::fs;
@@ -31,6 +32,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     check_nodes(root, &mut problems);
     check_architecture(root, &mut problems);
     words::check(root, &mut problems);
+    ui::check(root, &mut problems);
     problems
 }
 

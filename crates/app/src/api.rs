@@ -8,13 +8,17 @@
 mod access;
 mod body;
 mod bulk;
+mod contexts;
 mod control;
 mod cursor;
 mod direct;
+mod editor;
 mod error;
 mod events;
 mod executions;
+mod expressions;
 mod fields;
+mod filter;
 mod guard;
 mod health;
 mod history;
@@ -22,10 +26,15 @@ mod insight;
 mod keys;
 mod knocks;
 mod letters;
+mod live;
+mod me;
 mod messages;
 pub mod metrics;
 mod openapi;
 mod operations;
+mod outline;
+mod overview;
+mod packing;
 mod pages;
 mod path;
 mod query;
@@ -37,6 +46,9 @@ mod sampled;
 mod schedule;
 mod schemas;
 mod serve;
+mod session;
+mod shell;
+mod summaries;
 mod waiting;
 mod webhooks;
 mod workers;
@@ -53,9 +65,10 @@ use pawl_kernel::ports::store::Store;
 use pawl_kernel::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
+use crate::config::{Config, UiSection};
 
 pub use access::{BadAdminKey, check_admin_key};
+pub use openapi::openapi_text;
 pub use serve::serve;
 
 use access::{Access, KeyRing};
@@ -72,10 +85,14 @@ pub struct SharedState {
     health: Arc<health::Health>,
     webhooks: Arc<webhooks::Desk>,
     knocks: Arc<knocks::Knocks>,
+    logins: Arc<session::LoginTries>,
+    pulses: Arc<live::pulse::PulseDesk>,
     /// May dead letters be started that other programs sent?
     takes_starts: bool,
     /// Names besides loopback under which this server may be called.
     trusted_hosts: Arc<[String]>,
+    /// How browsers reach it.
+    ui: Arc<UiSection>,
     /// Cancelled when the server goes down: long answers end.
     stop: CancellationToken,
 }
@@ -160,11 +177,14 @@ impl ApiState {
             health: Arc::new(health::Health::new(control.runtime().clone())),
             webhooks: Arc::new(webhooks::Desk::new(&limits)),
             knocks: Arc::default(),
+            logins: Arc::default(),
+            pulses: Arc::default(),
             control,
             limits,
             access: Access::Open,
             takes_starts: false,
             trusted_hosts: Arc::new([]),
+            ui: Arc::default(),
             stop: CancellationToken::new(),
         }))
     }
@@ -194,6 +214,11 @@ impl ApiState {
     /// Lets requests name these hosts too.
     pub fn trusting(self, hosts: Vec<String>) -> Self {
         self.with(|shared| shared.trusted_hosts = hosts.into())
+    }
+
+    /// How browsers reach it: `[ui]` of the configuration.
+    pub fn presenting(self, ui: &UiSection) -> Self {
+        self.with(|shared| shared.ui = Arc::new(ui.clone()))
     }
 
     fn stopping_with(self, stop: CancellationToken) -> Self {

@@ -7,6 +7,7 @@ mod cluster;
 mod flows;
 mod http;
 mod idle;
+mod lists;
 mod load;
 mod timers;
 mod webhooks;
@@ -103,12 +104,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         None | Some("engine") => {}
         Some(idle::CHILD) => return idle::child(arguments),
         Some(cluster::CHILD) => return cluster::child(arguments),
-        Some("pure" | "effect" | "timers") => {}
+        Some("pure" | "effect" | "timers" | "lists") => {}
         Some("webhooks") if arguments.places.is_none() => {}
         Some("strict" | "crew") if arguments.places.is_some() => {}
         Some(other) => {
             eprintln!(
-                "there is no benchmark `{other}`; there are: engine, pure, effect, timers, webhooks (embedded), and with \
+                "there is no benchmark `{other}`; there are: engine, pure, effect, timers, lists, webhooks (embedded), and with \
                  --database-url and --broker-url also strict and crew"
             );
             return ExitCode::from(2);
@@ -133,6 +134,9 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
         if what == Some("timers") {
             return runtime.block_on(Box::pin(timers::on_cluster(places, arguments.quick)));
         }
+        if what == Some("lists") {
+            return runtime.block_on(Box::pin(lists::on_server(places, arguments.quick)));
+        }
         return runtime.block_on(Box::pin(cluster::measure(places, what, arguments.quick)));
     }
     let folder = match &arguments.data {
@@ -144,6 +148,7 @@ fn measure(arguments: &Arguments) -> Result<Vec<Row>, BenchError> {
         Some(one @ ("pure" | "effect")) => single(&folder, one, arguments.quick),
         Some("timers") => timers::on_folder(&folder, arguments.quick),
         Some("webhooks") => called(&folder, arguments.quick),
+        Some("lists") => listed(&folder, arguments.quick),
         _ => engine(&folder, arguments.quick),
     };
     if arguments.data.is_none() {
@@ -166,6 +171,11 @@ fn engine(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
 fn called(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
     let runtime = crate::system::runtime().map_err(BenchError::of)?;
     runtime.block_on(Box::pin(webhooks::measure(folder, quick)))
+}
+
+fn listed(folder: &Path, quick: bool) -> Result<Vec<Row>, BenchError> {
+    let runtime = crate::system::runtime().map_err(BenchError::of)?;
+    runtime.block_on(Box::pin(lists::on_folder(folder, quick)))
 }
 
 /// One measurement alone, without a baseline: something for a profiler to look at.

@@ -3,6 +3,7 @@
 //!
 //! `dev` and `run` carry an engine in this process; all other commands that need one talk to it over HTTP.
 
+mod browser;
 mod client;
 mod cluster;
 mod connections;
@@ -116,6 +117,8 @@ enum Command {
     NodeTypes(node_types::NodeTypesArgs),
     /// Measure this machine and this release, as ratios against a baseline.
     Bench(BenchArgs),
+    /// Print the description of the HTTP API (OpenAPI 3.1), for programs that make types of it.
+    Openapi,
     /// Print a completion script for a shell.
     Completions { shell: Shell },
 }
@@ -206,9 +209,16 @@ async fn dispatch(command: Command, common: &Common) -> Done {
         Command::Pack(command) => packs::pack(command, common).await,
         Command::Workers(args) => workers::workers(args, common).await,
         Command::NodeTypes(args) => node_types::node_types(args, common).await,
+        Command::Openapi => openapi(),
         Command::Completions { shell } => completions(shell),
         Command::Bench(_) => Ok(()),
     }
+}
+
+/// As a server with keys describes itself.
+fn openapi() -> Done {
+    let text = crate::api::openapi_text().map_err(Failure::failed)?;
+    terminal::print(&text)
 }
 
 fn completions(shell: Shell) -> Done {

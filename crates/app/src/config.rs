@@ -1,9 +1,11 @@
 //! Settings: flags, then `PAWL_*` variables, then `pawl.toml`, then defaults.
 
+mod kinds;
 mod limits;
 mod rights;
 mod secrets;
 mod server;
+mod ui;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,6 +22,7 @@ use serde_json::{Map, Value};
 pub use limits::LimitsSection;
 pub use secrets::SecretSection;
 pub use server::ServerSection;
+pub use ui::{PublicUrl, UiSection};
 
 /// `pawl.toml`. Unknown names are refused: a typo must not silently be a default.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -30,6 +33,7 @@ pub struct Config {
     pub metrics_listen: Option<SocketAddr>,
     pub data: Option<PathBuf>,
     pub server: ServerSection,
+    pub ui: UiSection,
     pub env: EnvSection,
     pub engine: EngineSection,
     pub timers: TimersSection,
@@ -553,6 +557,7 @@ impl Config {
             env: self.visible_env(variables()),
             secrets: secrets_from(variables()),
             secret_scopes: secrets::scopes(&self.secrets),
+            connections: kinds::of(&self.connections),
             ..defaults
         }
     }

@@ -6,19 +6,27 @@
 //! else: `api/fields.rs` reads bodies by these types and says in words what does not fit.
 
 mod actions;
+mod brief;
 mod diagnostics;
+mod editor;
 mod executions;
+mod expressions;
+mod format;
 mod history;
 mod insight;
 mod keys;
 mod letters;
+mod live;
 mod name;
 mod notes;
 mod operations;
+mod outline;
+mod overview;
 mod payload;
 mod quotas;
 mod requests;
 mod schemas;
+mod session;
 mod text;
 
 pub(crate) use actions::{
@@ -26,26 +34,45 @@ pub(crate) use actions::{
     PutAction, ScheduledAction, TimerPlace,
 };
 pub(crate) use diagnostics::{DiagnosticLine, ErrorBody};
-pub(crate) use executions::{CurrentWait, Execution};
-pub(crate) use history::{CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage};
+pub(crate) use editor::{
+    CanvasGroup, CanvasNote, KnownName, Layout, NamedConnection, Pin, Point, PutPin, ShownLayout,
+};
+pub(crate) use executions::{CurrentWait, Execution, StartRecord};
+pub(crate) use expressions::{
+    EvaluateRequest, Evaluation, EvaluationError, EvaluationPlace, ExpressionFunction,
+};
+pub(crate) use history::{
+    ContextAnswer, ContextView, CurrentContext, GoneSteps, LogLine, Step, StepContext, StepPage,
+    TakenSignal,
+};
 pub(crate) use insight::{
     Change, ComparedRun, Comparison, ExplainAnswer, ShownStep, StepPair, StepPlace,
 };
 pub(crate) use keys::{CreatedKey, Key, NewKey};
-pub(crate) use letters::{DeadLetter, Requeue, WholeDeadLetter};
+pub(crate) use letters::{
+    DeadLetter, LetterBulkRequest, LetterBulkResult, LetterCount, LetterFilter, LetterOutcomes,
+    RefusedLetter, Requeue, WholeDeadLetter,
+};
+pub(crate) use live::{ChangeEvent, HelloEvent, RunEvent, RunsEvent};
 pub(crate) use name::Name;
 pub(crate) use notes::{NewNote, Note};
 pub(crate) use operations::{
     DoctorFinding, DoctorReport, DoctorRequest, GcReport, GcRequest, GcSchema, HealthReport,
     NodeType, Worker,
 };
+pub(crate) use outline::{Outline, OutlinedNode};
+pub(crate) use overview::{CountGroup, ErrorGroup, ErrorList, ExecutionCounts, StatisticsReport};
 pub(crate) use payload::Payload;
 pub(crate) use quotas::{Quota, QuotaHolder, SetQuota};
 pub(crate) use requests::{
     BulkOutcomes, BulkRequest, BulkResult, ContinueMode, ContinueRequest, Filter, ForkRequest,
     NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
 };
-pub(crate) use schemas::{Definition, SavedSchema, Schema, Validation, Version};
+pub(crate) use schemas::{
+    Definition, PinnedDefinition, PublishRequest, RunOutcome, SavedSchema, Schema, SchemaSummary,
+    TriggerSummary, Validation, Version,
+};
+pub(crate) use session::{LoginRequest, Me, Session, ShownLimits};
 pub(crate) use text::{TEXT_MAX, Text, problem_of};
 
 use std::borrow::Cow;
@@ -131,6 +158,11 @@ plain_schema!(Metrics, {
 plain_schema!(EventStream, {
     "type": "string",
     "description": "Events `step` (a Step), `status` and `end` (an Execution). The id of an event is a version of the execution: everything up to it has been told."
+});
+
+plain_schema!(LiveStream, {
+    "type": "string",
+    "description": "Events: `hello` (a HelloEvent), `runs` (a RunsEvent), `run` (a RunEvent), `letters`, `workers` and `schemas` (a ChangeEvent)."
 });
 
 /// A field that may be null and may be left out, where the two differ.

@@ -15,8 +15,14 @@ mod client;
 mod contract;
 #[path = "api/control.rs"]
 mod control;
+#[path = "api/debugger.rs"]
+mod debugger;
 #[path = "api/doors.rs"]
 mod doors;
+#[path = "api/drawing.rs"]
+mod drawing;
+#[path = "api/editing.rs"]
+mod editing;
 #[path = "api/effects.rs"]
 mod effects;
 #[path = "api/evaluation.rs"]
@@ -37,16 +43,22 @@ mod keys;
 mod letters;
 #[path = "api/lineage.rs"]
 mod lineage;
+#[path = "api/live.rs"]
+mod live;
 #[path = "api/metrics.rs"]
 mod metrics;
 #[path = "api/notes.rs"]
 mod notes;
 #[path = "api/operations.rs"]
 mod operations;
+#[path = "api/overview.rs"]
+mod overview;
 #[path = "api/quotas.rs"]
 mod quotas;
 #[path = "api/retention.rs"]
 mod retention;
+#[path = "api/runs.rs"]
+mod runs;
 #[path = "api/schedule.rs"]
 mod schedule;
 #[path = "api/schemas.rs"]
@@ -55,6 +67,10 @@ mod schemas;
 mod secrets;
 #[path = "api/server.rs"]
 mod server;
+#[path = "api/session.rs"]
+mod session;
+#[path = "api/shell.rs"]
+mod shell;
 #[path = "api/triggers.rs"]
 mod triggers;
 #[path = "api/users.rs"]

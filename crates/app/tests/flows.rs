@@ -296,6 +296,8 @@ impl Scene {
             description: None,
             definition: schema::to_stored_json(&definition),
             hash: schema::content_hash(&definition),
+            source: None,
+            note: None,
             created_by: "flows".into(),
             now: Timestamp::default(),
             mode: SaveMode::Create,

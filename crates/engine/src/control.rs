@@ -11,6 +11,7 @@ mod schedule;
 mod secrets;
 mod start;
 mod triggers;
+mod written;
 
 use pawl_kernel::execution::{Signal, Status};
 use pawl_kernel::id::ExecutionId;
@@ -32,6 +33,7 @@ pub use start::{SchemaKey, StartOutcome, StartRequest};
 pub use triggers::{
     TriggerKeeper, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
 };
+pub use written::WrittenPlace;
 
 #[derive(Clone)]
 pub struct Control {
@@ -90,6 +92,11 @@ impl Control {
         self.command(id, Command::Stop).await
     }
 
+    /// Has it stop after every step from now on.
+    pub async fn debug(&self, id: ExecutionId) -> Result<Status, ControlError> {
+        self.command(id, Command::Debug).await
+    }
+
     /// `signal_id` makes it count once, however often it is sent; `false`: it had been sent before.
     pub async fn signal(
         &self,
@@ -122,8 +129,8 @@ impl Control {
         variables: Map<String, Value>,
         expect_seq: Option<u64>,
     ) -> Result<Status, ControlError> {
-        if let ContinueMode::To(node) = &mode {
-            self.check_node(id, node).await?;
+        if let ContinueMode::Until(nodes) = &mode {
+            self.check_nodes(id, nodes).await?;
         }
         self.command(
             id,
@@ -136,7 +143,7 @@ impl Control {
         .await
     }
 
-    async fn check_node(&self, id: ExecutionId, node: &str) -> Result<(), ControlError> {
+    async fn check_nodes(&self, id: ExecutionId, nodes: &[String]) -> Result<(), ControlError> {
         let view = self.view(id).await?;
         let graph = self
             .runtime
@@ -146,13 +153,13 @@ impl Control {
                 view.execution.head.schema_version,
             )
             .await?;
-        if graph.node(node).is_some() {
-            return Ok(());
+        match nodes.iter().find(|node| graph.node(node).is_none()) {
+            None => Ok(()),
+            Some(node) => Err(ControlError::Invalid {
+                code: "UNKNOWN_NODE",
+                message: format!("the schema has no node `{node}`"),
+            }),
         }
-        Err(ControlError::Invalid {
-            code: "UNKNOWN_NODE",
-            message: format!("the schema has no node `{node}`"),
-        })
     }
 
     async fn command(&self, id: ExecutionId, command: Command) -> Result<Status, ControlError> {

@@ -1,6 +1,8 @@
 //! Hints: "look now", within this process and between processes. They make things fast; nothing breaks when one
 //! is lost.
 
+mod roundup;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -14,6 +16,8 @@ use tokio::sync::Notify;
 
 use crate::backlog::Backlog;
 use crate::sync::lock;
+use roundup::{AllWatched, Outbox};
+pub use roundup::{AllWatcher, Roundup};
 
 /// How long other processes get hints about an execution that a caller there watches. Watchers remind in time.
 const INTEREST: Duration = Duration::from_secs(120);
@@ -50,6 +54,7 @@ struct WatchEntry {
 #[derive(Default)]
 pub struct Hints {
     watched: Mutex<HashMap<ExecutionId, WatchEntry>>,
+    all: AllWatched,
     next_timer: Mutex<Option<Timestamp>>,
     timer_added: Notify,
     admission: Notify,
@@ -64,6 +69,7 @@ pub struct Hints {
 struct Elsewhere {
     watched: HashMap<ExecutionId, Instant>,
     recent: VecDeque<(ExecutionId, News)>,
+    gathering: Outbox,
 }
 
 impl Hints {
@@ -88,14 +94,39 @@ impl Hints {
     /// The execution has a new version.
     pub fn changed(&self, id: ExecutionId, news: News) {
         self.tell_watchers(id, news);
+        self.all.changed(id);
         let Some(bus) = self.bus.get() else { return };
         let mut elsewhere = lock(&self.elsewhere);
+        elsewhere.gathering.add(id, bus);
         if elsewhere.wants(id) {
             bus.send(changed(id, news));
         }
         if news.ended.is_some() || news.responded {
             elsewhere.remember(id, news);
         }
+    }
+
+    /// It is new, and nobody can watch it yet; lists show it.
+    pub(crate) fn created(&self, id: ExecutionId) {
+        self.all.changed(id);
+        if let Some(bus) = self.bus.get() {
+            lock(&self.elsewhere).gathering.add(id, bus);
+        }
+    }
+
+    /// Watches all executions, to hear which ones have changed; the watch ends when the watcher is dropped.
+    pub fn watch_all(self: &Arc<Self>) -> AllWatcher {
+        AllWatcher::new(self.clone())
+    }
+
+    /// Are there other processes, and are they not heard just now?
+    pub fn is_deaf(&self) -> bool {
+        self.has_others() && !self.hears_others()
+    }
+
+    /// Is this process one of several?
+    pub fn has_others(&self) -> bool {
+        self.bus.get().is_some()
     }
 
     /// The execution answers: kept for those who watch it, who hear of it with the next change.
@@ -139,6 +170,8 @@ impl Hints {
                     lock(&self.elsewhere).watched.remove(execution_id);
                 }
             }
+            Hint::WatchAll => lock(&self.elsewhere).gathering.want(),
+            Hint::Roundup { ids, more } => self.all.heard(ids, *more),
             Hint::Watch { execution_id } => {
                 if let Some(news) = lock(&self.elsewhere).watch(*execution_id) {
                     self.send(changed(*execution_id, news));
@@ -156,6 +189,9 @@ impl Hints {
             .collect();
         for execution_id in watched {
             self.send(Hint::Watch { execution_id });
+        }
+        if self.all.is_watched() {
+            self.send(Hint::WatchAll);
         }
     }
 

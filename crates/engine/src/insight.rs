@@ -5,3 +5,4 @@ pub mod diff;
 pub mod doctor;
 pub mod explain;
 mod line;
+mod params;

@@ -33,7 +33,7 @@ pub mod worker;
 
 pub use actions::{MockHook, MockRun};
 pub use graphs::{GraphError, Graphs};
-pub use hints::{Hints, News, Watcher};
+pub use hints::{AllWatcher, Hints, News, Roundup, Watcher};
 pub use metrics::Metrics;
 pub use options::Options;
 pub use pawl_kernel::redact::Redactor;

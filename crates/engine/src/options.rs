@@ -55,6 +55,8 @@ pub struct Options {
     pub secrets: BTreeMap<String, String>,
     /// Who may use them, and where they may be sent; those that are not here are free.
     pub secret_scopes: SecretScopes,
+    /// The kinds of the user's connections by name, for editors: nothing is connected by this.
+    pub connections: BTreeMap<String, &'static str>,
 }
 
 impl Options {
@@ -109,6 +111,7 @@ impl Default for Options {
             env: Map::new(),
             secrets: BTreeMap::new(),
             secret_scopes: SecretScopes::new(),
+            connections: BTreeMap::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Removes finished executions and scheduled actions whose time is over, a few at a time, and has the store keep its
 //! tables in order.
 //!
-//! How long an execution is kept after its end says the latest version of its schema (`settings.retention`), else the
+//! How long an execution is kept after its end says the published version of its schema (`settings.retention`), else the
 //! configuration, else it is kept for ever. Whether one may go is looked at again in the transaction that removes it.
 
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ pub struct Retention {
     clock: Arc<dyn Clock>,
     /// How long executions are kept whose schema says nothing; `None`: for ever.
     usual: Option<Duration>,
-    /// What the latest versions of schemas say. A version never changes.
+    /// What the published versions of schemas say. A version never changes.
     wishes: HashMap<(SchemaId, u32), Wish>,
     /// Where the last tick had to stop.
     place: Option<ScanPlace>,
@@ -324,7 +324,7 @@ impl Retention {
         let mut latest = Vec::new();
         loop {
             let after = latest.last().map(|(schema_id, _)| *schema_id);
-            let page = self.store.latest_versions(after, PAGE).await?;
+            let page = self.store.published_versions(after, PAGE).await?;
             let full = page.len() == PAGE as usize;
             latest.extend(page);
             if !full {

@@ -166,6 +166,8 @@ async fn save(store: &Arc<dyn Store>, number: u128, settings: Value) -> SchemaId
         description: None,
         definition: schema::to_stored_json(&definition),
         hash: schema::content_hash(&definition),
+        source: None,
+        note: None,
         created_by: "test".into(),
         now: RealClock.now(),
         mode: SaveMode::Create,

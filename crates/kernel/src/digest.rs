@@ -1,7 +1,8 @@
 //! Digests, message authentication codes, and their hexadecimal form.
 
 use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -17,6 +18,45 @@ pub(crate) fn same(one: &[u8], other: &[u8]) -> bool {
     one.ct_eq(other).into()
 }
 
+/// Of a JSON value: equal values have the same one, others do not.
+pub type Mark = [u8; 16];
+
+/// The order of an object's keys makes no difference.
+pub fn mark(value: &Value) -> Mark {
+    let mut digest = Sha256::new();
+    feed(&mut digest, value);
+    let whole: [u8; 32] = digest.finalize().into();
+    let mut mark = Mark::default();
+    mark.copy_from_slice(&whole[..16]);
+    mark
+}
+
+fn feed(to: &mut Sha256, value: &Value) {
+    match value {
+        Value::Object(members) => {
+            let mut keys: Vec<&String> = members.keys().collect();
+            keys.sort_unstable();
+            to.update(format!("{{{}:", keys.len()));
+            for key in keys {
+                feed_text(to, key);
+                feed(to, &members[key]);
+            }
+        }
+        Value::Array(items) => {
+            to.update(format!("[{}:", items.len()));
+            items.iter().for_each(|item| feed(to, item));
+        }
+        Value::String(text) => feed_text(to, text),
+        scalar => to.update(format!("={scalar};")),
+    }
+}
+
+/// With its length, so that no text can pass for the end of another.
+fn feed_text(to: &mut Sha256, text: &str) {
+    to.update(format!("\"{}:", text.len()));
+    to.update(text);
+}
+
 /// In small letters.
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
@@ -30,6 +70,8 @@ pub fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -53,6 +95,24 @@ mod tests {
         ];
         for (key, message, expected) in cases {
             assert_eq!(hex(&hmac_sha256(key, message)), expected);
+        }
+    }
+
+    #[test]
+    fn marks_tell_values_apart() {
+        let same = json!({"a": [1, "x"], "b": null});
+        let turned: Value = serde_json::from_str(r#"{"b": null, "a": [1, "x"]}"#).unwrap();
+        assert_eq!(mark(&same), mark(&turned));
+        let others = [
+            json!({"a": [1, "x"], "b": false}),
+            json!({"a": ["1", "x"], "b": null}),
+            json!({"a": [[1], "x"], "b": null}),
+            json!({"a": [1, "x", "b"]}),
+            json!([["a", 1], "x"]),
+            json!(["a", [1, "x"], "b", null]),
+        ];
+        for other in others {
+            assert_ne!(mark(&same), mark(&other), "{other}");
         }
     }
 

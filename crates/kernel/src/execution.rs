@@ -1,6 +1,7 @@
 //! The rows of an execution: what it is (`executions`), where it stands (`execution_state`) and what
 //! it did (`execution_steps`). Plain data; every decision about it is in [`crate::lifecycle`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -207,8 +208,8 @@ pub enum DebugMode {
     Off,
     /// Stop after every committed step.
     Step,
-    /// Run until the position is this node, then step.
-    Until(String),
+    /// Run until the position is one of these nodes, then step.
+    Until(Vec<String>),
 }
 
 impl DebugMode {
@@ -216,16 +217,20 @@ impl DebugMode {
         match self {
             Self::Off => None,
             Self::Step => Some("step".into()),
-            Self::Until(node) => Some(format!("to:{node}")),
+            Self::Until(nodes) => Some(match &nodes[..] {
+                [node] => format!("to:{node}"),
+                nodes => format!("until:{}", json!(nodes)),
+            }),
         }
     }
 
     pub fn from_column(text: Option<&str>) -> Self {
         match text {
             None => Self::Off,
-            Some(text) => match text.strip_prefix("to:") {
-                Some(node) => Self::Until(node.to_owned()),
-                None => Self::Step,
+            Some(text) => match (text.strip_prefix("to:"), text.strip_prefix("until:")) {
+                (Some(node), _) => Self::Until(vec![node.to_owned()]),
+                (None, Some(nodes)) => serde_json::from_str(nodes).map_or(Self::Step, Self::Until),
+                (None, None) => Self::Step,
             },
         }
     }
@@ -325,6 +330,9 @@ pub struct Step {
     pub node_type: Arc<str>,
     pub prev_node_id: Option<Arc<str>>,
     pub next_node_id: Option<Arc<str>>,
+    /// The exit it left by; none of a visit that ended the execution by itself, of an edit, and of steps that were stored
+    /// before exits were.
+    pub handle: Option<Cow<'static, str>>,
     pub input: Option<String>,
     pub output: Option<String>,
     /// What the step did to `variables`: a JSON object of name to new value.
@@ -362,6 +370,7 @@ impl Edit {
             node_type: EDIT_NODE.into(),
             prev_node_id: position.prev_node_id.clone(),
             next_node_id: Some(position.node_id.clone()),
+            handle: None,
             input: None,
             output: input.map(|input| json!({"input": input}).to_string()),
             changes,

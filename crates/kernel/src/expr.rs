@@ -56,6 +56,7 @@ mod pattern;
 mod template;
 mod undefined;
 mod value;
+mod written;
 
 #[cfg(test)]
 mod properties;
@@ -70,6 +71,7 @@ pub use functions::{FunctionDoc, functions, reference_markdown};
 pub use meter::{Deadline, Limits, Meter};
 pub use nearest::nearest;
 pub use template::{Encoding, Template};
+pub use written::{TextMode, WrittenText};
 
 /// Longest text of one expression.
 const EXPRESSION_BYTES_MAX: usize = 16 * 1024;

@@ -32,6 +32,17 @@ pub fn time_ordered(now: Timestamp, entropy: &dyn Entropy) -> Uuid {
     Uuid::from_bytes(bytes)
 }
 
+/// The first and the last id that could be made in the millisecond of this time.
+pub fn ids_at(at: Timestamp) -> (Uuid, Uuid) {
+    let millis = (at.as_micros().max(0) / 1000) as u64;
+    let edge = |fill: u8| {
+        let mut bytes = [fill; 16];
+        bytes[0..6].copy_from_slice(&millis.to_be_bytes()[2..8]);
+        Uuid::from_bytes(bytes)
+    };
+    (edge(0), edge(0xff))
+}
+
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+pub mod cut;
 mod read;
 
 pub use read::{DEPTH_MAX, JsonError, JsonRule, read};

@@ -26,6 +26,7 @@ pub mod schedule;
 pub mod schema;
 pub mod secrets;
 pub mod start_key;
+pub mod statistics;
 pub mod text;
 pub mod time;
 pub mod transition;

@@ -8,7 +8,7 @@
 //! | [`claim`] | a worker with a message | takes the lease, or says why not |
 //! | [`commit`] | the lease's holder | adds steps, moves on, waits or ends |
 //! | [`release`] | a worker shutting down | gives the lease back as if never taken |
-//! | [`command`] | a person or program | pause, resume, stop, signal, continue |
+//! | [`command`] | a person or program | pause, resume, stop, signal, debug, continue |
 //! | [`fire`] | the timers | ends the wait that the timer was made for |
 //! | [`admit`] | the scheduler | ends the wait for a place in a quota |
 //! | [`reap`] | the reaper | takes the lease from a holder that vanished |

@@ -3,6 +3,7 @@
 //! never names the next node.
 
 pub mod field;
+pub mod form;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use self::form::FieldForm;
 use crate::diagnostic::Diagnostic;
 use crate::schema::definition::HANDLE_SUCCESS;
 use crate::schema::graph::{LateTexts, RenderError};
@@ -41,6 +43,16 @@ pub trait NodeHandler: Send + Sync {
     /// Can the other side tell a second run from the first? If not, a retry may run it with another config.
     fn acts_outside(&self) -> bool {
         !self.spec().pure
+    }
+
+    /// Where in the config its other exits are named: a JSON pointer in which `*` stands for each item of a list.
+    fn exits_from(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// JSON Schema of `steps.X.output`; an empty object says nothing.
+    fn output_schema(&self) -> Value {
+        json!({})
     }
 
     /// Problems beyond single fields: "one of these two", "names must differ". Pointers are relative
@@ -170,7 +182,7 @@ pub struct LogLine {
     pub message: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     Debug,
@@ -274,6 +286,8 @@ pub struct FieldSpec {
     /// JSON text shown in docs and schema; the handler's struct fills it in.
     pub default: Option<&'static str>,
     pub doc: &'static str,
+    /// What an editor needs to know besides.
+    pub form: FieldForm,
 }
 
 #[derive(Clone, Copy)]
@@ -346,7 +360,7 @@ impl NodeSpec {
     }
 }
 
-fn object_schema(fields: &[FieldSpec]) -> Value {
+pub(crate) fn object_schema(fields: &[FieldSpec]) -> Value {
     let properties: Map<String, Value> = fields
         .iter()
         .map(|field| (field.name.to_owned(), field_schema(field)))
@@ -366,6 +380,7 @@ fn field_schema(field: &FieldSpec) -> Value {
     }
     schema["description"] = json!(field.doc);
     schema["x-pawl-mode"] = json!(format!("{:?}", field.mode).to_lowercase());
+    form::describe(field, &mut schema);
     if let Some(default) = field
         .default
         .and_then(|text| serde_json::from_str::<Value>(text).ok())

@@ -16,6 +16,7 @@ mod actions;
 mod attempts;
 mod claim;
 mod command;
+mod editor;
 mod fire;
 mod note;
 mod quota;
@@ -41,6 +42,11 @@ pub use actions::{CommandAction, DeleteAction, PutAction};
 pub use attempts::{BeginActions, RecordActions};
 pub use claim::decide_claims;
 pub use command::ApplyCommand;
+pub use editor::{
+    EditorRows, LAYOUT_BYTES_MAX, LayoutRefusal, ListPins, PIN_BYTES_MAX, PINS_BYTES_MAX, PINS_MAX,
+    Pin, PinHead, PinRefusal, PutLayout, PutPin, ReadLayout, ReadPin, ReadPins, RemovePin,
+    StoredLayout,
+};
 pub use fire::FireTimers;
 pub use note::{AddNote, NOTE_BYTES_MAX, NOTES_MAX, Note, NoteRefusal, ReadNotes};
 pub use quota::{
@@ -57,7 +63,7 @@ pub type Subjects = BTreeMap<ExecutionId, Subject>;
 
 /// The rows of one transaction.
 #[async_trait]
-pub trait Transaction: ScheduleRows + QuotaRows {
+pub trait Transaction: ScheduleRows + QuotaRows + EditorRows {
     /// Locks these executions in the order of their ids, and reads them. Ids without an execution are left out.
     async fn subjects(&mut self, ids: &[ExecutionId]) -> StoreResult<Subjects>;
 

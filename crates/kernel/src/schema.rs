@@ -8,6 +8,7 @@ pub mod codes;
 pub mod definition;
 mod exits;
 pub(crate) mod findings;
+pub mod format;
 pub mod graph;
 pub(crate) mod read;
 pub mod render;

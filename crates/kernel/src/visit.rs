@@ -1,6 +1,7 @@
 //! What follows from one try of a node: leave by an edge, try again, block or end. Pure: the engine runs the
 //! node, this decides, the engine acts.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -18,6 +19,8 @@ pub const EVENT_TIMEOUT: &str = "EVENT_TIMEOUT";
 #[derive(Clone, Debug, PartialEq)]
 pub struct VisitResult {
     pub status: StepStatus,
+    /// The exit it leaves by, with or without an edge there.
+    pub handle: Option<Cow<'static, str>>,
     pub output: Value,
     pub error: Value,
     pub changes: Map<String, Value>,
@@ -28,10 +31,18 @@ impl VisitResult {
     pub fn success(output: Value) -> Self {
         Self {
             status: StepStatus::Success,
+            handle: None,
             output,
             error: Value::Null,
             changes: Map::new(),
             logs: Vec::new(),
+        }
+    }
+
+    fn by(self, handle: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            handle: Some(handle.into()),
+            ..self
         }
     }
 
@@ -76,12 +87,13 @@ pub fn settle<'g>(
         }) => {
             let finished = VisitResult {
                 status: StepStatus::Success,
+                handle: None,
                 output,
                 error: Value::Null,
                 changes,
                 logs,
             };
-            leave(graph, node, &handle, finished)
+            leave(graph, node, handle, finished)
         }
         Ok(Outcome::Respond { answer }) => {
             leave(graph, node, HANDLE_SUCCESS, VisitResult::success(answer))
@@ -113,10 +125,13 @@ pub fn settle<'g>(
 pub fn leave<'g>(
     graph: &'g Graph,
     node: &'g Node,
-    handle: &str,
+    handle: impl Into<Cow<'static, str>>,
     finished: VisitResult,
 ) -> Move<'g> {
-    match graph.target(node, handle) {
+    let handle = handle.into();
+    let next = graph.target(node, &handle);
+    let finished = finished.by(handle);
+    match next {
         Some(next) => Move::Leave(finished, next),
         None => {
             let ending = completed(&finished.output);
@@ -129,7 +144,7 @@ pub fn leave<'g>(
 pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<'g> {
     let finished = VisitResult::failed(error);
     if let Some(next) = graph.target(node, HANDLE_ERROR) {
-        return Move::Leave(finished, next);
+        return Move::Leave(finished.by(HANDLE_ERROR), next);
     }
     if node.definition.on_error == OnError::Continue {
         return leave(graph, node, HANDLE_SUCCESS, finished);
@@ -143,12 +158,12 @@ pub fn give_up<'g>(graph: &'g Graph, node: &'g Node, error: &NodeError) -> Move<
 pub fn time_out<'g>(graph: &'g Graph, node: &'g Node, event: &str) -> Move<'g> {
     if let Some(next) = graph.target(node, HANDLE_TIMEOUT) {
         let output = json!({"name": event, "timed_out": true});
-        return Move::Leave(VisitResult::success(output), next);
+        return Move::Leave(VisitResult::success(output).by(HANDLE_TIMEOUT), next);
     }
     let error = event_timeout(node, event);
     let finished = VisitResult::failed(&error);
     match graph.target(node, HANDLE_ERROR) {
-        Some(next) => Move::Leave(finished, next),
+        Some(next) => Move::Leave(finished.by(HANDLE_ERROR), next),
         None => Move::End(finished, failed(&error, &node.id)),
     }
 }
@@ -188,6 +203,7 @@ impl End {
         Move::End(
             VisitResult {
                 status,
+                handle: None,
                 output,
                 error,
                 changes: Map::new(),

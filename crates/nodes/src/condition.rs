@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use pawl_kernel::node::FieldKind::Text;
 use pawl_kernel::node::FieldMode::Expression;
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,6 +43,10 @@ pub(crate) struct Condition;
 impl NodeHandler for Condition {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[("result", json!({"type": "boolean"}))])
     }
 
     /// As editors without handles draw it: the edge is for when the condition holds.

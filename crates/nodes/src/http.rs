@@ -33,6 +33,7 @@ use url::{Position, Url};
 pub use self::address::{AddressPolicy, Cidr};
 use self::connector::{Connector, TimedConnector};
 pub use self::error::{HttpError, HttpErrorKind};
+pub use self::tls::connector_to;
 
 #[derive(Clone, Debug)]
 pub struct HttpLimits {

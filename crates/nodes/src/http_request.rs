@@ -19,6 +19,7 @@ use pawl_kernel::node::FieldKind::{
     Any, Boolean, Choice, Either, Integer, List, Map as MapOf, Object, Text,
 };
 use pawl_kernel::node::FieldMode::{Raw, Template, Url as UrlText};
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{
     FieldKind, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome,
 };
@@ -57,7 +58,8 @@ static SPEC: NodeSpec = NodeSpec {
             Text,
             UrlText,
             "Where to call. Values inside path and query are percent-encoded.",
-        ),
+        )
+        .titled("URL"),
         optional(
             "headers",
             MapOf(&SCALAR),
@@ -107,7 +109,8 @@ static SPEC: NodeSpec = NodeSpec {
             Template,
             "1048576",
             "A longer body is an error, `RESPONSE_TOO_LARGE`; mind the limit of a step's output too.",
-        ),
+        )
+        .titled("Largest body"),
         defaulted(
             "follow_redirects",
             Either(&[
@@ -143,17 +146,25 @@ const AUTH_FIELDS: &[FieldSpec] = &[
         Choice(&["basic", "bearer", "header"]),
         Raw,
         "The kind of credentials.",
-    ),
-    optional("username", Text, Template, "For `basic`."),
-    optional("password", Text, Template, "For `basic`."),
-    optional("token", Text, Template, "For `bearer`."),
+    )
+    .titled("Kind"),
+    optional("username", Text, Template, "For `basic`.").only_when("type", &["basic"]),
+    optional("password", Text, Template, "For `basic`.")
+        .names_from("secrets")
+        .only_when("type", &["basic"]),
+    optional("token", Text, Template, "For `bearer`.")
+        .names_from("secrets")
+        .only_when("type", &["bearer"]),
     optional(
         "name",
         Text,
         Template,
         "For `header`: its name, like `X-Api-Key`.",
-    ),
-    optional("value", Text, Template, "For `header`: its value."),
+    )
+    .only_when("type", &["header"]),
+    optional("value", Text, Template, "For `header`: its value.")
+        .names_from("secrets")
+        .only_when("type", &["header"]),
 ];
 
 #[derive(Deserialize)]
@@ -222,6 +233,14 @@ impl HttpRequest {
 impl NodeHandler for HttpRequest {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[
+            ("status_code", json!({"type": "integer"})),
+            ("headers", json!({"type": "object"})),
+            ("body", json!({})),
+        ])
     }
 
     fn check(&self, config: &Value) -> Vec<Diagnostic> {

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use pawl_kernel::node::FieldKind::{Any, Choice};
 use pawl_kernel::node::FieldMode::Template;
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{LogLevel, LogLine, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -49,6 +50,13 @@ pub(crate) struct Log;
 impl NodeHandler for Log {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[
+            ("level", json!({"enum": ["debug", "info", "warn", "error"]})),
+            ("message", json!({"type": "string"})),
+        ])
     }
 
     async fn run(&self, mut call: NodeCall<'_>) -> Result<Outcome, NodeError> {

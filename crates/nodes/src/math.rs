@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::node::FieldKind::{Choice, Either, Number as AnyNumber, Text};
 use pawl_kernel::node::FieldMode::Template;
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{FieldKind, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -26,13 +27,15 @@ static SPEC: NodeSpec = NodeSpec {
     handles: &[],
     fields: &[
         required("operation", Choice(OPERATIONS), Template, "What to do."),
-        required("operand1", OPERAND, Template, "The first number."),
+        required("operand1", OPERAND, Template, "The first number.").titled("First number"),
         optional(
             "operand2",
             OPERAND,
             Template,
             "The second number; for `round` the digits to keep, 0 if left out.",
-        ),
+        )
+        .titled("Second number")
+        .only_when("operation", BINARY),
         optional(
             "result_variable",
             Text,
@@ -45,6 +48,10 @@ static SPEC: NodeSpec = NodeSpec {
 };
 
 const OPERAND: FieldKind = Either(&[AnyNumber, Text]);
+/// With two numbers, or with digits to keep.
+const BINARY: &[&str] = &[
+    "add", "subtract", "multiply", "divide", "modulo", "power", "min", "max", "round",
+];
 const OPERATIONS: &[&str] = &[
     "add", "subtract", "multiply", "divide", "modulo", "power", "min", "max", "round", "abs",
 ];
@@ -80,6 +87,10 @@ pub(crate) struct Math;
 impl NodeHandler for Math {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[("result", json!({"type": ["number", "string"]}))])
     }
 
     fn check(&self, config: &Value) -> Vec<Diagnostic> {

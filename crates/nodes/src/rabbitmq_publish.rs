@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::node::FieldKind::{Any, Boolean, Map as MapOf, Text};
 use pawl_kernel::node::FieldMode::{Raw, Template};
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -33,7 +34,8 @@ static SPEC: NodeSpec = NodeSpec {
             Text,
             Raw,
             "The name of a connection in the configuration; left out on a cluster, its own broker.",
-        ),
+        )
+        .names_from("connections"),
         optional(
             "exchange",
             Text,
@@ -112,6 +114,15 @@ const OWN_BROKER: &str = "[broker]";
 impl NodeHandler for RabbitmqPublish {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[
+            ("message_id", json!({"type": "string"})),
+            ("exchange", json!({"type": "string"})),
+            ("routing_key", json!({"type": "string"})),
+            ("bytes", json!({"type": "integer"})),
+        ])
     }
 
     fn check(&self, config: &Value) -> Vec<Diagnostic> {

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::node::FieldKind::{self, Any, Integer, Map};
 use pawl_kernel::node::FieldMode::Template;
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use pawl_kernel::webhook::answer::{self, Answer, STATUS_MAX, STATUS_MIN};
 use serde::Deserialize;
@@ -67,6 +68,14 @@ pub(crate) struct Respond;
 impl NodeHandler for Respond {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[
+            ("status", json!({"type": "integer"})),
+            ("headers?", json!({"type": "object"})),
+            ("body?", json!({})),
+        ])
     }
 
     fn check(&self, config: &Value) -> Vec<Diagnostic> {

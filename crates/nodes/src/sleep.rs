@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::node::FieldKind::{self, Choice, Either, Number, Text};
 use pawl_kernel::node::FieldMode::Template;
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use pawl_kernel::time::{Timestamp, duration_from_seconds, parse_duration};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::parse;
 use pawl_kernel::node::field::{defaulted, optional};
@@ -73,6 +74,13 @@ pub(crate) struct Sleep;
 impl NodeHandler for Sleep {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[(
+            "slept_until",
+            json!({"type": "string", "format": "date-time"}),
+        )])
     }
 
     fn check(&self, config: &Value) -> Vec<Diagnostic> {

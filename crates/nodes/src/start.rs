@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::parse;
 
@@ -30,6 +30,10 @@ pub(crate) struct Start;
 impl NodeHandler for Start {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        json!({"type": "object", "maxProperties": 0})
     }
 
     async fn run(&self, mut call: NodeCall<'_>) -> Result<Outcome, NodeError> {

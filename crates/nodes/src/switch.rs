@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::node::FieldKind::{Any, List, Object, Text};
 use pawl_kernel::node::FieldMode::{Expression, Raw, Template};
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{
     FieldKind, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome,
 };
@@ -77,6 +78,14 @@ pub(crate) struct Switch;
 impl NodeHandler for Switch {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn exits_from(&self) -> Option<&'static str> {
+        Some("/cases/*/name")
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[("case", json!({"type": "string"}))])
     }
 
     fn handles(&self, config: &Value) -> Vec<String> {

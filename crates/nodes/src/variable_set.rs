@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::node::FieldKind::{Any, Text};
 use pawl_kernel::node::FieldMode::Template;
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -51,6 +52,13 @@ pub(crate) struct VariableSet;
 impl NodeHandler for VariableSet {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[
+            ("variable", json!({"type": "string"})),
+            ("value", json!({})),
+        ])
     }
 
     fn check(&self, config: &Value) -> Vec<Diagnostic> {

@@ -5,10 +5,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pawl_kernel::node::FieldKind::{self, Text};
 use pawl_kernel::node::FieldMode::Template;
+use pawl_kernel::node::form::output_object;
 use pawl_kernel::node::{NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use pawl_kernel::schema::definition::{HANDLE_SUCCESS, HANDLE_TIMEOUT};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::parse;
 use pawl_kernel::node::field::{optional, required};
@@ -57,6 +58,19 @@ pub(crate) struct WaitEvent;
 impl NodeHandler for WaitEvent {
     fn spec(&self) -> &'static NodeSpec {
         &SPEC
+    }
+
+    fn output_schema(&self) -> Value {
+        output_object(&[
+            ("name", json!({"type": "string"})),
+            ("id?", json!({"type": "string"})),
+            ("payload?", json!({})),
+            (
+                "received_at?",
+                json!({"type": "string", "format": "date-time"}),
+            ),
+            ("timed_out?", json!({"const": true})),
+        ])
     }
 
     /// Without a limit nothing is ever too late.

@@ -23,7 +23,7 @@ pub enum Trust {
 
 /// `authorities`: a file with those to trust, instead of the system's. The reason for a failure names that file.
 pub fn connector(trust: Trust, authorities: Option<&Path>) -> Result<MakeRustlsConnect, String> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;

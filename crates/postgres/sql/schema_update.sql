@@ -1,2 +1,3 @@
-UPDATE schemas SET name = $2::text, description = $3::text, external_id = $6::bigint, latest_version = $4::integer, updated_at = $5::timestamptz
+-- A draft until it is published.
+UPDATE schemas SET published_version = coalesce(published_version, latest_version), latest_version = $2::integer, updated_at = $3::timestamptz
 WHERE id = $1::uuid

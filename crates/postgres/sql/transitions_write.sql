@@ -47,18 +47,18 @@ WITH done AS (
 ), stepped AS (
     INSERT INTO execution_steps (
         execution_id, seq, node_id, node_type, prev_node_id, next_node_id, input, output, changes, status, error,
-        attempts, started_at, finished_at, version
+        attempts, started_at, finished_at, version, handle
     )
     SELECT
         t.execution_id, t.seq, t.node_id, t.node_type, t.prev_node_id, t.next_node_id, t.input, t.output, t.changes,
-        t.status, t.error, t.attempts, t.started_at, t.finished_at, t.version
+        t.status, t.error, t.attempts, t.started_at, t.finished_at, t.version, t.handle
     FROM unnest(
         $41::uuid[], $42::bigint[], $43::text[], $44::text[], $45::text[], $46::text[], $47::json[], $48::json[],
         $49::json[], $50::smallint[], $51::json[], $52::json[], $53::timestamptz[], $54::timestamptz[],
-        $55::bigint[]
+        $55::bigint[], $56::text[]
     ) AS t (
         execution_id, seq, node_id, node_type, prev_node_id, next_node_id, input, output, changes, status, error,
-        attempts, started_at, finished_at, version
+        attempts, started_at, finished_at, version, handle
     )
     JOIN done ON done.execution_id = t.execution_id
 ), logged AS (
@@ -66,14 +66,14 @@ WITH done AS (
     SELECT l.execution_id,
            l.line + done.lines_before, l.seq, l.node_id, l.level, l.message, l.created_at
     FROM unnest(
-        $56::uuid[], $57::bigint[], $58::bigint[], $59::text[], $60::text[], $61::text[], $62::timestamptz[]
+        $57::uuid[], $58::bigint[], $59::bigint[], $60::text[], $61::text[], $62::text[], $63::timestamptz[]
     ) AS l (execution_id, line, seq, node_id, level, message, created_at)
     JOIN done ON done.execution_id = l.execution_id
 ), waiting AS (
     INSERT INTO incoming_queue (shard_id, created_at, action_id, action_guid, scheduled_at, kind)
     SELECT q.shard_id, q.created_at, q.action_id, q.action_guid, q.scheduled_at, q.kind
     FROM unnest(
-        $63::integer[], $64::timestamptz[], $65::text[], $66::uuid[], $67::timestamptz[], $68::smallint[], $69::uuid[]
+        $64::integer[], $65::timestamptz[], $66::text[], $67::uuid[], $68::timestamptz[], $69::smallint[], $70::uuid[]
     ) AS q (shard_id, created_at, action_id, action_guid, scheduled_at, kind, execution_id)
     JOIN done ON done.execution_id = q.execution_id
     ON CONFLICT (shard_id, action_id, action_guid)

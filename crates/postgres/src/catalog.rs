@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::store::{
-    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreError, StoreResult,
-    VersionRecord,
+    CatalogError, CatalogStore, PublishVersion, PublishedFacts, SaveMode, SaveSchema, SaveStep,
+    SchemaRecord, SourceFormat, SourceText, StoreError, StoreResult, VersionRecord, VersionText,
 };
 use pawl_kernel::schema::definition::LANGUAGE;
 use pawl_kernel::time::Timestamp;
@@ -15,7 +15,7 @@ use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
 use crate::session::Session;
 use crate::value::{Text, Time};
-use crate::{PostgresStore, sql, webhooks};
+use crate::{PostgresStore, editor, sql, webhooks};
 
 #[async_trait]
 impl CatalogStore for PostgresStore {
@@ -24,19 +24,32 @@ impl CatalogStore for PostgresStore {
         let done = self.writers.run(move |session| async move {
             let saved = match save.mode {
                 SaveMode::Create => create(&session, &save).await?,
-                SaveMode::Update { id, if_version } => {
+                SaveMode::Update { id, if_version, .. } => {
                     update(&session, id, if_version, &save).await?
                 }
             };
-            match saved {
-                Ok(_) => session.commit().await?,
-                Err(_) => session.roll_back().await?,
-            }
-            Ok(saved)
+            close(&session, saved).await
         });
         match done.await {
             Ok(saved) => saved,
             Err(fault) if fault.violates(NUMBERS) => Err(self.number_taken(external_id).await?),
+            Err(fault) => Err(fault.of_write().into()),
+        }
+    }
+
+    async fn publish_version(&self, wanted: PublishVersion) -> Result<SchemaRecord, CatalogError> {
+        let (id, version) = (wanted.id, wanted.version);
+        let done = self.writers.run(move |session| async move {
+            let saved = publish_stored(&session, &wanted).await?;
+            close(&session, saved).await
+        });
+        match done.await {
+            Ok(saved) => saved,
+            Err(fault) if fault.violates(NUMBERS) => {
+                let refused = self.version(id, version).await?;
+                let external_id = refused.and_then(|refused| refused.facts("").external_id);
+                Err(self.number_taken(external_id).await?)
+            }
             Err(fault) => Err(fault.of_write().into()),
         }
     }
@@ -120,6 +133,7 @@ impl CatalogStore for PostgresStore {
                 .begin_with(&sql::SCHEMA_DELETE, &[&id.0, &Time(now)])
                 .await?;
             webhooks::replace(&session, id, &[]).await?;
+            editor::remove(&session, id).await?;
             session.commit().await?;
             Ok(!rows.is_empty())
         });
@@ -194,33 +208,80 @@ async fn update(
     if name_taken(session, id, &save.name).await? {
         return Ok(Err(CatalogError::NameTaken(save.name.clone())));
     }
-    if hash_of(session, id, latest).await? == save.hash {
+    let (version, add, publish) = match save.step(&schema, &text_of(session, id, latest).await?) {
+        SaveStep::Keep => return Ok(Ok(schema)),
+        SaveStep::Publish => (latest, false, true),
+        SaveStep::Add { publish } => (latest + 1, true, publish),
+    };
+    if add {
+        insert_version(session, id, version, save).await?;
+        let number = number(version);
+        session.ready(&[&sql::SCHEMA_UPDATE]).await?;
+        session
+            .rows(&sql::SCHEMA_UPDATE, &[&id.0, &number, &Time(save.now)])
+            .await?;
+    }
+    match publish {
+        true => set_published(session, id, &save.facts(version), save.now).await,
+        false => saved(session, id).await,
+    }
+}
+
+async fn publish_stored(session: &Session, wanted: &PublishVersion) -> Outcome<Saved> {
+    let id = wanted.id;
+    let locked = session.begin_with(&sql::SCHEMA_LOCK, &[&id.0]).await?;
+    let Some(schema) = locked.first().map(schema_record).transpose()? else {
+        return Ok(Err(CatalogError::NotFound));
+    };
+    session.ready(&[&sql::VERSION_LOAD]).await?;
+    let rows = session
+        .rows(&sql::VERSION_LOAD, &[&id.0, &number(wanted.version)])
+        .await?;
+    let Some(version) = rows.first().map(version_record).transpose()? else {
+        return Ok(Err(CatalogError::NoVersion(wanted.version)));
+    };
+    if schema.published_version == wanted.version {
         return Ok(Ok(schema));
     }
-    insert_version(session, id, latest + 1, save).await?;
-    let (name, description) = (
-        Text::new(&save.name),
-        save.description.as_deref().map(Text::new),
-    );
-    let next = number(latest + 1);
-    session.ready(&[&sql::SCHEMA_UPDATE]).await?;
+    set_published(session, id, &version.facts(&schema.name), wanted.now).await
+}
+
+/// The row and its webhooks become what the version says.
+async fn set_published(
+    session: &Session,
+    id: SchemaId,
+    facts: &PublishedFacts,
+    now: Timestamp,
+) -> Outcome<Saved> {
+    let name = Text::new(&facts.name);
+    let description = facts.description.as_deref().map(Text::new);
+    session.ready(&[&sql::SCHEMA_PUBLISH]).await?;
     session
         .rows(
-            &sql::SCHEMA_UPDATE,
+            &sql::SCHEMA_PUBLISH,
             &[
                 &id.0,
                 &name,
                 &description,
-                &next,
-                &Time(save.now),
-                &save.external_id(),
+                &facts.external_id,
+                &number(facts.version),
+                &Time(now),
             ],
         )
         .await?;
-    if let Some(taken) = webhooks::replace(session, id, &save.webhooks()).await? {
+    if let Some(taken) = webhooks::replace(session, id, &facts.webhooks).await? {
         return Ok(Err(taken));
     }
     saved(session, id).await
+}
+
+/// A refusal leaves nothing behind.
+async fn close(session: &Session, saved: Saved) -> Outcome<Saved> {
+    match saved {
+        Ok(_) => session.commit().await?,
+        Err(_) => session.roll_back().await?,
+    }
+    Ok(saved)
 }
 
 async fn name_taken(session: &Session, id: SchemaId, name: &str) -> Outcome<bool> {
@@ -249,6 +310,8 @@ async fn insert_version(
 ) -> Outcome<()> {
     session.ready(&[&sql::VERSION_INSERT]).await?;
     let owner = save.created_by.user_to_stored();
+    let source = save.source.as_ref();
+    let format = source.map(|source| Text::new(source.format.name()));
     session
         .rows(
             &sql::VERSION_INSERT,
@@ -261,23 +324,38 @@ async fn insert_version(
                 &Text::new(&save.created_by.name),
                 &owner.as_deref().map(Text::new),
                 &Time(save.now),
+                &source.map(|source| Text::new(&source.text)),
+                &format,
+                &save.note.as_deref().map(Text::new),
             ],
         )
         .await?;
     Ok(())
 }
 
-async fn hash_of(session: &Session, id: SchemaId, version: u32) -> Outcome<String> {
-    session.ready(&[&sql::VERSION_HASH]).await?;
+async fn text_of(session: &Session, id: SchemaId, version: u32) -> Outcome<VersionText> {
+    session.ready(&[&sql::VERSION_TEXT]).await?;
     let rows = session
-        .rows(&sql::VERSION_HASH, &[&id.0, &number(version)])
+        .rows(&sql::VERSION_TEXT, &[&id.0, &number(version)])
         .await?;
-    match rows.first() {
-        Some(row) => Reader::new(row).text(),
-        None => Err(Fault::Corrupt(format!(
+    let Some(row) = rows.first() else {
+        return Err(Fault::Corrupt(format!(
             "version {version} of schema {id} is missing"
-        ))),
-    }
+        )));
+    };
+    let mut reader = Reader::new(row);
+    let hash = reader.text()?;
+    let text = reader.optional_text()?;
+    let source = text.zip(source_format(&mut reader)?);
+    Ok(VersionText {
+        hash,
+        source: source.map(|(text, format)| SourceText { text, format }),
+    })
+}
+
+fn source_format(reader: &mut Reader<'_>) -> Outcome<Option<SourceFormat>> {
+    let name = reader.optional_text()?;
+    SourceFormat::from_stored(name.as_deref()).map_err(Fault::Corrupt)
 }
 
 fn number(value: u32) -> i32 {
@@ -293,6 +371,7 @@ fn schema_record(row: &Row) -> Outcome<SchemaRecord> {
         external_id: reader.get()?,
         active: reader.get()?,
         latest_version: reader.number()?,
+        published_version: reader.number()?,
         created_at: reader.time()?,
         updated_at: reader.time()?,
     })
@@ -309,5 +388,8 @@ fn version_record(row: &Row) -> Outcome<VersionRecord> {
         created_by: reader.text()?,
         owner: user::from_stored(reader.optional_text()?).map_err(Fault::Corrupt)?,
         created_at: reader.time()?,
+        source: reader.optional_text()?,
+        source_format: source_format(&mut reader)?,
+        note: reader.optional_text()?,
     })
 }

@@ -116,7 +116,7 @@ fn transition_columns<'a>(decided: &[&'a Decision], shards: u32) -> [Columns<'a>
     let kinds = sql::TRANSITIONS_WRITE.kinds();
     let (states, rest) = kinds.split_at(34);
     let (executions, rest) = rest.split_at(6);
-    let (steps, rest) = rest.split_at(15);
+    let (steps, rest) = rest.split_at(16);
     let (logs, timers) = rest.split_at(7);
     let mut states = Columns::new(states);
     let mut executions = Columns::new(executions);

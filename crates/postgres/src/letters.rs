@@ -2,15 +2,18 @@
 
 use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::time::Timestamp;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::error::{Fault, Outcome};
 use crate::queries::integer;
 use crate::rows::Reader;
-use crate::value::{Columns, Time};
+use crate::session::{Params, Session};
+use crate::sql::Sql;
+use crate::value::{Columns, Text, Time};
 use crate::{PostgresStore, sql};
 
 #[async_trait]
@@ -54,6 +57,36 @@ impl LetterStore for PostgresStore {
         done.await.map_err(|fault| fault.of_read())
     }
 
+    async fn letters(
+        &self,
+        filter: LetterFilter,
+        page: LetterPage,
+        limit: u32,
+    ) -> StoreResult<Vec<DeadLetter>> {
+        let done = self.readers.run(move |session| async move {
+            let (sql, place) = match page {
+                LetterPage::After(id) => (&sql::LETTERS_OLDEST, id),
+                LetterPage::Before(id) => (&sql::LETTERS_NEWEST, id.unwrap_or(u64::MAX)),
+            };
+            let rows = found(&session, sql, place, &filter, limit).await?;
+            rows.iter()
+                .map(|row| letter(&mut Reader::new(row)))
+                .collect()
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64> {
+        let done = self.readers.run(move |session| async move {
+            let rows = found(&session, &sql::LETTERS_COUNT, 0, &filter, max).await?;
+            match rows.first() {
+                Some(row) => Reader::new(row).count(),
+                None => Ok(0),
+            }
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {
         let done = self.readers.run(move |session| async move {
             let rows = session
@@ -86,6 +119,21 @@ impl LetterStore for PostgresStore {
         });
         done.await.map_err(|fault| fault.of_write())
     }
+}
+
+async fn found(
+    session: &Session,
+    sql: &'static Sql,
+    place: u64,
+    filter: &LetterFilter,
+    limit: u32,
+) -> Outcome<Vec<Row>> {
+    let (place, limit) = (integer(place), i64::from(limit));
+    let reason = filter.reason.as_deref().map(Text::new);
+    let ids = filter.ids.as_ref();
+    let ids: Option<Vec<i64>> = ids.map(|ids| ids.iter().copied().map(integer).collect());
+    let params: Params<'_> = &[&place, &filter.open_only, &reason, &ids, &limit];
+    session.alone(sql, params).await
 }
 
 fn letter(reader: &mut Reader<'_>) -> Outcome<DeadLetter> {

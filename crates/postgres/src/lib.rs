@@ -14,15 +14,19 @@ mod clock;
 mod commits;
 mod connect;
 mod creates;
+mod editor;
 mod error;
 mod executions;
 mod heads;
+mod history;
 mod hot;
 mod keys;
 mod letters;
+mod lists;
 mod locked;
 mod migrations;
 mod options;
+mod overview;
 mod partitions;
 mod queries;
 mod quotas;
@@ -31,6 +35,7 @@ mod retention;
 mod rows;
 mod schedule;
 mod session;
+mod sessions;
 mod sql;
 mod timers;
 mod transaction;
@@ -157,7 +162,7 @@ impl PostgresStore {
     /// Does the server understand every statement? The first it does not is in the error.
     pub async fn check_statements(&self) -> Result<(), String> {
         let done = self.readers.run(|session| async move {
-            for sql in sql::ALL {
+            for sql in sql::ALL.iter().copied().chain(lists::all()) {
                 if let Err(fault) = session.ready(&[sql]).await {
                     return Ok(Err(format!("{}: {fault}", sql.name)));
                 }

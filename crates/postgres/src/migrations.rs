@@ -22,6 +22,11 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     12 "0012_users",
     13 "0013_notes",
     14 "0014_timer_kinds",
+    15 "0015_sessions",
+    16 "0016_step_handles",
+    18 "0018_drafts",
+    19 "0019_editor",
+    20 "0020_branches",
 ];
 
 pub type MigrationError = migration::MigrationError<String>;

@@ -3,22 +3,28 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Status, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
+use pawl_kernel::ports::store::{
+    ExecutionFilter, ExecutionView, LetterPulse, Pulse, QueryStore, SchemaPulse, StoreResult,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::error::{Fault, Outcome};
+use crate::lists::{self, Values};
 use crate::rows::{self, Reader};
 use crate::session::Session;
-use crate::value::{Text, Time};
+use crate::sql::Sql;
+use crate::value::Text;
 use crate::{PostgresStore, migrations, sql};
 
 #[async_trait]
 impl QueryStore for PostgresStore {
     async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
-        let done = self
-            .readers
-            .run(move |session| async move { Ok(views(&session, vec![id.0]).await?.pop()) });
+        let done = self.readers.run(move |session| async move {
+            Ok(views(&session, &sql::EXECUTIONS_VIEW, vec![id.0])
+                .await?
+                .pop())
+        });
         done.await.map_err(|fault| fault.of_read())
     }
 
@@ -30,7 +36,7 @@ impl QueryStore for PostgresStore {
     ) -> StoreResult<Vec<ExecutionView>> {
         let done = self.readers.run(move |session| async move {
             let ids = list(&session, &filter, before, limit).await?;
-            views(&session, ids).await
+            views(&session, &sql::EXECUTIONS_VIEW, ids).await
         });
         done.await.map_err(|fault| fault.of_read())
     }
@@ -100,7 +106,7 @@ impl QueryStore for PostgresStore {
                     &[&open, &after, &i64::from(limit)],
                 )
                 .await?;
-            views(&session, ids_of(&rows)?).await
+            views(&session, &sql::EXECUTIONS_VIEW, ids_of(&rows)?).await
         });
         done.await.map_err(|fault| fault.of_read())
     }
@@ -135,13 +141,38 @@ impl QueryStore for PostgresStore {
         });
         done.await.map_err(|fault| fault.of_read())
     }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        let done = self.readers.run(|session| async move {
+            let rows = session.alone(&sql::PULSE, &[]).await?;
+            Ok(rows.first().map(pulse).transpose()?.unwrap_or_default())
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
 }
 
-async fn views(session: &Session, ids: Vec<Uuid>) -> Outcome<Vec<ExecutionView>> {
+fn pulse(row: &Row) -> Outcome<Pulse> {
+    let mut reader = Reader::new(row);
+    let letters = LetterPulse {
+        last_id: reader.count()?,
+        open: reader.count()?,
+    };
+    let schemas = SchemaPulse {
+        count: reader.count()?,
+        updated_at: reader.optional_time()?,
+    };
+    Ok(Pulse { letters, schemas })
+}
+
+pub(crate) async fn views(
+    session: &Session,
+    sql: &'static Sql,
+    ids: Vec<Uuid>,
+) -> Outcome<Vec<ExecutionView>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = session.alone(&sql::EXECUTIONS_VIEW, &[&ids]).await?;
+    let rows = session.alone(sql, &[&ids]).await?;
     rows.iter()
         .map(|row| {
             let (loaded, schema_name) = rows::viewed(row)?;
@@ -154,91 +185,32 @@ async fn views(session: &Session, ids: Vec<Uuid>) -> Outcome<Vec<ExecutionView>>
         .collect()
 }
 
-/// The small index knows every status but completed.
-fn only_unfinished(filter: &ExecutionFilter) -> bool {
-    !filter.statuses.is_empty() && !filter.statuses.contains(&Status::Completed)
-}
-
 /// Newest first.
-async fn list(
+pub(crate) async fn list(
     session: &Session,
     filter: &ExecutionFilter,
     before: Option<ExecutionId>,
     limit: u32,
 ) -> Outcome<Vec<Uuid>> {
-    let before = before.map_or(Uuid::max(), |id| id.0);
-    let sql = match only_unfinished(filter) {
-        true => &sql::LIST_BY_STATUS,
-        false => &sql::LIST_ALL,
-    };
-    let values = Values::of(filter);
+    let values = Values::of(filter, before);
     let limit = i64::from(limit);
-    let mut params = values.params(&before);
+    let mut params = values.params();
     params.push(&limit);
-    params.push(&filter.not_retried);
-    ids_of(&session.alone(sql, &params).await?)
+    ids_of(
+        &session
+            .alone(lists::LIST.along(&filter.along()), &params)
+            .await?,
+    )
 }
 
 async fn count(session: &Session, filter: &ExecutionFilter) -> Outcome<u64> {
-    let sql = match only_unfinished(filter) {
-        true => &sql::COUNT_BY_STATUS,
-        false => &sql::COUNT_ALL,
-    };
-    let values = Values::of(filter);
-    let first = Uuid::nil();
-    let mut params = values.params(&first);
-    params.push(&filter.not_retried);
-    let rows = session.alone(sql, &params).await?;
+    let values = Values::of(filter, None);
+    let statement = lists::COUNT.along(&filter.along());
+    let rows = session.alone(statement, &values.params()).await?;
     match rows.first() {
         Some(row) => Reader::new(row).count(),
         None => Ok(0),
     }
-}
-
-/// The parameters 2 to 8, which all lists and counts have in common.
-struct Values<'a> {
-    mask: i64,
-    schema_id: Option<Uuid>,
-    tenant: Option<Text<'a>>,
-    after: Option<Time>,
-    before: Option<Time>,
-    text: Option<Text<'a>>,
-    part_of_id: Option<String>,
-}
-
-impl<'a> Values<'a> {
-    fn of(filter: &'a ExecutionFilter) -> Self {
-        let statuses = filter.statuses.iter();
-        Self {
-            mask: statuses.fold(0_i64, |mask, status| mask | 1 << status.code()),
-            schema_id: filter.schema_id.map(|id| id.0),
-            tenant: filter.tenant.as_deref().map(Text::new),
-            after: filter.created_after.map(Time),
-            before: filter.created_before.map(Time),
-            text: filter.text.as_deref().map(Text::new),
-            part_of_id: filter.text.as_deref().and_then(part_of_id),
-        }
-    }
-
-    fn params<'p>(&'p self, first: &'p Uuid) -> Vec<&'p (dyn tokio_postgres::types::ToSql + Sync)> {
-        vec![
-            first,
-            &self.mask,
-            &self.schema_id,
-            &self.tenant,
-            &self.after,
-            &self.before,
-            &self.text,
-            &self.part_of_id,
-        ]
-    }
-}
-
-/// The hexadecimal digits of a text that could be a part of an id.
-fn part_of_id(text: &str) -> Option<String> {
-    let digits = text.replace('-', "").to_lowercase();
-    let is_part = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_hexdigit());
-    is_part.then_some(digits)
 }
 
 fn ids_of(rows: &[Row]) -> Outcome<Vec<Uuid>> {

@@ -45,7 +45,7 @@ const DROPPED_MAX: usize = 4;
 
 #[async_trait]
 impl RetentionStore for PostgresStore {
-    async fn latest_versions(
+    async fn published_versions(
         &self,
         after: Option<SchemaId>,
         limit: u32,
@@ -53,7 +53,7 @@ impl RetentionStore for PostgresStore {
         let after = after.map_or(Uuid::nil(), |id| id.0);
         let done = self.upkeep.run(move |session| async move {
             let rows = session
-                .alone(&sql::LATEST_VERSIONS, &[&after, &i64::from(limit)])
+                .alone(&sql::PUBLISHED_VERSIONS, &[&after, &i64::from(limit)])
                 .await?;
             rows.iter()
                 .map(|row| {

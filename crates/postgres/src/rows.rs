@@ -5,6 +5,7 @@ use pawl_kernel::execution::{
     Signal, State, Status, Step, StepStatus, Subject, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::ports::history::StepOutline;
 use pawl_kernel::ports::store::ClaimedExecution;
 use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::time::Timestamp;
@@ -352,8 +353,11 @@ pub(crate) fn step(row: &Row) -> Outcome<(Step, u64)> {
         attempts: reader.optional_text()?,
         started_at: reader.time()?,
         finished_at: reader.time()?,
+        handle: None,
     };
-    Ok((step, reader.count()?))
+    let version = reader.count()?;
+    let handle = reader.optional_text()?.map(Into::into);
+    Ok((Step { handle, ..step }, version))
 }
 
 pub(crate) fn put_step<'a>(
@@ -377,6 +381,23 @@ pub(crate) fn put_step<'a>(
     columns.time(step.started_at);
     columns.time(step.finished_at);
     columns.count(version);
+    columns.text(step.handle.as_deref());
+}
+
+/// A step without its payloads.
+pub(crate) fn outline(row: &Row) -> Outcome<StepOutline> {
+    let mut reader = Reader::new(row);
+    Ok(StepOutline {
+        seq: reader.count()?,
+        node_id: reader.text()?.into(),
+        node_type: reader.text()?.into(),
+        next_node_id: reader.optional_text()?.map(Into::into),
+        handle: reader.optional_text()?.map(Into::into),
+        status: reader.code(StepStatus::from_code)?,
+        started_at: reader.time()?,
+        finished_at: reader.time()?,
+        tries: reader.number()?.max(1),
+    })
 }
 
 pub(crate) fn log(row: &Row) -> Outcome<(u64, LogRecord)> {
@@ -399,8 +420,18 @@ fn level(name: &str) -> &'static str {
         .unwrap_or("info")
 }
 
-pub(crate) fn signal(row: &Row) -> Outcome<Signal> {
+/// A signal and its place among the others.
+pub(crate) fn arrived_signal(row: &Row) -> Outcome<(u64, Signal)> {
     let mut reader = Reader::new(row);
+    let signal = read_signal(&mut reader)?;
+    Ok((reader.count()?, signal))
+}
+
+pub(crate) fn signal(row: &Row) -> Outcome<Signal> {
+    read_signal(&mut Reader::new(row))
+}
+
+fn read_signal(reader: &mut Reader<'_>) -> Outcome<Signal> {
     Ok(Signal {
         id: reader.text()?,
         name: reader.text()?,

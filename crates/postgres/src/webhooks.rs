@@ -1,4 +1,4 @@
-//! Webhooks: rows that follow the latest version of their schema, and the answers of executions.
+//! Webhooks: rows that follow the published version of their schema, and the answers of executions.
 
 use async_trait::async_trait;
 use pawl_kernel::execution::StepStatus;

@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pawl_kernel::execution::Status;
+use pawl_kernel::id::ids_at;
 use pawl_kernel::lifecycle::Command;
 use pawl_kernel::lifecycle::Release;
+use pawl_kernel::ports::overview::{GroupBy, Look, OverviewStore, errors_by};
 use pawl_kernel::ports::schedule::{ActionCommand, RecordRequest, ScheduleStore};
 use pawl_kernel::ports::store::{
-    ControlStore, ExecutionStore, LockRequest, RecoveryStore, TimerStore,
+    ControlStore, ExecutionFilter, ExecutionStore, LockRequest, QueryStore, RecoveryStore,
+    TimerStore,
 };
 use pawl_kernel::schedule::{AttemptOutcome, Put, ScheduleLimits};
 use pawl_kernel::schema::definition::OnStuck;
@@ -292,4 +295,84 @@ async fn no_plan_reads_a_whole_table_however_it_came_about() {
     }
     println!("{} plans looked at", plans.len());
     assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// Lists, counts and statistics with a long history behind them.
+async fn look_over(store: &PostgresStore) {
+    let filters = [
+        ExecutionFilter::default(),
+        ExecutionFilter {
+            statuses: vec![Status::Failed, Status::Queued],
+            ..ExecutionFilter::default()
+        },
+        ExecutionFilter {
+            schema_id: Some(fixture::schema_id(1)),
+            ..ExecutionFilter::default()
+        },
+        ExecutionFilter {
+            retry_of: Some(fixture::execution_id(1)),
+            ..ExecutionFilter::default()
+        },
+        ExecutionFilter {
+            forked_from: Some(fixture::execution_id(1)),
+            ..ExecutionFilter::default()
+        },
+        ExecutionFilter {
+            ids: Some(vec![fixture::execution_id(1), fixture::execution_id(2)]),
+            ..ExecutionFilter::default()
+        },
+        ExecutionFilter {
+            created_after: Some(now().minus(Duration::from_secs(60))),
+            ..ExecutionFilter::default()
+        },
+    ];
+    for filter in filters {
+        let list = store.executions(filter.clone(), None, 50);
+        list.await.unwrap();
+        for group in GroupBy::ALL {
+            let looks = [filter.along()].map(|along| Look {
+                filter: filter.clone(),
+                along,
+            });
+            store.tally(looks.to_vec(), group, 200).await.unwrap();
+        }
+    }
+    errors_by(store, &ExecutionFilter::default()).await.unwrap();
+    let (from, to) = (
+        ids_at(now().minus(Duration::from_secs(60))).0,
+        ids_at(now()).0,
+    );
+    for schema in [None, Some(fixture::schema_id(1))] {
+        store.samples(vec![(from, to)], schema, 100).await.unwrap();
+    }
+    let schemas = vec![fixture::schema_id(1), fixture::schema_id(2)];
+    store.newest_of(schemas, 20).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_over_a_long_history_goes_along_an_index() {
+    let (server, database) = own_server(&[
+        ("session_preload_libraries", "auto_explain"),
+        ("auto_explain.log_min_duration", "0"),
+        ("auto_explain.log_nested_statements", "on"),
+        ("autovacuum", "off"),
+    ]);
+    let options = database.options();
+    let store = open(options.clone()).await;
+    let held = Held::several(&store, 3).await;
+    fill(&database, &options.schema, 100_000);
+    database.psql(&options.schema, "ANALYZE");
+    let before = server.log().len();
+    look_over(&store).await;
+    drop(held);
+    let log = server.log();
+    let plans = plans(&log[before..]);
+    let ours: Vec<_> = plans
+        .iter()
+        .filter(|(query, _)| query.contains("FROM executions"))
+        .collect();
+    assert!(ours.len() >= 20, "{} plans", ours.len());
+    for (query, plan) in ours {
+        assert!(!plan.contains("Seq Scan on executions"), "{query}\n{plan}");
+    }
 }

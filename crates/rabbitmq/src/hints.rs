@@ -12,7 +12,7 @@ use lapin::types::{FieldTable, ShortString};
 use lapin::{BasicProperties, Channel, Consumer};
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::{self, ExecutionId};
-use pawl_kernel::ports::hints::Hint;
+use pawl_kernel::ports::hints::{Hint, ROUNDUP_MAX};
 use pawl_kernel::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, mpsc, watch};
@@ -63,6 +63,11 @@ enum WireHint {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         responded: bool,
     },
+    WatchAll,
+    Roundup {
+        ids: Vec<Uuid>,
+        more: bool,
+    },
     Admission,
     Backlog {
         age_seconds: [u64; 3],
@@ -101,6 +106,11 @@ impl From<&Hint> for WireHint {
                 ended: ended.map(Status::code),
                 responded: *responded,
             },
+            Hint::WatchAll => Self::WatchAll,
+            Hint::Roundup { ids, more } => Self::Roundup {
+                ids: ids.iter().map(|id| id.0).collect(),
+                more: *more,
+            },
             Hint::Admission => Self::Admission,
             Hint::Backlog { ages } => Self::Backlog {
                 age_seconds: ages.map(|age| age.as_secs()),
@@ -132,6 +142,11 @@ impl WireHint {
                 version,
                 ended: ended.and_then(Status::from_code),
                 responded,
+            },
+            Self::WatchAll => Hint::WatchAll,
+            Self::Roundup { ids, more } => Hint::Roundup {
+                ids: ids.into_iter().take(ROUNDUP_MAX).map(ExecutionId).collect(),
+                more,
             },
             Self::Admission => Hint::Admission,
             Self::Backlog { age_seconds } => Hint::Backlog {
@@ -422,6 +437,11 @@ mod tests {
                 version: 1,
                 ended: None,
                 responded: true,
+            },
+            Hint::WatchAll,
+            Hint::Roundup {
+                ids: vec![execution_id; ROUNDUP_MAX],
+                more: true,
             },
             Hint::Admission,
             Hint::Backlog {

@@ -66,7 +66,7 @@ fn tls_config(authorities: Option<&str>) -> Result<ClientConfig, String> {
         roots.add(certificate).map_err(|error| error.to_string())?;
     }
     // Named, because the default of the process is ambiguous as soon as another crate brings a second provider.
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pawl_kernel::node::FieldKind::Text;
 use pawl_kernel::node::FieldMode::Raw;
-use pawl_kernel::node::{self, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
+use pawl_kernel::node::field::required;
+use pawl_kernel::node::{self, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -29,14 +30,9 @@ static SPEC: NodeSpec = NodeSpec {
           Repeated after a crash it does the same: the time is that of the entry, `Math.random` is seeded.",
     pure: false,
     handles: &["success", "error"],
-    fields: &[FieldSpec {
-        name: "source",
-        kind: Text,
-        mode: Raw,
-        required: true,
-        default: None,
-        doc: "The body of the function.",
-    }],
+    fields: &[required("source", Text, Raw, "The body of the function.")
+        .titled("JavaScript")
+        .in_language("javascript")],
     output: "What the code returns.",
     example: "source: |\n  const items = input.items ?? [];\n  return { json: { count: items.length, total: items.reduce((sum, item) => sum + item.price, 0) } };",
 };

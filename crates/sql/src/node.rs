@@ -19,8 +19,12 @@ use serde_json::{Map, Value, json};
 use crate::{Connections, Expectation, Isolation, Params, Plan, Scope, Script, Work};
 
 static TEXTS: [FieldSpec; 2] = [
-    optional("postgres", Text, Raw, "The text for PostgreSQL."),
-    optional("sqlite", Text, Raw, "The text for SQLite."),
+    optional("postgres", Text, Raw, "The text for PostgreSQL.")
+        .titled("PostgreSQL")
+        .in_language("sql"),
+    optional("sqlite", Text, Raw, "The text for SQLite.")
+        .titled("SQLite")
+        .in_language("sql"),
 ];
 static ERROR: [FieldSpec; 4] = [
     optional(
@@ -50,7 +54,9 @@ static STATEMENT: [FieldSpec; 6] = [
         Either(&[Text, Object(&TEXTS)]),
         Raw,
         "One statement, never interpolated: values are `$1` or `:name`. A text for each dialect where they differ.",
-    ),
+    )
+    .titled("SQL")
+    .in_language("sql"),
     optional(
         "params",
         Either(&[List(&Any), MapOf(&Any)]),
@@ -97,7 +103,8 @@ static SPEC: NodeSpec = NodeSpec {
             Text,
             Raw,
             "The name of a connection in the configuration.",
-        ),
+        )
+        .names_from("connections"),
         defaulted(
             "isolation",
             Choice(Isolation::NAMES),
@@ -111,7 +118,8 @@ static SPEC: NodeSpec = NodeSpec {
             Raw,
             "false",
             "Nothing is written, and nothing noted: it may simply run again.",
-        ),
+        )
+        .titled("Read only"),
         required(
             "statements",
             List(&STATEMENT_KIND),

@@ -1,1 +1,2 @@
-UPDATE schemas SET name = ?2, description = ?3, external_id = ?6, latest_version = ?4, updated_at = ?5 WHERE id = ?1
+-- A draft until it is published.
+UPDATE schemas SET published_version = coalesce(published_version, latest_version), latest_version = ?2, updated_at = ?3 WHERE id = ?1

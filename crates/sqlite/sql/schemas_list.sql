@@ -1,4 +1,4 @@
-SELECT id, name, description, external_id, active, latest_version, created_at, updated_at
+SELECT id, name, description, external_id, active, latest_version, coalesce(published_version, latest_version) AS published_version, created_at, updated_at
 FROM schemas
 WHERE deleted_at IS NULL
   AND (?1 IS NULL OR name > ?1)

@@ -1,4 +1,4 @@
-SELECT webhooks.schema_id, schemas.name, schemas.latest_version, schemas.active, webhooks.name, webhooks.definition
+SELECT webhooks.schema_id, schemas.name, coalesce(schemas.published_version, schemas.latest_version) AS version, schemas.active, webhooks.name, webhooks.definition
 FROM webhooks
 JOIN schemas ON schemas.id = webhooks.schema_id AND schemas.deleted_at IS NULL
 ORDER BY webhooks.schema_id, webhooks.name

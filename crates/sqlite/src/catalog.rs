@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::store::{
-    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreResult, VersionRecord,
+    CatalogError, CatalogStore, PublishVersion, PublishedFacts, SaveMode, SaveSchema, SaveStep,
+    SchemaRecord, SourceFormat, SourceText, StoreResult, VersionRecord, VersionText,
 };
 use pawl_kernel::schema::definition::LANGUAGE;
 use pawl_kernel::time::Timestamp;
@@ -13,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use crate::fault::JobResult;
-use crate::{SqliteStore, rows, sql, webhooks};
+use crate::{SqliteStore, editor, rows, sql, webhooks};
 
 #[async_trait]
 impl CatalogStore for SqliteStore {
@@ -21,8 +22,16 @@ impl CatalogStore for SqliteStore {
         self.writer
             .run(move |connection| match save.mode {
                 SaveMode::Create => create(connection, &save),
-                SaveMode::Update { id, if_version } => update(connection, id, if_version, &save),
+                SaveMode::Update { id, if_version, .. } => {
+                    update(connection, id, if_version, &save)
+                }
             })
+            .await?
+    }
+
+    async fn publish_version(&self, wanted: PublishVersion) -> Result<SchemaRecord, CatalogError> {
+        self.writer
+            .run(move |connection| publish_stored(connection, &wanted))
             .await?
     }
 
@@ -69,13 +78,7 @@ impl CatalogStore for SqliteStore {
 
     async fn version(&self, id: SchemaId, version: u32) -> StoreResult<Option<VersionRecord>> {
         self.readers
-            .run(move |connection| {
-                let found = connection
-                    .prepare_cached(sql::VERSION_LOAD)?
-                    .query_row(params![id.0.as_bytes(), version], version_record)
-                    .optional()?;
-                Ok(found)
-            })
+            .run(move |connection| version_of(connection, id, version))
             .await
     }
 
@@ -98,6 +101,7 @@ impl CatalogStore for SqliteStore {
                     .prepare_cached(sql::SCHEMA_DELETE)?
                     .execute(params![id.0.as_bytes(), now.as_micros()])?;
                 webhooks::replace(connection, id, &[])?;
+                editor::remove(connection, id)?;
                 Ok(changed > 0)
             })
             .await
@@ -111,11 +115,8 @@ fn create(connection: &Connection, save: &SaveSchema) -> JobResult<Saved> {
         return Ok(Err(CatalogError::NameTaken(save.name.clone())));
     }
     // Before anything is written: a refusal is no error that would undo it.
-    if let Some(taken) = number_taken(connection, save.id, save)? {
-        return Ok(Err(taken));
-    }
-    let wanted = save.webhooks();
-    if let Some(taken) = webhooks::taken(connection, save.id, &wanted)? {
+    let facts = save.facts(1);
+    if let Some(taken) = taken(connection, save.id, &facts)? {
         return Ok(Err(taken));
     }
     connection
@@ -128,7 +129,7 @@ fn create(connection: &Connection, save: &SaveSchema) -> JobResult<Saved> {
             save.external_id()
         ])?;
     insert_version(connection, save.id, 1, save)?;
-    webhooks::replace(connection, save.id, &wanted)?;
+    webhooks::replace(connection, save.id, &facts.webhooks)?;
     saved(connection, save.id)
 }
 
@@ -148,45 +149,82 @@ fn update(
     if by_name(connection, &save.name)?.is_some_and(|other| other.id != id) {
         return Ok(Err(CatalogError::NameTaken(save.name.clone())));
     }
-    if hash_of(connection, id, latest)? == save.hash {
-        return Ok(Ok(schema));
-    }
-    if let Some(taken) = number_taken(connection, id, save)? {
+    let (version, add, publish) = match save.step(&schema, &text_of(connection, id, latest)?) {
+        SaveStep::Keep => return Ok(Ok(schema)),
+        SaveStep::Publish => (latest, false, true),
+        SaveStep::Add { publish } => (latest + 1, true, publish),
+    };
+    let facts = save.facts(version);
+    if publish && let Some(taken) = taken(connection, id, &facts)? {
         return Ok(Err(taken));
     }
-    let wanted = save.webhooks();
-    if let Some(taken) = webhooks::taken(connection, id, &wanted)? {
-        return Ok(Err(taken));
+    if add {
+        insert_version(connection, id, version, save)?;
+        connection
+            .prepare_cached(sql::SCHEMA_UPDATE)?
+            .execute(params![id.0.as_bytes(), version, save.now.as_micros()])?;
     }
-    insert_version(connection, id, latest + 1, save)?;
-    connection
-        .prepare_cached(sql::SCHEMA_UPDATE)?
-        .execute(params![
-            id.0.as_bytes(),
-            save.name,
-            save.description,
-            latest + 1,
-            save.now.as_micros(),
-            save.external_id()
-        ])?;
-    webhooks::replace(connection, id, &wanted)?;
+    if publish {
+        set_published(connection, id, &facts, save.now)?;
+    }
     saved(connection, id)
 }
 
-/// Does another schema have the number that this one is to get?
-fn number_taken(
+fn publish_stored(connection: &Connection, wanted: &PublishVersion) -> JobResult<Saved> {
+    let Some(schema) = by_id(connection, wanted.id)? else {
+        return Ok(Err(CatalogError::NotFound));
+    };
+    let Some(version) = version_of(connection, wanted.id, wanted.version)? else {
+        return Ok(Err(CatalogError::NoVersion(wanted.version)));
+    };
+    if schema.published_version == wanted.version {
+        return Ok(Ok(schema));
+    }
+    let facts = version.facts(&schema.name);
+    if let Some(taken) = taken(connection, wanted.id, &facts)? {
+        return Ok(Err(taken));
+    }
+    set_published(connection, wanted.id, &facts, wanted.now)?;
+    saved(connection, wanted.id)
+}
+
+/// The row and its webhooks become what the version says.
+fn set_published(
     connection: &Connection,
     id: SchemaId,
-    save: &SaveSchema,
+    facts: &PublishedFacts,
+    now: Timestamp,
+) -> JobResult<()> {
+    connection
+        .prepare_cached(sql::SCHEMA_PUBLISH)?
+        .execute(params![
+            id.0.as_bytes(),
+            facts.name,
+            facts.description,
+            facts.external_id,
+            facts.version,
+            now.as_micros()
+        ])?;
+    webhooks::replace(connection, id, &facts.webhooks)
+}
+
+/// Does another schema have the number or the requests that this one is to get?
+fn taken(
+    connection: &Connection,
+    id: SchemaId,
+    facts: &PublishedFacts,
 ) -> JobResult<Option<CatalogError>> {
-    let Some(external_id) = save.external_id() else {
-        return Ok(None);
-    };
-    let other = by_external_id(connection, external_id)?.filter(|other| other.id != id);
-    Ok(other.map(|other| CatalogError::ExternalIdTaken {
-        external_id,
-        schema: other.name,
-    }))
+    if let Some(external_id) = facts.external_id {
+        let other = by_external_id(connection, external_id)?.filter(|other| other.id != id);
+        if let Some(other) = other {
+            let schema = other.name;
+            return Ok(Some(CatalogError::ExternalIdTaken {
+                external_id,
+                schema,
+            }));
+        }
+    }
+    webhooks::taken(connection, id, &facts.webhooks)
 }
 
 fn saved(connection: &Connection, id: SchemaId) -> JobResult<Saved> {
@@ -209,16 +247,39 @@ fn insert_version(
             save.definition,
             save.created_by.name,
             save.created_by.user_to_stored(),
-            save.now.as_micros()
+            save.now.as_micros(),
+            save.source.as_ref().map(|source| &source.text),
+            save.source.as_ref().map(|source| source.format.name()),
+            save.note
         ])?;
     Ok(())
 }
 
-fn hash_of(connection: &Connection, id: SchemaId, version: u32) -> JobResult<String> {
-    let hash = connection
-        .prepare_cached(sql::VERSION_HASH)?
-        .query_row(params![id.0.as_bytes(), version], |row| row.get(0))?;
-    Ok(hash)
+fn text_of(connection: &Connection, id: SchemaId, version: u32) -> JobResult<VersionText> {
+    let found = connection.prepare_cached(sql::VERSION_TEXT)?.query_row(
+        params![id.0.as_bytes(), version],
+        |row| {
+            let text: Option<String> = row.get(1)?;
+            let source = text.zip(source_format(row, 2)?);
+            Ok(VersionText {
+                hash: row.get(0)?,
+                source: source.map(|(text, format)| SourceText { text, format }),
+            })
+        },
+    )?;
+    Ok(found)
+}
+
+fn version_of(
+    connection: &Connection,
+    id: SchemaId,
+    version: u32,
+) -> JobResult<Option<VersionRecord>> {
+    let found = connection
+        .prepare_cached(sql::VERSION_LOAD)?
+        .query_row(params![id.0.as_bytes(), version], version_record)
+        .optional()?;
+    Ok(found)
 }
 
 fn by_id(connection: &Connection, id: SchemaId) -> JobResult<Option<SchemaRecord>> {
@@ -253,8 +314,9 @@ fn schema_record(row: &Row<'_>) -> rusqlite::Result<SchemaRecord> {
         external_id: row.get(3)?,
         active: row.get(4)?,
         latest_version: row.get(5)?,
-        created_at: rows::time(row, 6)?,
-        updated_at: rows::time(row, 7)?,
+        published_version: row.get(6)?,
+        created_at: rows::time(row, 7)?,
+        updated_at: rows::time(row, 8)?,
     })
 }
 
@@ -268,6 +330,16 @@ fn version_record(row: &Row<'_>) -> rusqlite::Result<VersionRecord> {
         created_by: row.get(5)?,
         owner: owner(row, 6)?,
         created_at: rows::time(row, 7)?,
+        source: row.get(8)?,
+        source_format: source_format(row, 9)?,
+        note: row.get(10)?,
+    })
+}
+
+fn source_format(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<SourceFormat>> {
+    let name: Option<String> = row.get(at)?;
+    SourceFormat::from_stored(name.as_deref()).map_err(|problem| {
+        rusqlite::Error::FromSqlConversionFailure(at, Type::Text, problem.into())
     })
 }
 

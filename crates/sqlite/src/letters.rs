@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -41,6 +41,46 @@ impl LetterStore for SqliteStore {
             .await
     }
 
+    async fn letters(
+        &self,
+        filter: LetterFilter,
+        page: LetterPage,
+        limit: u32,
+    ) -> StoreResult<Vec<DeadLetter>> {
+        self.readers
+            .run(move |connection| {
+                let (text, place) = match page {
+                    LetterPage::After(id) => (sql::LETTERS_OLDEST, id),
+                    LetterPage::Before(id) => (sql::LETTERS_NEWEST, id.unwrap_or(u64::MAX)),
+                };
+                let mut statement = connection.prepare_cached(text)?;
+                let found = statement.query_map(
+                    params![
+                        integer(place),
+                        filter.open_only,
+                        filter.reason,
+                        list_of(&filter),
+                        limit
+                    ],
+                    letter,
+                )?;
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await
+    }
+
+    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64> {
+        self.readers
+            .run(move |connection| {
+                let all = params![0, filter.open_only, filter.reason, list_of(&filter), max];
+                let count = connection
+                    .prepare_cached(sql::LETTERS_COUNT)?
+                    .query_row(all, |row| rows::count(row, 0))?;
+                Ok(count)
+            })
+            .await
+    }
+
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {
         self.readers
             .run(move |connection| {
@@ -69,6 +109,12 @@ impl LetterStore for SqliteStore {
             })
             .await
     }
+}
+
+/// A JSON list.
+fn list_of(filter: &LetterFilter) -> Option<String> {
+    let ids = filter.ids.as_ref()?;
+    Some(serde_json::json!(ids).to_string())
 }
 
 /// Also for the letters that the end of an execution writes.

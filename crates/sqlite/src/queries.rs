@@ -3,12 +3,14 @@
 use async_trait::async_trait;
 use pawl_kernel::execution::{LogRecord, Signal, Status, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
-use pawl_kernel::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Statement, params};
+use pawl_kernel::ports::store::{
+    ExecutionFilter, ExecutionView, LetterPulse, Pulse, QueryStore, SchemaPulse, StoreResult,
+};
+use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::fault::JobResult;
+use crate::lists::{self, Extra};
 use crate::rows::{self, integer};
 use crate::{SqliteStore, migrations, recovery, sql};
 
@@ -16,7 +18,7 @@ use crate::{SqliteStore, migrations, recovery, sql};
 impl QueryStore for SqliteStore {
     async fn execution(&self, id: ExecutionId) -> StoreResult<Option<ExecutionView>> {
         self.readers
-            .run(move |connection| view(connection, id))
+            .run(move |connection| view(connection, sql::EXECUTION_VIEW, id))
             .await
     }
 
@@ -29,7 +31,7 @@ impl QueryStore for SqliteStore {
         self.readers
             .run_at_once(move |connection| {
                 let ids = list(connection, &filter, before, limit)?;
-                views(connection, &ids)
+                views(connection, sql::EXECUTION_VIEW, &ids)
             })
             .await
     }
@@ -95,7 +97,7 @@ impl QueryStore for SqliteStore {
                     .filter(|status| !status.is_terminal())
                     .collect();
                 let ids = recovery::open_ids(connection, &open, after, limit)?;
-                views(connection, &ids)
+                views(connection, sql::EXECUTION_VIEW, &ids)
             })
             .await
     }
@@ -128,11 +130,31 @@ impl QueryStore for SqliteStore {
             .run(move |connection| about(connection, &file))
             .await
     }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        self.readers.run(|connection| pulse(connection)).await
+    }
 }
 
-fn view(connection: &Connection, id: ExecutionId) -> JobResult<Option<ExecutionView>> {
+fn pulse(connection: &Connection) -> JobResult<Pulse> {
+    let mut statement = connection.prepare_cached(sql::PULSE)?;
+    let found = statement.query_row([], |row| {
+        let letters = LetterPulse {
+            last_id: row.get::<_, i64>(0)?.unsigned_abs(),
+            open: row.get::<_, i64>(1)?.unsigned_abs(),
+        };
+        let schemas = SchemaPulse {
+            count: row.get::<_, i64>(2)?.unsigned_abs(),
+            updated_at: rows::optional_time(row, 3)?,
+        };
+        Ok(Pulse { letters, schemas })
+    });
+    Ok(found?)
+}
+
+fn view(connection: &Connection, text: &str, id: ExecutionId) -> JobResult<Option<ExecutionView>> {
     let found = connection
-        .prepare_cached(sql::EXECUTION_VIEW)?
+        .prepare_cached(text)?
         .query_row([id.0.as_bytes()], |row| {
             let loaded = rows::loaded(row)?;
             Ok(ExecutionView {
@@ -145,84 +167,39 @@ fn view(connection: &Connection, id: ExecutionId) -> JobResult<Option<ExecutionV
     Ok(found)
 }
 
-fn views(connection: &Connection, ids: &[ExecutionId]) -> JobResult<Vec<ExecutionView>> {
+pub(crate) fn views(
+    connection: &Connection,
+    text: &str,
+    ids: &[ExecutionId],
+) -> JobResult<Vec<ExecutionView>> {
     ids.iter()
-        .filter_map(|id| view(connection, *id).transpose())
+        .filter_map(|id| view(connection, text, *id).transpose())
         .collect()
 }
 
-/// The way to the rows that a filter can take.
-enum Path {
-    All,
-    Schema,
-    /// Only statuses that the small index knows: all but `completed`.
-    Statuses(Vec<Status>),
-}
-
-fn path(filter: &ExecutionFilter) -> Path {
-    if !filter.statuses.is_empty() && !filter.statuses.contains(&Status::Completed) {
-        let mut statuses = filter.statuses.clone();
-        statuses.sort_unstable();
-        statuses.dedup();
-        return Path::Statuses(statuses);
-    }
-    match filter.schema_id {
-        Some(_) => Path::Schema,
-        None => Path::All,
-    }
-}
-
 /// Newest first.
-fn list(
+pub(crate) fn list(
     connection: &Connection,
     filter: &ExecutionFilter,
     before: Option<ExecutionId>,
     limit: u32,
 ) -> JobResult<Vec<ExecutionId>> {
-    let before = before.map_or(Uuid::max(), |id| id.0);
-    match path(filter) {
-        Path::All => page(connection, sql::LIST_ALL, filter, before, limit, None),
-        Path::Schema => page(connection, sql::LIST_BY_SCHEMA, filter, before, limit, None),
-        Path::Statuses(statuses) => {
-            let mut ids = Vec::new();
-            for status in statuses {
-                let status = Some(status);
-                ids.extend(page(
-                    connection,
-                    sql::LIST_BY_STATUS,
-                    filter,
-                    before,
-                    limit,
-                    status,
-                )?);
-            }
-            ids.sort_unstable_by(|one, other| other.cmp(one));
-            ids.truncate(limit as usize);
-            Ok(ids)
+    let mut ids = Vec::new();
+    for (text, status) in lists::LIST.along(&filter.along()) {
+        let extra = Extra {
+            before,
+            limit: Some(limit),
+            status,
+            ..Extra::default()
+        };
+        let mut statement = lists::prepare(connection, text, filter, extra)?;
+        let mut found = statement.raw_query();
+        while let Some(row) = found.next()? {
+            ids.push(ExecutionId(rows::uuid(row, 0)?));
         }
     }
-}
-
-fn page(
-    connection: &Connection,
-    text: &str,
-    filter: &ExecutionFilter,
-    before: Uuid,
-    limit: u32,
-    status: Option<Status>,
-) -> JobResult<Vec<ExecutionId>> {
-    let mut statement = connection.prepare_cached(text)?;
-    bind_filter(&mut statement, filter)?;
-    statement.raw_bind_parameter(1, before.as_bytes())?;
-    statement.raw_bind_parameter(9, limit)?;
-    if let Some(status) = status {
-        statement.raw_bind_parameter(10, status.code())?;
-    }
-    let mut found = statement.raw_query();
-    let mut ids = Vec::new();
-    while let Some(row) = found.next()? {
-        ids.push(ExecutionId(rows::uuid(row, 0)?));
-    }
+    ids.sort_unstable_by(|one, other| other.cmp(one));
+    ids.truncate(limit as usize);
     Ok(ids)
 }
 
@@ -231,53 +208,18 @@ fn count(connection: &Connection, filter: &ExecutionFilter) -> JobResult<u64> {
         let mut statement = connection.prepare_cached(sql::COUNT_ANY)?;
         return Ok(statement.query_row([], |row| rows::count(row, 0))?);
     }
-    match path(filter) {
-        Path::All => count_along(connection, sql::COUNT_ALL, filter, None),
-        Path::Schema => count_along(connection, sql::COUNT_BY_SCHEMA, filter, None),
-        Path::Statuses(statuses) => statuses
-            .into_iter()
-            .map(|status| count_along(connection, sql::COUNT_BY_STATUS, filter, Some(status)))
-            .sum(),
+    let mut sum = 0;
+    for (text, status) in lists::COUNT.along(&filter.along()) {
+        let extra = Extra {
+            status,
+            ..Extra::default()
+        };
+        let mut statement = lists::prepare(connection, text, filter, extra)?;
+        if let Some(row) = statement.raw_query().next()? {
+            sum += rows::count(row, 0)?;
+        }
     }
-}
-
-fn count_along(
-    connection: &Connection,
-    text: &str,
-    filter: &ExecutionFilter,
-    status: Option<Status>,
-) -> JobResult<u64> {
-    let mut statement = connection.prepare_cached(text)?;
-    bind_filter(&mut statement, filter)?;
-    if let Some(status) = status {
-        statement.raw_bind_parameter(9, status.code())?;
-    }
-    match statement.raw_query().next()? {
-        Some(row) => Ok(rows::count(row, 0)?),
-        None => Ok(0),
-    }
-}
-
-/// The parameters 2 to 8 and 11, which all lists and counts have in common.
-fn bind_filter(statement: &mut Statement<'_>, filter: &ExecutionFilter) -> rusqlite::Result<()> {
-    let statuses = filter.statuses.iter();
-    let mask = statuses.fold(0_i64, |mask, status| mask | 1 << status.code());
-    let schema_id = filter.schema_id.as_ref().map(|id| id.0.as_bytes());
-    statement.raw_bind_parameter(2, mask)?;
-    statement.raw_bind_parameter(3, schema_id)?;
-    statement.raw_bind_parameter(4, &filter.tenant)?;
-    statement.raw_bind_parameter(5, filter.created_after.map(Timestamp::as_micros))?;
-    statement.raw_bind_parameter(6, filter.created_before.map(Timestamp::as_micros))?;
-    statement.raw_bind_parameter(7, &filter.text)?;
-    statement.raw_bind_parameter(8, filter.text.as_deref().and_then(part_of_id))?;
-    statement.raw_bind_parameter(11, filter.not_retried)
-}
-
-/// The hexadecimal digits of a text that could be a part of an id.
-fn part_of_id(text: &str) -> Option<String> {
-    let digits = text.replace('-', "").to_uppercase();
-    let is_part = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_hexdigit());
-    is_part.then_some(digits)
+    Ok(sum)
 }
 
 pub(crate) fn timer_shard(

@@ -20,7 +20,7 @@ const STEPS_MAX: u32 = 32;
 
 #[async_trait]
 impl RetentionStore for SqliteStore {
-    async fn latest_versions(
+    async fn published_versions(
         &self,
         after: Option<SchemaId>,
         limit: u32,
@@ -28,7 +28,7 @@ impl RetentionStore for SqliteStore {
         let after = after.map_or(uuid::Uuid::nil(), |id| id.0);
         self.readers
             .run(move |connection| {
-                let mut statement = connection.prepare_cached(sql::LATEST_VERSIONS)?;
+                let mut statement = connection.prepare_cached(sql::PUBLISHED_VERSIONS)?;
                 let found = statement.query_map(params![after.as_bytes(), limit], |row| {
                     Ok((SchemaId(rows::uuid(row, 0)?), row.get(1)?))
                 })?;

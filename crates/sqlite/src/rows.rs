@@ -5,6 +5,7 @@ use pawl_kernel::execution::{
     Signal, State, Status, Step, StepStatus, Subject, Wait, WaitKind,
 };
 use pawl_kernel::id::{ExecutionId, SchemaId};
+use pawl_kernel::ports::history::StepOutline;
 use pawl_kernel::ports::store::ClaimedExecution;
 use pawl_kernel::quota::QuotaUse;
 use pawl_kernel::time::Timestamp;
@@ -295,6 +296,7 @@ pub(crate) fn step(row: &Row<'_>) -> Result<(Step, u64)> {
         attempts: row.get(10)?,
         started_at: time(row, 11)?,
         finished_at: time(row, 12)?,
+        handle: row.get::<_, Option<String>>(14)?.map(Into::into),
     };
     Ok((step, count(row, 13)?))
 }
@@ -320,7 +322,23 @@ pub(crate) fn bind_step(
     binder.put(&step.attempts)?;
     binder.put(step.started_at.as_micros())?;
     binder.put(step.finished_at.as_micros())?;
-    binder.put(integer(version))
+    binder.put(integer(version))?;
+    binder.put(&step.handle)
+}
+
+/// A step without its payloads.
+pub(crate) fn outline(row: &Row<'_>) -> Result<StepOutline> {
+    Ok(StepOutline {
+        seq: count(row, 0)?,
+        node_id: row.get(1)?,
+        node_type: row.get(2)?,
+        next_node_id: row.get(3)?,
+        handle: row.get::<_, Option<String>>(4)?.map(Into::into),
+        status: coded(row, 5, StepStatus::from_code)?,
+        started_at: time(row, 6)?,
+        finished_at: time(row, 7)?,
+        tries: row.get::<_, u32>(8)?.max(1),
+    })
 }
 
 pub(crate) fn log(row: &Row<'_>) -> Result<(u64, LogRecord)> {

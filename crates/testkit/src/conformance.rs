@@ -15,9 +15,12 @@ mod claim;
 mod command;
 mod commit;
 mod create;
+mod editor;
+mod history;
 mod keys;
 mod letters;
 mod note;
+mod overview;
 mod payload;
 mod query;
 mod queue_cases;
@@ -26,6 +29,7 @@ mod recovery;
 mod retention;
 mod scene;
 mod schedule;
+mod sessions;
 mod signal;
 mod timer;
 mod webhooks;
@@ -67,9 +71,13 @@ pub const CASES: &[&[StoreCase]] = &[
     recovery::CASES,
     catalog::CASES,
     query::CASES,
+    history::CASES,
+    overview::CASES,
     keys::CASES,
+    sessions::CASES,
     letters::CASES,
     note::CASES,
+    editor::CASES,
     retention::CASES,
     webhooks::CASES,
     workers::CASES,

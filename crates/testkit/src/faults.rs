@@ -6,6 +6,8 @@
 //! through, until the supervisor has aborted its tasks.
 
 mod desk;
+mod history;
+mod overview;
 mod queue;
 mod quotas;
 mod retention;

@@ -54,6 +54,8 @@ pub fn schema(n: u64) -> SaveSchema {
         definition: format!(r#"{{"language":1,"name":"{name}","nodes":[],"edges":[]}}"#),
         hash: format!("hash-{n}-1"),
         name,
+        source: None,
+        note: None,
         created_by: "user:1".into(),
         now: at(0),
         mode: SaveMode::Create,
@@ -67,7 +69,11 @@ pub fn schema_version(n: u64, content: &str, if_version: Option<u32>) -> SaveSch
         definition: format!(r#"{{"language":1,"content":"{content}"}}"#),
         hash: format!("hash-{n}-{content}"),
         now: at(10),
-        mode: SaveMode::Update { id, if_version },
+        mode: SaveMode::Update {
+            id,
+            if_version,
+            publish: true,
+        },
         ..schema(n)
     }
 }
@@ -154,6 +160,7 @@ pub fn step(seq: u64, now: Timestamp) -> Step {
         node_type: "log".into(),
         prev_node_id: (seq > 1).then(|| format!("node_{}", seq - 1).into()),
         next_node_id: Some(format!("node_{}", seq + 1).into()),
+        handle: Some("success".into()),
         input: Some(format!(r#"{{"message":"{seq}"}}"#)),
         output: Some(format!(r#"{{"n":{seq}}}"#)),
         changes: Some(format!(r#"{{"last":{seq}}}"#)),

@@ -5,14 +5,18 @@
 //! Iteration is by key everywhere, so that the same calls give the same answers in the same order.
 
 mod catalog;
+mod editor;
 mod execution;
+mod history;
 mod keys;
 mod letters;
+mod overview;
 mod query;
 mod quota;
 mod recovery;
 mod retention;
 mod schedule;
+mod sessions;
 mod tables;
 mod timer;
 mod transaction;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use pawl_kernel::node::form::FieldForm;
 use pawl_kernel::node::{
     FieldKind, FieldMode, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome,
 };
@@ -79,6 +80,7 @@ const fn field(name: &'static str, kind: FieldKind, doc: &'static str) -> FieldS
         required: false,
         default: None,
         doc,
+        form: FieldForm::PLAIN,
     }
 }
 

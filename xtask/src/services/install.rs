@@ -25,6 +25,8 @@ pub enum Need {
     PgBouncer,
     /// The program `openssl`, for certificates.
     OpenSsl,
+    /// A browser, for the UI.
+    Chromium,
 }
 
 impl Need {
@@ -34,6 +36,7 @@ impl Need {
             Need::RabbitMq => "rabbitmq-server",
             Need::PgBouncer => "pgbouncer",
             Need::OpenSsl => "openssl",
+            Need::Chromium => "chromium",
         }
     }
 
@@ -45,6 +48,7 @@ impl Need {
             Need::RabbitMq => rabbit_tool("rabbitmq-server").map(drop),
             Need::PgBouncer => plain_tool("pgbouncer").map(drop),
             Need::OpenSsl => plain_tool("openssl").map(drop),
+            Need::Chromium => chromium().map(drop),
         }
     }
 }
@@ -178,6 +182,11 @@ pub(super) fn plain_tool(name: &str) -> Result<PathBuf, String> {
     on_path(name)
         .or_else(|| Some(Path::new("/usr/sbin").join(name)).filter(|path| path.exists()))
         .ok_or_else(|| format!("{name} is neither on the PATH nor in /usr/sbin"))
+}
+
+/// Where the browser is.
+pub fn chromium() -> Result<PathBuf, String> {
+    plain_tool("chromium")
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {

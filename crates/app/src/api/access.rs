@@ -5,11 +5,12 @@
 
 pub(super) mod key_text;
 mod ring;
+pub(super) mod sessions;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
@@ -19,8 +20,9 @@ use pawl_kernel::user::{self, Writer};
 use serde_json::{Value, json};
 
 use super::ApiState;
+use super::body::check_kind;
 use super::error::{ApiError, ApiResult};
-use super::guard::shorten;
+use super::guard::{changes_state, check_own_page, shorten};
 use super::query::Query;
 
 pub(super) use ring::{ADMIN_NAME, KeyRing};
@@ -48,7 +50,48 @@ pub(super) const ADMIN: Needs = Needs::Role(Role::Admin);
 pub(super) struct Identity {
     pub(super) created_by: String,
     pub(super) user: Value,
-    role: Role,
+    pub(super) role: Role,
+    pub(super) login: Login,
+}
+
+/// How a caller showed who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Login {
+    /// Not at all: every caller on loopback.
+    None,
+    Key,
+    Session,
+}
+
+/// What a request shows of its caller.
+#[derive(Clone)]
+pub(super) enum Credential {
+    Key(String),
+    /// What the cookie holds.
+    Session(String),
+}
+
+impl Credential {
+    /// A request that shows two says nothing clear: one might be meant, and the other used.
+    fn of(state: &ApiState, headers: &HeaderMap) -> ApiResult<Self> {
+        let session = sessions::cookie(state, headers);
+        match session.filter(|_| headers.contains_key(header::AUTHORIZATION)) {
+            Some(_) => Err(ApiError::invalid_header(
+                "the request has the header Authorization and the cookie of a session; send one of them",
+            )),
+            None => match session {
+                Some(token) => Ok(Self::Session(token.to_owned())),
+                None => bearer(headers).map(|key| Self::Key(key.to_owned())),
+            },
+        }
+    }
+
+    fn login(&self) -> Login {
+        match self {
+            Self::Key(_) => Login::Key,
+            Self::Session(_) => Login::Session,
+        }
+    }
 }
 
 impl Identity {
@@ -58,6 +101,7 @@ impl Identity {
             created_by: "dev".into(),
             user: user::developer(),
             role: Role::Admin,
+            login: Login::None,
         }
     }
 
@@ -66,6 +110,7 @@ impl Identity {
             created_by: format!("key:{name}"),
             user: user::user(id, name, email),
             role,
+            login: Login::Key,
         }
     }
 
@@ -119,7 +164,10 @@ impl Access {
 pub(super) async fn identify(state: &ApiState, headers: &HeaderMap) -> ApiResult<Identity> {
     match &state.access {
         Access::Open => Ok(Identity::developer()),
-        Access::Keys(ring) => ring.identify(state, bearer(headers)?).await,
+        Access::Keys(ring) => {
+            let credential = Credential::of(state, headers)?;
+            ring.identify(state, &credential).await
+        }
     }
 }
 
@@ -154,9 +202,12 @@ pub(super) async fn enforce(
     next: Next,
 ) -> Response {
     let Needs::Role(needed) = door.needs else {
-        return next.run(request).await;
+        return match door.query(&request) {
+            Ok(_) => next.run(request).await,
+            Err(refused) => refused.into_response(),
+        };
     };
-    let identity = match identify(&door.state, request.headers()).await {
+    let identity = match let_in(&door.state, request.method(), request.headers()).await {
         Ok(identity) => identity,
         Err(refused) => return refused.into_response(),
     };
@@ -183,6 +234,16 @@ pub(super) async fn enforce(
     response
 }
 
+/// Sessions come from browsers, which foreign pages can make send things.
+async fn let_in(state: &ApiState, method: &Method, headers: &HeaderMap) -> ApiResult<Identity> {
+    let identity = identify(state, headers).await?;
+    if identity.login == Login::Session && changes_state(method) {
+        check_own_page(headers)?;
+        check_kind(headers)?;
+    }
+    Ok(identity)
+}
+
 fn check(identity: &Identity, needed: Role) -> ApiResult<()> {
     if identity.role.includes(needed) {
         return Ok(());
@@ -199,15 +260,15 @@ async fn admitted(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let text = match &state.access {
-        Access::Keys(_) => bearer(request.headers()).map(str::to_owned).ok(),
+    let credential = match &state.access {
+        Access::Keys(_) => Credential::of(state, request.headers()).ok(),
         Access::Open => None,
     };
     request.extensions_mut().insert(identity);
     let response = next.run(request).await;
-    match (&state.access, text) {
-        (Access::Keys(ring), Some(text)) if is_stream(&response) => {
-            let good = ring.clone().until_refused(state.clone(), text);
+    match (&state.access, credential) {
+        (Access::Keys(ring), Some(credential)) if is_stream(&response) => {
+            let good = ring.clone().until_refused(state.clone(), credential);
             response
                 .map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(good))))
         }

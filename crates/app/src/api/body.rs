@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use pawl_kernel::json::{self, JsonError};
+use pawl_kernel::ports::store::SourceFormat;
 use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
 
@@ -28,13 +29,7 @@ pub(super) struct ActionText(pub(super) SchemaText);
 /// The text of a schema.
 pub(super) struct SchemaText {
     pub(super) text: String,
-    pub(super) format: SchemaFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SchemaFormat {
-    Json,
-    Yaml,
+    pub(super) format: SourceFormat,
 }
 
 impl FromRequest<ApiState> for OptionalJson {
@@ -191,26 +186,43 @@ fn require_json(headers: &HeaderMap) -> ApiResult<()> {
     }
 }
 
-fn schema_format(headers: &HeaderMap) -> ApiResult<Option<SchemaFormat>> {
+/// For requests of browsers: forms, and scripts of foreign pages, can send other types and none without being asked about it.
+pub(super) fn check_kind(headers: &HeaderMap) -> ApiResult<()> {
+    let length = headers.get(header::CONTENT_LENGTH);
+    let is_empty = length.is_none_or(|length| length.as_bytes() == b"0");
+    if is_empty && !headers.contains_key(header::TRANSFER_ENCODING) {
+        return Ok(());
+    }
+    let kind = essence(headers)?.unwrap_or_default();
+    let is_plain_form = !kind.starts_with("application/") || kind.ends_with("urlencoded");
+    match is_plain_form {
+        true => Err(unsupported(
+            "with a session a body is sent as `application/json` or `application/yaml`",
+        )),
+        false => Ok(()),
+    }
+}
+
+fn schema_format(headers: &HeaderMap) -> ApiResult<Option<SourceFormat>> {
     let Some(essence) = essence(headers)? else {
         return Ok(None);
     };
     match essence.as_str() {
         "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml"
-        | "text/vnd.yaml" => Ok(Some(SchemaFormat::Yaml)),
-        essence if essence.ends_with("+yaml") => Ok(Some(SchemaFormat::Yaml)),
-        essence if is_json(essence) => Ok(Some(SchemaFormat::Json)),
+        | "text/vnd.yaml" => Ok(Some(SourceFormat::Yaml)),
+        essence if essence.ends_with("+yaml") => Ok(Some(SourceFormat::Yaml)),
+        essence if is_json(essence) => Ok(Some(SourceFormat::Json)),
         _ => Err(unsupported(
             "the body is sent as `application/json` or `application/yaml`",
         )),
     }
 }
 
-fn sniff(text: &str) -> SchemaFormat {
+fn sniff(text: &str) -> SourceFormat {
     if text.trim_start().starts_with('{') {
-        SchemaFormat::Json
+        SourceFormat::Json
     } else {
-        SchemaFormat::Yaml
+        SourceFormat::Yaml
     }
 }
 

@@ -6,6 +6,7 @@ use pawl_engine::control::{ControlError, RetryRequest};
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::ExecutionFilter;
+use pawl_kernel::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::ApiState;
@@ -14,6 +15,7 @@ use super::body::JsonBody;
 use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields::{self, check_text, unknown_name};
+use super::filter::{self as filters, FilterFields};
 use super::guard::Identity;
 use super::query;
 use super::reply;
@@ -121,7 +123,7 @@ fn action(name: Option<Text>) -> ApiResult<(&'static str, Action)> {
 }
 
 /// A program that meant to name something and names nothing must not hit every execution.
-fn check_filter(filter: &Value) -> ApiResult<()> {
+pub(super) fn check_filter(filter: &Value) -> ApiResult<()> {
     let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
     let mut fields = filter.as_object().into_iter().flatten();
     match fields.find(|(_, value)| is_empty(value)) {
@@ -134,10 +136,10 @@ fn check_filter(filter: &Value) -> ApiResult<()> {
 
 async fn filter(state: &ApiState, value: Value) -> ApiResult<ExecutionFilter> {
     check_filter(&value)?;
-    let asked: wire::Filter = fields::read(value)?;
+    let mut asked: wire::Filter = fields::read(value)?;
     let (schema, schema_id) = (
-        schema_text("schema", asked.schema)?,
-        schema_text("schema_id", asked.schema_id)?,
+        schema_text("schema", asked.schema.take())?,
+        schema_text("schema_id", asked.schema_id.take())?,
     );
     let schema = match schema.or(schema_id) {
         Some(key) => Some(schemas::id_of(state, &key).await?),
@@ -147,22 +149,57 @@ async fn filter(state: &ApiState, value: Value) -> ApiResult<ExecutionFilter> {
         let at = asked.map(|text| query::moment(name, &text.0));
         at.transpose().map_err(ApiError::invalid_request)
     };
-    let (created_after, created_before) =
-        (time("since", asked.since)?, time("until", asked.until)?);
-    let mut statuses = statuses(asked.status).map_err(ApiError::invalid_request)?;
+    let (created_after, created_before) = (
+        time("since", asked.since.take())?,
+        time("until", asked.until.take())?,
+    );
+    let mut statuses = statuses(asked.status.take()).map_err(ApiError::invalid_request)?;
     let not_retried = asked.unresolved.unwrap_or(false);
     if not_retried {
-        statuses = query::unresolved(&statuses).map_err(ApiError::invalid_request)?;
+        statuses = filters::unresolved(&statuses).map_err(ApiError::invalid_request)?;
     }
-    Ok(ExecutionFilter {
+    let found = ExecutionFilter {
         created_after,
         created_before,
         statuses,
         not_retried,
         schema_id: schema,
-        tenant: asked.tenant.map(|tenant| tenant.0),
-        text: asked.text.map(|text| text.0),
-    })
+        tenant: asked.tenant.as_ref().map(|tenant| tenant.0.clone()),
+        text: asked.text.as_ref().map(|text| text.0.clone()),
+        ..ExecutionFilter::default()
+    };
+    narrowed(&asked, found, state.now()).map_err(ApiError::invalid_request)
+}
+
+fn narrowed(
+    asked: &wire::Filter,
+    found: ExecutionFilter,
+    now: Timestamp,
+) -> Result<ExecutionFilter, String> {
+    let version = asked.version.map(|number| number.to_string());
+    let ids = asked.ids.as_ref();
+    let ids = ids.map(|ids| {
+        ids.iter()
+            .map(|id| id.as_str().unwrap_or_default())
+            .collect()
+    });
+    let asked = FilterFields {
+        label: text_of(&asked.label),
+        created_by: text_of(&asked.created_by),
+        version: version.as_deref(),
+        node: text_of(&asked.node),
+        error_code: text_of(&asked.error_code),
+        retry_of: text_of(&asked.retry_of),
+        forked_from: text_of(&asked.forked_from),
+        finished_since: text_of(&asked.finished_since),
+        longer_than: text_of(&asked.longer_than),
+        ids,
+    };
+    asked.narrow(found, now)
+}
+
+fn text_of(field: &Option<Text>) -> Option<&str> {
+    field.as_ref().map(|text| text.0.as_str())
 }
 
 fn schema_text(name: &str, asked: Option<Reference>) -> ApiResult<Option<String>> {

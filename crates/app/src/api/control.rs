@@ -41,6 +41,17 @@ pub(super) async fn resume(
     executions::show(&state, id, None).await
 }
 
+/// Hands a live execution to the debugger.
+pub(super) async fn debug(
+    State(state): State<ApiState>,
+    path: PathParts,
+    body: OptionalJson,
+) -> ApiResult {
+    let id = plain(&path, body)?;
+    state.control.debug(id).await?;
+    executions::show(&state, id, None).await
+}
+
 pub(super) async fn stop(
     State(state): State<ApiState>,
     path: PathParts,
@@ -68,7 +79,7 @@ pub(super) async fn go_on(
     let mode = match asked.mode {
         None | Some(wire::ContinueMode::Step) => ContinueMode::Step,
         Some(wire::ContinueMode::Run) => ContinueMode::Run,
-        Some(wire::ContinueMode::To(node)) => ContinueMode::To(node),
+        Some(wire::ContinueMode::Until(nodes)) => ContinueMode::Until(nodes),
     };
     let variables = asked.variables.unwrap_or_default();
     // Afterwards every one of them is known.

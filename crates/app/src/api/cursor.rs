@@ -17,10 +17,15 @@ pub(super) enum CursorKind {
     Step,
     Log,
     DeadLetter,
+    /// The list that begins with the newest.
+    NewestLetter,
     Key,
     Quota,
     Action,
+    /// The list that begins with what is due next.
+    DueAction,
     Attempt,
+    Signal,
 }
 
 impl CursorKind {
@@ -31,10 +36,13 @@ impl CursorKind {
             Self::Step => "t:",
             Self::Log => "l:",
             Self::DeadLetter => "d:",
+            Self::NewestLetter => "n:",
             Self::Key => "k:",
             Self::Quota => "q:",
             Self::Action => "a:",
+            Self::DueAction => "u:",
             Self::Attempt => "h:",
+            Self::Signal => "g:",
         }
     }
 }

@@ -115,6 +115,10 @@ impl ApiError {
         self.0.status == StatusCode::NOT_FOUND
     }
 
+    pub(super) fn is_conflict(&self) -> bool {
+        self.0.status == StatusCode::CONFLICT
+    }
+
     pub(super) fn is_unauthorized(&self) -> bool {
         self.0.status == StatusCode::UNAUTHORIZED
     }
@@ -193,7 +197,7 @@ impl From<CatalogError> for ApiError {
                 let details = json!({"external_id": external_id, "schema": schema});
                 Self::conflict(message).details(details)
             }
-            CatalogError::NotFound => Self::not_found(message),
+            CatalogError::NotFound | CatalogError::NoVersion(_) => Self::not_found(message),
             CatalogError::PathTaken {
                 method,
                 path,

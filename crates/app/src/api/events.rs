@@ -8,12 +8,13 @@
 //! connection open, covers a hint that was lost.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{Stream, stream};
 use pawl_engine::Watcher;
 use pawl_kernel::execution::{Control, Hold, Status};
 use pawl_kernel::id::ExecutionId;
@@ -40,32 +41,22 @@ pub(super) async fn events(
 ) -> ApiResult {
     let id = path.execution()?;
     let seen = last_seen(&query, &headers)?;
-    // Watched before the first look, so that no change falls between the two.
-    let watcher = state.runtime().hints.watch(id);
-    let view = state.control.view(id).await?;
-    if view.execution.head.status.is_terminal() && seen >= view.state.version {
+    let feed = Feed::open(&state, id, seen, Shape::Own).await?;
+    if feed.nothing_left {
         // Tells an EventSource that there is nothing to come back for.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let after_seq = resume_at(&state, &view, seen).await?;
-    let told = (seen >= view.state.version).then(|| StatusSnapshot::of(&view));
-    let feed = Feed {
-        state,
-        id,
-        watcher,
-        after_seq,
-        told,
-        ready: VecDeque::new(),
-        over: false,
-    };
-    Ok(answer(feed))
-}
-
-fn answer(feed: Feed) -> Response {
     let stream = stream::unfold(feed, |mut feed| async {
         let chunk = feed.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(chunk), feed))
+        Some((Ok::<_, Infallible>(chunk), feed))
     });
+    Ok(answer(stream))
+}
+
+/// A stream of events.
+pub(super) fn answer(
+    stream: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+) -> Response {
     let mut response = Response::new(Body::from_stream(stream));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -134,18 +125,57 @@ impl StatusSnapshot {
     }
 }
 
-struct Feed {
+/// How the events of an execution are written.
+#[derive(Clone, Copy)]
+pub(super) enum Shape {
+    /// In a stream of their own.
+    Own,
+    /// Among others: each says which execution it is about. `brief`: without payloads.
+    Shared { brief: bool },
+}
+
+pub(super) struct Feed {
     state: ApiState,
     id: ExecutionId,
-    watcher: Watcher,
+    shape: Shape,
+    pub(super) watcher: Watcher,
     after_seq: u64,
     /// What the client was told last.
     told: Option<StatusSnapshot>,
-    ready: VecDeque<Bytes>,
-    over: bool,
+    pub(super) ready: VecDeque<Bytes>,
+    pub(super) over: bool,
+    /// When it was opened, the execution had ended and the client knew.
+    nothing_left: bool,
 }
 
 impl Feed {
+    /// What came after version `seen`.
+    pub(super) async fn open(
+        state: &ApiState,
+        id: ExecutionId,
+        seen: u64,
+        shape: Shape,
+    ) -> ApiResult<Self> {
+        // Watched before the first look, so that no change falls between the two.
+        let watcher = state.runtime().hints.watch(id);
+        let view = state.control.view(id).await?;
+        let is_known = seen >= view.state.version;
+        let has_ended = view.execution.head.status.is_terminal();
+        let after_seq = resume_at(state, &view, seen).await?;
+        Ok(Self {
+            state: state.clone(),
+            id,
+            shape,
+            watcher,
+            after_seq,
+            // An end is told once more, or the client would wait for it.
+            told: (is_known && !has_ended).then(|| StatusSnapshot::of(&view)),
+            ready: VecDeque::new(),
+            over: false,
+            nothing_left: is_known && has_ended,
+        })
+    }
+
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(chunk) = self.ready.pop_front() {
@@ -178,7 +208,7 @@ impl Feed {
 
     /// Reads what is new. The row comes first: steps of later commits wait for the next look, so that ids never
     /// promise more than was told.
-    async fn look(&mut self) -> ApiResult<()> {
+    pub(super) async fn look(&mut self) -> ApiResult<()> {
         let view = self.state.control.view(self.id).await?;
         let version = view.state.version;
         let portion = Portion {
@@ -194,24 +224,83 @@ impl Feed {
         let ids = event_ids(&versions, more, news.then_some(version));
         for ((step, _), event_id) in steps.iter().zip(ids) {
             self.after_seq = step.seq;
-            self.tell("step", event_id, &wire::Step::from(step))?;
+            self.tell("step", event_id, wire::Step::from(step))?;
         }
         if news {
             self.over = view.execution.head.status.is_terminal();
             let name = if self.over { "end" } else { "status" };
-            self.tell(name, version, &wire::Execution::from(&view))?;
+            self.tell(name, version, wire::Execution::from(&view))?;
             self.told = Some(standing);
         }
         Ok(())
     }
 
-    fn tell(&mut self, name: &str, event_id: u64, data: &impl Serialize) -> ApiResult<()> {
-        // JSON has no raw line breaks, so one data line holds it.
-        let data = serde_json::to_string(data).map_err(ApiError::internal)?;
-        self.ready
-            .push_back(format!("id: {event_id}\nevent: {name}\ndata: {data}\n\n").into());
+    fn tell<'a>(
+        &mut self,
+        kind: &'static str,
+        version: u64,
+        about: impl Occurrence<'a>,
+    ) -> ApiResult<()> {
+        let event = match self.shape {
+            Shape::Own => event(Some(version), kind, &about)?,
+            Shape::Shared { brief } => {
+                let told = about.among_others(self.id, kind, version, brief);
+                event(None, "run", &told)?
+            }
+        };
+        self.ready.push_back(event);
         Ok(())
     }
+}
+
+/// What an event is about, as it stands among those of other executions.
+trait Occurrence<'a>: Serialize {
+    fn among_others(
+        self,
+        id: ExecutionId,
+        kind: &'static str,
+        version: u64,
+        brief: bool,
+    ) -> wire::RunEvent<'a>;
+}
+
+impl<'a> Occurrence<'a> for wire::Step<'a> {
+    fn among_others(
+        self,
+        id: ExecutionId,
+        kind: &'static str,
+        version: u64,
+        brief: bool,
+    ) -> wire::RunEvent<'a> {
+        let step = if brief { self.brief() } else { self };
+        wire::RunEvent {
+            step: Some(step),
+            ..wire::RunEvent::new(id, kind, version)
+        }
+    }
+}
+
+impl<'a> Occurrence<'a> for wire::Execution<'a> {
+    fn among_others(
+        self,
+        id: ExecutionId,
+        kind: &'static str,
+        version: u64,
+        brief: bool,
+    ) -> wire::RunEvent<'a> {
+        let execution = if brief { self.without_output() } else { self };
+        wire::RunEvent {
+            execution: Some(execution),
+            ..wire::RunEvent::new(id, kind, version)
+        }
+    }
+}
+
+/// One event as it is sent. JSON has no raw line breaks, so one data line holds it.
+pub(super) fn event(id: Option<u64>, name: &str, data: &impl Serialize) -> ApiResult<Bytes> {
+    let data = serde_json::to_string(data).map_err(ApiError::internal)?;
+    let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
+    Ok(format!("{id}event: {name}\ndata: {data}\n\n").into())
 }
 
 /// The id of each step's event: its version if nothing of that version follows, else the one before.

@@ -6,6 +6,7 @@ use axum::response::Response;
 use pawl_engine::control::{SchemaKey, StartOutcome, StartRequest};
 use pawl_kernel::execution::PriorityClass;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::ports::store::ExecutionView;
 use pawl_kernel::start_key;
 use pawl_kernel::time::Timestamp;
 use serde_json::{Map, Number, Value, json};
@@ -21,9 +22,12 @@ use super::path::PathParts;
 use super::query::{self, Query};
 use super::reply;
 use super::waiting;
-use crate::wire::{self, Execution, Page, Reference, Text};
+use crate::wire::{self, Execution, Page, Reference, StartRecord, Text};
 
 const LABELS_MAX: usize = 64;
+
+pub(super) const LIST_VIEWS: [&str; 2] = ["full", "brief"];
+pub(super) const INCLUDED: [&str; 1] = ["initial"];
 
 /// No user plans further ahead, and every clock and database holds it.
 const START_AHEAD_MAX: Duration = Duration::from_secs(100 * 366 * 86_400);
@@ -213,14 +217,23 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
     let limit = query.limit()?;
     let before: Option<ExecutionId> = cursor::from_query(CursorKind::Execution, &query)?;
     let filter = query.filter(&state).await?;
+    let brief = query.choice("view", &LIST_VIEWS)? == Some("brief");
     // One more than asked for tells whether there is a next page.
-    let mut views = state.store().executions(filter, before, limit + 1).await?;
+    let found = match brief {
+        true => state.store().execution_briefs(filter, before, limit + 1),
+        false => state.store().executions(filter, before, limit + 1),
+    };
+    let mut views = found.await?;
     let more = views.len() > limit as usize;
     views.truncate(limit as usize);
     let last = views.last().filter(|_| more);
     let next = last.map(|view| cursor::write(CursorKind::Execution, view.execution.head.id));
+    let shown = match brief {
+        true => Execution::brief,
+        false => Execution::from,
+    };
     Ok(reply::ok(&Page {
-        items: views.iter().map(Execution::from).collect(),
+        items: views.iter().map(shown).collect(),
         next,
     }))
 }
@@ -230,7 +243,50 @@ pub(super) async fn get(State(state): State<ApiState>, path: PathParts, query: Q
     let wait = query.wait(&state)?;
     let view = waiting::for_end(&state, id, wait).await?;
     let notes = state.control.notes(id).await?;
-    Ok(reply::ok(&Execution::from(&view).with_notes(&notes)))
+    let initial = match query.choice("include", &INCLUDED)? {
+        Some(_) => Some(start_record(&view)?),
+        None => None,
+    };
+    let shown = Execution::from(&view).with_notes(&notes);
+    Ok(reply::ok(&shown.with_initial(initial)))
+}
+
+/// What it was started with, but for the user, whom `created_by` names.
+fn start_record(view: &ExecutionView) -> ApiResult<StartRecord> {
+    let stored = &view.execution.record.initial;
+    let mut fields: Map<String, Value> =
+        serde_json::from_str(stored).map_err(ApiError::internal)?;
+    let mut take = |name: &str| fields.get_mut(name).map(Value::take).unwrap_or_default();
+    let variables = match take("variables") {
+        Value::Object(variables) => variables,
+        _ => Map::new(),
+    };
+    Ok(StartRecord {
+        input: take("input"),
+        webhook: take("webhook"),
+        variables,
+    })
+}
+
+/// The version that it runs, also of a schema that was deleted.
+pub(super) async fn definition(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    let view = state.control.view(path.execution()?).await?;
+    let head = &view.execution.head;
+    let found = state.store().version(head.schema_id, head.schema_version);
+    let Some(version) = found.await? else {
+        let (number, name) = (head.schema_version, &view.schema_name);
+        return Err(ApiError::not_found(format!(
+            "version {number} of `{name}` is not kept any more"
+        )));
+    };
+    let schema = state.store().schema(&head.schema_id.to_string()).await?;
+    let published = schema.is_some_and(|schema| schema.published_version == version.version);
+    Ok(reply::ok(&wire::PinnedDefinition {
+        schema_id: head.schema_id.0,
+        schema: view.schema_name.as_str().into(),
+        version: wire::Version::new(&version, published),
+        definition: wire::Payload::Stored(&version.definition),
+    }))
 }
 
 pub(super) async fn show(

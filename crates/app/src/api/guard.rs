@@ -13,7 +13,8 @@ use futures_util::FutureExt;
 
 use super::error::{ApiError, ApiResult};
 use super::serve::Peer;
-use super::{ApiState, access, webhooks};
+use super::{ApiState, access, packing, shell, webhooks};
+use crate::gzip;
 
 pub(super) use super::access::Identity;
 
@@ -105,6 +106,37 @@ fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> ApiResult<&'a str> {
     }
 }
 
+/// Scheme, host and port under which browsers know this server.
+pub(super) fn own_origin(state: &ApiState, headers: &HeaderMap, uri: &Uri) -> ApiResult<String> {
+    match &state.ui.public_url {
+        Some(public) => Ok(public.origin().to_owned()),
+        None => Ok(format!("http://{}", host(headers, uri)?)),
+    }
+}
+
+/// A request of a browser that brings its session along: that it comes from a page of this server must be said, where a
+/// program with a key need not say anything. If the origin is said, [`admit`] has compared it.
+pub(super) fn check_own_page(headers: &HeaderMap) -> ApiResult<()> {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let is_own = match site {
+        Some(site) => site == b"same-origin",
+        None => headers.contains_key(header::ORIGIN),
+    };
+    match is_own {
+        true => Ok(()),
+        false => Err(forbidden(
+            "with a session only pages of this server may change anything: the request must say `Sec-Fetch-Site: same-origin` or its `Origin`; programs send an API key"
+                .into(),
+        )),
+    }
+}
+
+/// Does the request name this very machine?
+pub(super) fn is_local(headers: &HeaderMap, uri: &Uri) -> ApiResult<bool> {
+    let host = host(headers, uri)?;
+    Ok(place(host).is_some_and(|place| is_loopback(place.name)))
+}
+
 fn is_trusted(state: &ApiState, host: &str) -> bool {
     place(host).is_some_and(|place| is_loopback(place.name)) || is_listed(state, host)
 }
@@ -162,6 +194,10 @@ fn place(host: &str) -> Option<HostPlace<'_>> {
 /// A page may talk to the server it came from: another port is another site.
 fn check_origin(state: &ApiState, origin: &HeaderValue, host: &str) -> ApiResult<()> {
     let text = origin.to_str().unwrap_or_default();
+    let public = state.ui.public_url.as_ref();
+    if public.is_some_and(|public| public.origin() == text) {
+        return Ok(());
+    }
     let origin = text
         .strip_prefix("http://")
         .or_else(|| text.strip_prefix("https://"));
@@ -184,7 +220,7 @@ fn is_own_place(state: &ApiState, origin: &str, host: &str) -> bool {
     }
 }
 
-fn changes_state(method: &Method) -> bool {
+pub(super) fn changes_state(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
@@ -224,7 +260,12 @@ pub(super) fn shorten(text: &str) -> String {
 
 /// The outer guard: a panic is an answer, and every answer says how browsers must treat it.
 pub(super) async fn seal(request: Request, next: Next) -> Response {
-    sealed(next.run(request)).await
+    let unpacks = *request.method() != Method::HEAD && gzip::is_accepted(request.headers());
+    let response = sealed(next.run(request)).await;
+    match unpacks && packing::is_worth_it(&response) {
+        true => Box::pin(packing::packed(response)).await,
+        false => response,
+    }
 }
 
 pub(super) async fn sealed(handling: impl Future<Output = Response>) -> Response {
@@ -251,13 +292,18 @@ pub(super) async fn sealed(handling: impl Future<Output = Response>) -> Response
 }
 
 /// Without a key no caller learns even what there is not.
-pub(super) async fn no_such_route(State(state): State<ApiState>, headers: HeaderMap) -> ApiError {
-    match access::identify(&state, &headers).await {
+/// But the UI is for everybody: its pages are under every path that is no other's.
+pub(super) async fn no_such_route(State(state): State<ApiState>, request: Request) -> Response {
+    if let Some(page) = shell::answer(&state, &request) {
+        return page;
+    }
+    let refused = match access::identify(&state, request.headers()).await {
         Ok(_) => {
             ApiError::not_found("there is nothing under this path; /api/docs lists what there is")
         }
         Err(refused) => refused,
-    }
+    };
+    refused.into_response()
 }
 
 pub(super) async fn no_such_method(

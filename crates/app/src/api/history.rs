@@ -1,13 +1,15 @@
 //! What an execution did: steps, contexts, logs.
 
 use axum::extract::State;
-use pawl_engine::control::{self, Lineage};
-use pawl_kernel::context::{Context, difference};
+use pawl_engine::control::{self, ControlError, Lineage};
 use pawl_kernel::execution::Step;
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::node::LogLevel;
+use pawl_kernel::ports::history::LogQuery;
 use pawl_kernel::ports::store::{ExecutionView, StoreResult};
-use serde_json::{Map, Value};
+use pawl_kernel::schema::graph::Graph;
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use super::ApiState;
 use super::cursor::{self, CursorKind};
@@ -16,10 +18,13 @@ use super::path::PathParts;
 use super::query::Query;
 use super::reply;
 use crate::wire;
-use crate::wire::{Change, CurrentContext, GoneSteps, LogLine, Page, StepContext, StepPage};
+use crate::wire::{GoneSteps, LogLine, Page, StepPage, TakenSignal};
 
 /// Steps are fetched in small bites, so that a page of large ones never is in memory at once.
 const BITE: u32 = 25;
+
+pub(super) const LEVELS: [&str; 4] = ["debug", "info", "warn", "error"];
+pub(super) const ORDERS: [&str; 2] = ["asc", "desc"];
 
 /// Steps with the version of the commit that wrote them.
 #[derive(Default)]
@@ -44,12 +49,7 @@ pub(super) async fn stretch(
     portion: Portion,
 ) -> StoreResult<Stretch> {
     let mut found = Stretch::default();
-    let steps = control::Stretch {
-        id,
-        after,
-        up_to: u64::MAX,
-    };
-    found.read(state, steps, portion).await?;
+    found.read(state, id, after..=u64::MAX, portion).await?;
     Ok(found)
 }
 
@@ -59,12 +59,27 @@ pub(super) async fn history(
     lineage: &Lineage,
     after: u64,
     portion: Portion,
-) -> StoreResult<Stretch> {
+) -> Result<Stretch, ControlError> {
+    span(state, lineage, after..=u64::MAX, portion).await
+}
+
+/// The steps of a history after the first number, up to the last.
+async fn span(
+    state: &ApiState,
+    lineage: &Lineage,
+    wanted: RangeInclusive<u64>,
+    portion: Portion,
+) -> Result<Stretch, ControlError> {
     let mut found = Stretch::default();
-    for stretch in lineage.stretches.iter().filter(|part| part.up_to > after) {
-        let after = stretch.after.max(after);
-        let rest = control::Stretch { after, ..*stretch };
-        found.read(state, rest, portion).await?;
+    let (after, up_to) = wanted.into_inner();
+    for part in &lineage.stretches {
+        let wanted = part.after.max(after)..=part.up_to.min(up_to);
+        if wanted.is_empty() || wanted.start() == wanted.end() {
+            continue;
+        }
+        let read = found.steps.len();
+        found.read(state, part.id, wanted, portion).await?;
+        name_exits(state, part, &mut found.steps[read..]).await?;
         if found.more {
             break;
         }
@@ -76,16 +91,17 @@ impl Stretch {
     async fn read(
         &mut self,
         state: &ApiState,
-        part: control::Stretch,
+        id: ExecutionId,
+        wanted: RangeInclusive<u64>,
         portion: Portion,
     ) -> StoreResult<()> {
-        let mut last = part.after;
+        let (mut last, up_to) = wanted.into_inner();
         let mut bytes: usize = self.steps.iter().map(|(step, _)| weight(step)).sum();
         loop {
-            let bite = state.store().steps(part.id, last, BITE).await?;
+            let bite = state.store().steps(id, last, BITE).await?;
             let at_end = bite.len() < BITE as usize;
             for pair in bite {
-                if pair.0.seq > part.up_to {
+                if pair.0.seq > up_to {
                     return Ok(());
                 }
                 if self.steps.len() == portion.steps || bytes >= portion.bytes {
@@ -101,6 +117,31 @@ impl Stretch {
             }
         }
     }
+}
+
+/// Steps that were stored before exits were: the exit is known where just one leads to the next node.
+async fn name_exits(
+    state: &ApiState,
+    part: &control::Stretch,
+    steps: &mut [(Step, u64)],
+) -> Result<(), ControlError> {
+    let unnamed = |step: &Step| step.handle.is_none() && step.next_node_id.is_some();
+    if !steps.iter().any(|(step, _)| unnamed(step)) {
+        return Ok(());
+    }
+    let Some(graph) = state.control.graph_of(part).await? else {
+        return Ok(());
+    };
+    for (step, _) in steps.iter_mut().filter(|(step, _)| unnamed(step)) {
+        step.handle = exit(&graph, &step.node_id, step.next_node_id.as_deref());
+    }
+    Ok(())
+}
+
+/// The exit that a step must have left by.
+pub(super) fn exit(graph: &Graph, node: &str, next: Option<&str>) -> Option<Cow<'static, str>> {
+    let found = graph.exit_between(node, next?)?;
+    Some(Cow::Owned(found.to_owned()))
 }
 
 fn weight(step: &Step) -> usize {
@@ -124,10 +165,10 @@ pub(super) async fn steps(
         steps: query.limit()? as usize,
         bytes: state.limits.page_bytes,
     };
-    let after = cursor::from_query(CursorKind::Step, &query)?.unwrap_or(0);
+    let wanted = wanted(&query)?;
     let view = state.control.view(id).await?;
     let lineage = lineage(&state, &view, &query).await?;
-    let Stretch { steps, more } = history(&state, &lineage, after, portion).await?;
+    let Stretch { steps, more } = span(&state, &lineage, wanted, portion).await?;
     let next = steps
         .last()
         .filter(|_| more)
@@ -143,6 +184,47 @@ pub(super) async fn steps(
     }))
 }
 
+/// The step before the first one asked for, and the last one. A cursor goes on within `from` and `to`.
+fn wanted(query: &Query) -> ApiResult<RangeInclusive<u64>> {
+    let first = |name| match query.whole(name)? {
+        Some(0) => Err(ApiError::invalid_query(format!(
+            "`{name}` must be a step, and steps count from 1"
+        ))),
+        number => Ok(number),
+    };
+    let (from, to) = (first("from")?, first("to")?);
+    if let (Some(from), Some(to)) = (from, to)
+        && from > to
+    {
+        let message = format!("`from` is {from} and `to` is {to}: there is no step between them");
+        return Err(ApiError::invalid_query(message));
+    }
+    let after = cursor::from_query::<u64>(CursorKind::Step, query)?.unwrap_or(0);
+    let before = from.map_or(0, |from| from - 1);
+    Ok(after.max(before)..=to.unwrap_or(u64::MAX))
+}
+
+/// One step of a history, with its payloads.
+pub(super) async fn step(State(state): State<ApiState>, path: PathParts) -> ApiResult {
+    let (id, seq) = (path.execution()?, path.seq()?);
+    let view = state.control.view(id).await?;
+    let step = step_of(&state, &view, seq).await?;
+    let base_seq = view.execution.head.base_seq;
+    Ok(reply::ok(&wire::Step::in_history(&step, base_seq)))
+}
+
+/// The step of this number, of the execution or of one it goes back to.
+pub(super) async fn step_of(state: &ApiState, view: &ExecutionView, seq: u64) -> ApiResult<Step> {
+    let lineage = state.control.lineage(view).await?;
+    if let Some(gone) = lineage.gone.filter(|gone| seq <= gone.up_to) {
+        return Err(ApiError::not_found(gone.message()));
+    }
+    let one = Portion { steps: 1, bytes: 1 };
+    let mut found = span(state, &lineage, seq - 1..=seq, one).await?;
+    let found = found.steps.pop().map(|(step, _)| step);
+    found.ok_or_else(|| ApiError::not_found(format!("the execution has no step {seq}")))
+}
+
 /// With `inherited=false` only what the execution did itself.
 pub(super) async fn lineage(
     state: &ApiState,
@@ -155,58 +237,7 @@ pub(super) async fn lineage(
     }
 }
 
-/// The context before and after a step, and the difference.
-pub(super) async fn step_context(State(state): State<ApiState>, path: PathParts) -> ApiResult {
-    let (id, seq) = (path.execution()?, path.seq()?);
-    let view = state.control.view(id).await?;
-    let maker = state.control.maker(&view, seq).await?;
-    let step = state
-        .store()
-        .steps(maker.execution.head.id, seq - 1, 1)
-        .await?
-        .pop()
-        .map(|(step, _)| step);
-    let Some(step) = step.filter(|step| step.seq == seq) else {
-        return Err(ApiError::not_found(format!(
-            "the execution has no step {seq}"
-        )));
-    };
-    let before = state.control.context_at(&maker, seq - 1).await?;
-    let mut after = before.clone();
-    after.apply_step(&step).map_err(ApiError::internal)?;
-    let (before, after) = (value(before), value(after));
-    let difference: Vec<Change> =
-        serde_json::from_value(difference(&before, &after).into()).map_err(ApiError::internal)?;
-    Ok(reply::ok(&StepContext {
-        seq,
-        before: roots(before),
-        after: roots(after),
-        difference,
-    }))
-}
-
-/// The context as it is now.
-pub(super) async fn context(State(state): State<ApiState>, path: PathParts) -> ApiResult {
-    let view = state.control.view(path.execution()?).await?;
-    let seq = view.state.seq;
-    let context = state.control.context_at(&view, seq).await?;
-    Ok(reply::ok(&CurrentContext {
-        seq,
-        context: Cow::Borrowed(context.roots()),
-    }))
-}
-
-fn value(context: Context) -> Value {
-    Value::Object(context.roots().clone())
-}
-
-fn roots(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(roots) => roots,
-        _ => Map::new(),
-    }
-}
-
+/// What log nodes wrote, in either order.
 pub(super) async fn logs(
     State(state): State<ApiState>,
     path: PathParts,
@@ -214,9 +245,22 @@ pub(super) async fn logs(
 ) -> ApiResult {
     let id = path.execution()?;
     let limit = query.limit()?;
-    let after = cursor::from_query(CursorKind::Log, &query)?.unwrap_or(0);
+    let least = match query.choice("level", &LEVELS)? {
+        Some("info") => LogLevel::Info,
+        Some("warn") => LogLevel::Warn,
+        Some("error") => LogLevel::Error,
+        _ => LogLevel::Debug,
+    };
+    let wanted = LogQuery {
+        id,
+        beyond: cursor::from_query(CursorKind::Log, &query)?,
+        least,
+        node_id: query.get("node").map(str::to_owned),
+        newest_first: query.choice("order", &ORDERS)? == Some("desc"),
+        limit: limit + 1,
+    };
     state.control.view(id).await?;
-    let mut lines = state.store().logs(id, after, limit + 1).await?;
+    let mut lines = state.store().log_page(wanted).await?;
     let more = lines.len() > limit as usize;
     lines.truncate(limit as usize);
     let next = lines
@@ -225,6 +269,28 @@ pub(super) async fn logs(
         .map(|(number, _)| cursor::write(CursorKind::Log, number));
     Ok(reply::ok(&Page {
         items: lines.iter().map(LogLine::from).collect(),
+        next,
+    }))
+}
+
+/// Events that were sent to an execution, in the order in which they came.
+pub(super) async fn signals(
+    State(state): State<ApiState>,
+    path: PathParts,
+    query: Query,
+) -> ApiResult {
+    let id = path.execution()?;
+    let limit = query.limit()?;
+    let after = cursor::from_query(CursorKind::Signal, &query)?.unwrap_or(0);
+    state.control.view(id).await?;
+    let mut signals = state.store().signal_page(id, after, limit + 1).await?;
+    let more = signals.len() > limit as usize;
+    signals.truncate(limit as usize);
+    let next = signals.last().filter(|_| more);
+    let next = next.map(|(place, _)| cursor::write(CursorKind::Signal, place));
+    let shown = signals.iter().map(|(_, signal)| TakenSignal::from(signal));
+    Ok(reply::ok(&Page {
+        items: shown.collect(),
         next,
     }))
 }

@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use pawl_engine::alive_since;
-use pawl_engine::control::RemovedSteps;
+use pawl_engine::control::{Lineage, RemovedSteps};
+use pawl_engine::insight::diff::MarkedStep;
 use pawl_engine::insight::{diff, explain};
 use pawl_kernel::execution::{Status, WaitKind};
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView};
@@ -16,12 +17,16 @@ use super::guard::shorten;
 use super::history::{self, Portion, Stretch};
 use super::path::{PathParts, execution_id};
 use super::query::Query;
-use super::reply;
-use crate::wire::{ComparedRun, Comparison, ExplainAnswer, GoneSteps, Time};
+use super::{outline, reply};
+use crate::wire::{ComparedRun, Comparison, ExplainAnswer, GoneSteps, StepPair, Time};
 
 /// Two runs are compared in memory, so their size has a limit.
 const DIFF_BYTES_MAX: usize = 64 << 20;
 const DIFF_STEPS_MAX: usize = 10_000;
+/// Of each step only marks are kept, but all of them are read.
+const OUTLINE_STEPS_MAX: usize = 100_000;
+
+pub(super) const DIFF_VIEWS: [&str; 2] = ["full", "outline"];
 
 pub(super) async fn why(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let view = state.control.view(path.execution()?).await?;
@@ -109,18 +114,23 @@ pub(super) async fn compare(
     path: PathParts,
     query: Query,
 ) -> ApiResult {
-    let left = state.control.view(path.execution()?).await?;
-    let right = match query.get("with") {
-        Some(text) => {
-            let unknown = || format!("`with`: there is no execution `{}`", shorten(text));
-            let id = execution_id(text).ok_or_else(|| ApiError::not_found(unknown()))?;
-            state.control.view(id).await?
-        }
-        None => partner(&state, &left).await?,
+    let is_outline = query.choice("view", &DIFF_VIEWS)? == Some("outline");
+    let (left, right) = both(&state, &path, &query).await?;
+    let (ours, theirs) = (
+        history::lineage(&state, &left, &query).await?,
+        history::lineage(&state, &right, &query).await?,
+    );
+    let mut result = match is_outline {
+        true => diff::compare(
+            &marked_run(&state, &left, &ours).await?,
+            &marked_run(&state, &right, &theirs).await?,
+        ),
+        false => diff::compare(
+            &whole_run(&state, &left, &ours).await?,
+            &whole_run(&state, &right, &theirs).await?,
+        ),
     };
-    let (ours, our_gone) = whole_run(&state, &left, &query).await?;
-    let (theirs, their_gone) = whole_run(&state, &right, &query).await?;
-    let mut result = diff::compare(&ours, &theirs);
+    let (our_gone, their_gone) = (ours.gone, theirs.gone);
     result["left"] = json!(side(&left, our_gone));
     result["right"] = json!(side(&right, their_gone));
     let result: Comparison = serde_json::from_value(result).map_err(ApiError::internal)?;
@@ -158,30 +168,125 @@ async fn partner(state: &ApiState, view: &ExecutionView) -> ApiResult<ExecutionV
     )))
 }
 
-/// The run with the steps that it took over, and what of them is not kept any more.
-async fn whole_run(
+/// One visit of a node in both runs, with all that differs.
+pub(super) async fn compare_pair(
+    State(state): State<ApiState>,
+    path: PathParts,
+    query: Query,
+) -> ApiResult {
+    let node = query.get("node").map(str::to_owned);
+    let node =
+        node.ok_or_else(|| ApiError::invalid_query("`node` is missing: the node to compare"))?;
+    let visit = query.whole("visit")?.unwrap_or(1);
+    let visit = u32::try_from(visit).ok().filter(|visit| *visit > 0);
+    let visit = visit
+        .ok_or_else(|| ApiError::invalid_query("`visit` must be a number from 1, in reach"))?;
+    let (left, right) = both(&state, &path, &query).await?;
+    let ours = visit_of(&state, &left, &query, &node, visit).await?;
+    let theirs = visit_of(&state, &right, &query, &node, visit).await?;
+    if ours.steps.is_empty() && theirs.steps.is_empty() {
+        let message = format!("neither run has visit {visit} of `{}`", shorten(&node));
+        return Err(ApiError::not_found(message));
+    }
+    let (one, other) = (ours.steps.first(), theirs.steps.first());
+    let pair = diff::pair(&ours, &theirs, (&node, visit), one, other);
+    let pair: StepPair = serde_json::from_value(pair).map_err(ApiError::internal)?;
+    Ok(reply::ok(&pair))
+}
+
+/// The run of the path and the one to compare it with.
+async fn both(
+    state: &ApiState,
+    path: &PathParts,
+    query: &Query,
+) -> ApiResult<(ExecutionView, ExecutionView)> {
+    let left = state.control.view(path.execution()?).await?;
+    let right = match query.get("with") {
+        Some(text) => {
+            let unknown = || format!("`with`: there is no execution `{}`", shorten(text));
+            let id = execution_id(text).ok_or_else(|| ApiError::not_found(unknown()))?;
+            state.control.view(id).await?
+        }
+        None => partner(state, &left).await?,
+    };
+    Ok((left, right))
+}
+
+/// The step of one visit, found without reading what the others hold.
+async fn visit_of(
     state: &ApiState,
     view: &ExecutionView,
     query: &Query,
-) -> ApiResult<(diff::Run, Option<RemovedSteps>)> {
+    node: &str,
+    visit: u32,
+) -> ApiResult<diff::Run> {
+    let lineage = history::lineage(state, view, query).await?;
+    let seq = outline::seq_of_visit(state, &lineage, node, visit).await?;
+    let mut steps = Vec::new();
+    if let Some(seq) = seq {
+        steps.push(history::step_of(state, view, seq).await?);
+    }
+    Ok(diff::Run {
+        steps,
+        base_seq: view.execution.head.base_seq,
+    })
+}
+
+/// The run with the steps that it took over.
+async fn whole_run(
+    state: &ApiState,
+    view: &ExecutionView,
+    lineage: &Lineage,
+) -> ApiResult<diff::Run> {
     let portion = Portion {
         steps: DIFF_STEPS_MAX,
         bytes: DIFF_BYTES_MAX,
     };
-    let lineage = history::lineage(state, view, query).await?;
-    let Stretch { steps, more } = history::history(state, &lineage, 0, portion).await?;
+    let Stretch { steps, more } = history::history(state, lineage, 0, portion).await?;
     if more {
         let id = view.execution.head.id;
         let message = format!(
-            "execution {id} is too large to compare: over {DIFF_STEPS_MAX} steps or {DIFF_BYTES_MAX} bytes"
+            "execution {id} is too large to compare: over {DIFF_STEPS_MAX} steps or {DIFF_BYTES_MAX} bytes; \
+             `view=outline` compares larger ones"
         );
         return Err(ApiError::too_large(message));
     }
-    let run = diff::Run {
+    Ok(diff::Run {
         steps: steps.into_iter().map(|(step, _)| step).collect(),
         base_seq: view.execution.head.base_seq,
+    })
+}
+
+/// The same with marks of the steps, read bit by bit.
+async fn marked_run(
+    state: &ApiState,
+    view: &ExecutionView,
+    lineage: &Lineage,
+) -> ApiResult<diff::Run<MarkedStep>> {
+    let portion = Portion {
+        steps: 1_000,
+        bytes: 4 << 20,
     };
-    Ok((run, lineage.gone))
+    let mut run = diff::Run {
+        steps: Vec::new(),
+        base_seq: view.execution.head.base_seq,
+    };
+    let mut after = 0;
+    loop {
+        let Stretch { steps, more } = history::history(state, lineage, after, portion).await?;
+        after = steps.last().map_or(after, |(step, _)| step.seq);
+        let marked = steps.iter().map(|(step, _)| MarkedStep::from(step));
+        run.steps.extend(marked);
+        if !more {
+            return Ok(run);
+        }
+        if run.steps.len() > OUTLINE_STEPS_MAX {
+            let id = view.execution.head.id;
+            let message =
+                format!("execution {id} is too large to compare: over {OUTLINE_STEPS_MAX} steps");
+            return Err(ApiError::too_large(message));
+        }
+    }
 }
 
 fn side(view: &ExecutionView, gone: Option<RemovedSteps>) -> ComparedRun {

@@ -16,7 +16,7 @@ use super::error::{ApiError, ApiResult};
 use super::path::PART_BYTES_MAX;
 use super::reply;
 use super::routes::{self, Route};
-use crate::wire::{ErrorBody, TEXT_MAX};
+use crate::wire::{self, ErrorBody, TEXT_MAX};
 
 const JSON: &str = "application/json";
 
@@ -31,6 +31,8 @@ pub(super) struct Param {
 #[derive(Clone, Copy)]
 enum ParamKind {
     Text,
+    Flag,
+    Choice(&'static [&'static str]),
     Integer { least: u64, most: Option<u64> },
 }
 
@@ -55,11 +57,36 @@ impl Param {
         }
     }
 
+    pub(super) const fn flag(name: &'static str, doc: &'static str) -> Self {
+        Self {
+            name,
+            doc,
+            kind: ParamKind::Flag,
+        }
+    }
+
+    /// One of a few words.
+    pub(super) const fn choice(
+        name: &'static str,
+        doc: &'static str,
+        words: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            doc,
+            kind: ParamKind::Choice(words),
+        }
+    }
+
     /// From one to `most`.
     pub(super) const fn up_to(self, most: u64) -> Self {
+        self.between(1, most)
+    }
+
+    pub(super) const fn between(self, least: u64, most: u64) -> Self {
         Self {
             kind: ParamKind::Integer {
-                least: 1,
+                least,
                 most: Some(most),
             },
             ..self
@@ -137,6 +164,13 @@ pub(super) async fn document(State(state): State<ApiState>) -> ApiResult<Respons
     }
 }
 
+/// The document as a text, for those who have no server.
+pub fn openapi_text() -> Result<String, String> {
+    let document = build(true)?;
+    let text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
+    Ok(text + "\n")
+}
+
 /// Describes types and collects what it has described, as requests send them and as answers show them: a field that
 /// may be left out of a body is not one that may be missing in an answer.
 struct Components {
@@ -157,6 +191,11 @@ impl Components {
             bodies: settings().for_deserialize().into_generator(),
             answers: settings().for_serialize().into_generator(),
         }
+    }
+
+    /// What no route names: the events of a stream.
+    fn add<T: JsonSchema>(&mut self) {
+        self.answers.subschema_for::<T>();
     }
 
     /// By name. A type that is both sent and shown must look the same.
@@ -199,6 +238,10 @@ fn build(keys: bool) -> Result<Value, String> {
         true => "Send an API key with every request.",
         false => "This is `pawl dev`, for this machine only: it needs no key.",
     };
+    components.add::<wire::HelloEvent>();
+    components.add::<wire::RunsEvent>();
+    components.add::<wire::RunEvent<'_>>();
+    components.add::<wire::ChangeEvent>();
     Ok(json!({
         "openapi": "3.1.0",
         "info": {
@@ -257,7 +300,10 @@ fn parameters(route: &Route) -> Vec<Value> {
         .map(|name| name.trim_start_matches('*'));
     let in_path = in_path.map(|name| {
         let schema = match name {
-            "seq" => json!({"type": "integer", "minimum": 1}),
+            // A context has a beginning, which is step 0.
+            "seq" => {
+                json!({"type": "integer", "minimum": i32::from(!route.path.ends_with("/context"))})
+            }
             _ => json!({"type": "string", "minLength": 1, "maxLength": PART_BYTES_MAX}),
         };
         json!({"name": name, "in": "path", "required": true, "schema": schema})
@@ -275,6 +321,8 @@ fn parameter(place: &str, param: &Param) -> Value {
         }
         ParamKind::Text if place == "header" => json!({"type": "string", "maxLength": TEXT_MAX}),
         ParamKind::Text => json!({"type": "string"}),
+        ParamKind::Flag => json!({"type": "boolean"}),
+        ParamKind::Choice(words) => json!({"type": "string", "enum": words}),
         ParamKind::Integer { least, most: None } => json!({"type": "integer", "minimum": least}),
         ParamKind::Integer {
             least,
@@ -321,7 +369,10 @@ fn describe(status: u16) -> &'static str {
         404 => "Not found",
         409 => "Conflicts with the current state",
         412 => "There is a newer version",
+        401 => "Not a good key or session",
+        403 => "Not allowed",
         422 => "The request is not valid",
+        429 => "Too many tries",
         503 => "Not available",
         _ => "Any error",
     }

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use pawl_engine::insight::doctor::{self, Report};
+use pawl_kernel::schema::format;
 
 use super::ApiState;
 use super::body::OptionalJson;
@@ -18,15 +19,20 @@ pub(super) async fn node_types(State(state): State<ApiState>) -> ApiResult {
         .runtime()
         .registry
         .iter()
-        .map(|handler| NodeType::from(handler.spec()))
+        .map(|handler| NodeType::of(&**handler))
         .collect();
     Ok(reply::ok(&Page { items, next: None }))
+}
+
+/// What a schema file may hold, with the node types of this server.
+pub(super) async fn format(State(state): State<ApiState>) -> ApiResult {
+    Ok(reply::ok(&format::json_schema(&state.runtime().registry)))
 }
 
 pub(super) async fn node_type(State(state): State<ApiState>, path: PathParts) -> ApiResult {
     let name = path.get("type");
     match state.runtime().registry.get(name) {
-        Some(handler) => Ok(reply::ok(&NodeType::from(handler.spec()))),
+        Some(handler) => Ok(reply::ok(&NodeType::of(&**handler))),
         None => Err(ApiError::not_found(format!(
             "there is no node type `{}`",
             shorten(name)

@@ -11,15 +11,10 @@ use super::ApiState;
 use super::error::{ApiError, ApiResult};
 
 const DOCS: &str = include_str!("pages/docs.html");
-const STATUS: &str = include_str!("pages/status.html");
 const STYLE: &str = include_str!("pages/style.css");
 
 pub(super) async fn docs(State(state): State<ApiState>) -> ApiResult {
     page(&state, DOCS)
-}
-
-pub(super) async fn status(State(state): State<ApiState>) -> ApiResult {
-    page(&state, STATUS)
 }
 
 fn page(state: &ApiState, template: &str) -> ApiResult {
@@ -48,7 +43,7 @@ mod tests {
 
     #[test]
     fn pages_name_nothing_outside_this_server_and_never_write_markup() {
-        for page in [DOCS, STATUS, STYLE] {
+        for page in [DOCS, STYLE] {
             for forbidden in [
                 "http://",
                 "https://",

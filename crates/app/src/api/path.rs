@@ -48,12 +48,21 @@ impl PathParts {
 
     /// The number of a step, from 1.
     pub(super) fn seq(&self) -> ApiResult<u64> {
+        self.number_from(1)
+    }
+
+    /// The number of a step, or 0 for the beginning.
+    pub(super) fn seq_or_start(&self) -> ApiResult<u64> {
+        self.number_from(0)
+    }
+
+    fn number_from(&self, least: u64) -> ApiResult<u64> {
         let text = self.get("seq");
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         let seq = text
             .parse()
             .ok()
-            .filter(|seq| digits && (1..=i64::MAX as u64).contains(seq));
+            .filter(|seq| digits && (least..=i64::MAX as u64).contains(seq));
         seq.ok_or_else(|| ApiError::not_found(format!("there is no step `{}`", shorten(text))))
     }
 }

@@ -12,6 +12,7 @@ use pawl_kernel::time::{Timestamp, parse_duration};
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
 use super::fields::unknown_name;
+use super::filter;
 use super::schemas;
 
 pub(super) const LIMIT_DEFAULT: u32 = 50;
@@ -74,13 +75,32 @@ impl Query {
     }
 
     pub(super) fn flag(&self, name: &str) -> ApiResult<bool> {
+        self.flag_or(name, false)
+    }
+
+    pub(super) fn flag_or(&self, name: &str, usual: bool) -> ApiResult<bool> {
         match self.get(name) {
-            None | Some("false" | "0") => Ok(false),
+            None => Ok(usual),
+            Some("false" | "0") => Ok(false),
             Some("true" | "1") => Ok(true),
             Some(_) => Err(ApiError::invalid_query(format!(
                 "`{name}` must be true or false"
             ))),
         }
+    }
+
+    /// One of a few words.
+    pub(super) fn choice(
+        &self,
+        name: &str,
+        known: &[&'static str],
+    ) -> ApiResult<Option<&'static str>> {
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        let found = known.iter().find(|word| **word == text).copied();
+        let wrong = || ApiError::invalid_query(unknown_name(name, text, known));
+        found.map(Some).ok_or_else(wrong)
     }
 
     pub(super) fn limit(&self) -> ApiResult<u32> {
@@ -120,9 +140,9 @@ impl Query {
             .unwrap_or_default();
         let not_retried = self.flag("unresolved")?;
         if not_retried {
-            statuses = unresolved(&statuses).map_err(ApiError::invalid_query)?;
+            statuses = filter::unresolved(&statuses).map_err(ApiError::invalid_query)?;
         }
-        Ok(ExecutionFilter {
+        let filter = ExecutionFilter {
             statuses,
             not_retried,
             schema_id,
@@ -130,19 +150,10 @@ impl Query {
             created_after: self.time("since")?,
             created_before: self.time("until")?,
             text: self.get("text").map(str::to_owned),
-        })
-    }
-}
-
-/// What is unresolved among these statuses; none given means all of them.
-pub(super) fn unresolved(given: &[Status]) -> Result<Vec<Status>, String> {
-    let wanted = |status: &Status| given.is_empty() || given.contains(status);
-    let found: Vec<Status> = Status::UNRESOLVED.into_iter().filter(wanted).collect();
-    match found.is_empty() {
-        true => Err(
-            "`unresolved` means failed, failed_stuck or stopped and not retried; `status` names none of them".into(),
-        ),
-        false => Ok(found),
+            ..ExecutionFilter::default()
+        };
+        let narrowed = self.asked().narrow(filter, state.now());
+        narrowed.map_err(ApiError::invalid_query)
     }
 }
 

@@ -2,6 +2,8 @@
 //! is in the OpenAPI document, and behind the role that its line names.
 
 mod actions;
+mod letters;
+mod overview;
 mod runs;
 mod table;
 mod webhooks;

@@ -1,6 +1,8 @@
 //! Scheduled actions: what is to be done later, once or again and again. Those of cron triggers are among them; they are
 //! written by saving their schema.
 
+mod list;
+
 use std::str::FromStr;
 
 use axum::extract::State;
@@ -8,7 +10,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pawl_engine::control::ScheduleError;
 use pawl_kernel::json;
-use pawl_kernel::ports::schedule::{ActionFilter, PutEffect};
+use pawl_kernel::ports::schedule::PutEffect;
+use pawl_kernel::ports::store::SourceFormat;
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::schema::source::Source;
 use pawl_kernel::time::Timestamp;
@@ -16,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ApiState;
-use super::body::{ActionText, OptionalJson, SchemaFormat};
+use super::body::{ActionText, OptionalJson};
 use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
 use super::fields::{self, mismatch};
@@ -28,10 +31,10 @@ use crate::wire::{
     self, ActionMeta, ActionStatus, Attempt, NoFields, Page, PlannedTime, Time, TimerPlace,
 };
 
+pub(super) use list::{ORDERS, list};
+
 const FIRINGS_DEFAULT: usize = 10;
 const FIRINGS_MAX: u64 = 1_000;
-/// Actions are fetched in bites, so that a page of large ones never is in memory at once.
-const BITE: u32 = 50;
 
 pub(super) async fn put(
     State(state): State<ApiState>,
@@ -54,10 +57,10 @@ pub(super) async fn put(
 }
 
 /// A long text takes a while: not on the threads that serve all requests.
-async fn read(text: String, format: SchemaFormat) -> ApiResult<Value> {
+async fn read(text: String, format: SourceFormat) -> ApiResult<Value> {
     let work = move || match format {
-        SchemaFormat::Json => Ok(json::read(text.as_bytes())?),
-        SchemaFormat::Yaml => match Source::parse(None, &text) {
+        SourceFormat::Json => Ok(json::read(text.as_bytes())?),
+        SourceFormat::Yaml => match Source::parse(None, &text) {
             Ok(source) => Ok(source.value().clone()),
             Err(found) => Err(ScheduleError::Invalid(found).into()),
         },
@@ -79,61 +82,6 @@ pub(super) async fn get(State(state): State<ApiState>, path: PathParts) -> ApiRe
 pub(super) async fn delete(State(state): State<ApiState>, path: PathParts) -> ApiResult<Response> {
     state.control.delete_action(&known_id(&path)?).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
-}
-
-pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
-    let limit = query.limit()? as usize;
-    let after: Option<ActionId> = cursor::from_query(CursorKind::Action, &query)?;
-    let filter = ActionFilter {
-        prefix: prefix(&query)?,
-        finished: query
-            .get("finished")
-            .map(|_| query.flag("finished"))
-            .transpose()?,
-        due_before: query.time("due_before")?,
-    };
-    let (actions, more) = stretch(&state, filter, after.map(|id| id.0), limit).await?;
-    let last = actions.last().filter(|_| more);
-    let next = last.map(|action| cursor::write(CursorKind::Action, &action.id));
-    let items = actions.iter().map(|action| shown(&state, action)).collect();
-    Ok(reply::ok(&Page { items, next }))
-}
-
-fn prefix(query: &Query) -> ApiResult<Option<String>> {
-    let Some(text) = query.get("prefix").filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
-    match text.parse::<ActionId>() {
-        Ok(prefix) => Ok(Some(prefix.0)),
-        Err(()) => Err(ApiError::invalid_query(
-            "`prefix`: no id begins like this; ids have A-Z, a-z, 0-9 and `-_.@:`",
-        )),
-    }
-}
-
-/// At most `limit`, and not much more than a page may weigh, but at least one; and whether there are more.
-async fn stretch(
-    state: &ApiState,
-    filter: ActionFilter,
-    mut after: Option<String>,
-    limit: usize,
-) -> ApiResult<(Vec<ScheduledAction>, bool)> {
-    let (mut actions, mut bytes) = (Vec::new(), 0);
-    loop {
-        let bite = state.control.actions(filter.clone(), after, BITE).await?;
-        let at_end = bite.len() < BITE as usize;
-        for action in bite {
-            if actions.len() == limit || bytes >= state.limits.page_bytes {
-                return Ok((actions, true));
-            }
-            bytes += action.spec.to_stored().len();
-            actions.push(action);
-        }
-        if at_end {
-            return Ok((actions, false));
-        }
-        after = actions.last().map(|action| action.id.clone());
-    }
 }
 
 pub(super) async fn firings(

@@ -7,21 +7,28 @@ use pawl_engine::control::{ControlError, drop_triggers, keep_triggers_in_step};
 use pawl_kernel::diagnostic::{Diagnostic, Place};
 use pawl_kernel::id::{SchemaId, time_ordered};
 use pawl_kernel::json::{self, JsonError};
-use pawl_kernel::ports::store::{SaveMode, SaveSchema, SchemaRecord, VersionRecord};
+use pawl_kernel::ports::store::{
+    PublishVersion, SaveMode, SaveSchema, SchemaRecord, SourceFormat, SourceText, VersionRecord,
+};
 use pawl_kernel::schema::definition::Definition;
 use pawl_kernel::schema::{LoadedSchema, content_hash, load, to_stored_json};
 use pawl_kernel::webhook::{NamedTrigger, fill_paths, of_definition};
 use serde_json::Value;
 
 use super::ApiState;
-use super::body::{SchemaFormat, SchemaText};
+use super::body::{JsonBody, SchemaText};
 use super::cursor::{self, CursorKind};
 use super::error::{ApiError, ApiResult};
+use super::fields::unknown_name;
 use super::guard::Identity;
 use super::path::PathParts;
 use super::query::Query;
-use super::reply;
-use crate::wire::{DiagnosticLine, Page, SavedSchema, Schema, Validation, Version};
+use super::summaries;
+use super::{fields, reply};
+use crate::wire::{DiagnosticLine, Page, PublishRequest, SavedSchema, Schema, Validation, Version};
+
+/// What a list can carry besides the rows.
+pub(super) const INCLUDED: [&str; 1] = ["summary"];
 
 /// For a caller who names a schema by a number where a name or an id is taken.
 pub(super) const NUMBER_HINT: &str = "a number is an `external_id`, which is taken by `schema_id` of a start only (POST /api/executions, or a message); \
@@ -30,11 +37,13 @@ pub(super) const NUMBER_HINT: &str = "a number is an `external_id`, which is tak
 pub(super) async fn create(
     State(state): State<ApiState>,
     identity: Identity,
+    query: Query,
     text: SchemaText,
 ) -> ApiResult {
+    let note = version_note(&query)?;
     let mut checked = check(&state, text).await?;
     give_paths(&state, &mut checked.definition, None).await?;
-    let save = save_request(&state, &checked.definition, identity, SaveMode::Create);
+    let save = save_request(&state, &checked, note, identity, SaveMode::Create);
     let record = state.store().save_schema(save).await?;
     follow(&state, &record).await;
     let mut response = saved(&state, StatusCode::CREATED, &record, &checked.warnings).await?;
@@ -48,10 +57,13 @@ pub(super) async fn update(
     State(state): State<ApiState>,
     path: PathParts,
     identity: Identity,
+    query: Query,
     headers: HeaderMap,
     text: SchemaText,
 ) -> ApiResult {
     let if_version = if_match(&headers)?;
+    let note = version_note(&query)?;
+    let publish = query.flag_or("publish", true)?;
     let record = find(&state, path.get("id")).await?;
     let mut checked = check(&state, text).await?;
     if checked.definition.name != record.name {
@@ -61,11 +73,35 @@ pub(super) async fn update(
     let mode = SaveMode::Update {
         id: record.id,
         if_version,
+        publish,
     };
-    let save = save_request(&state, &checked.definition, identity, mode);
+    let save = save_request(&state, &checked, note, identity, mode);
     let record = state.store().save_schema(save).await?;
-    follow(&state, &record).await;
+    if publish {
+        follow(&state, &record).await;
+    }
     saved(&state, StatusCode::OK, &record, &checked.warnings).await
+}
+
+/// Makes a stored version the one in use. Older ones too: that is how a mistake is taken back.
+pub(super) async fn publish(
+    State(state): State<ApiState>,
+    path: PathParts,
+    JsonBody(body): JsonBody,
+) -> ApiResult {
+    let asked: PublishRequest = fields::read(body)?;
+    let number = u32::try_from(asked.version)
+        .map_err(|_| ApiError::not_found(format!("there is no version {}", asked.version)))?;
+    let record = find(&state, path.get("id")).await?;
+    let wanted = PublishVersion {
+        id: record.id,
+        version: number,
+        now: state.now(),
+    };
+    let record = state.store().publish_version(wanted).await?;
+    follow(&state, &record).await;
+    let version = version(&state, &record, number).await?;
+    Ok(reply::ok(&Schema::full(&record, &version)))
 }
 
 /// Diagnostics are the answer here, not an error: even a text that is no JSON is a finding.
@@ -84,7 +120,7 @@ pub(super) async fn validate(State(state): State<ApiState>, text: SchemaText) ->
 }
 
 pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
-    let limit = query.limit()?;
+    let (limit, with_summary) = (query.limit()?, includes_summary(&query)?);
     let after: Option<String> = cursor::from_query(CursorKind::Schema, &query)?;
     let text = query.get("text").map(str::to_owned);
     let mut records = state.store().schemas(text, after, limit + 1).await?;
@@ -94,10 +130,26 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
         .last()
         .filter(|_| more)
         .map(|last| cursor::write(CursorKind::Schema, &last.name));
-    Ok(reply::ok(&Page {
-        items: records.iter().map(Schema::brief).collect(),
-        next,
-    }))
+    let mut items: Vec<Schema<'_>> = records.iter().map(Schema::brief).collect();
+    if with_summary {
+        let summaries = summaries::of_schemas(&state, &records).await?;
+        for (item, summary) in items.iter_mut().zip(summaries) {
+            item.summary = Some(summary);
+        }
+    }
+    Ok(reply::ok(&Page { items, next }))
+}
+
+/// Does a list carry more than the rows?
+fn includes_summary(query: &Query) -> ApiResult<bool> {
+    match query.get("include") {
+        None => Ok(false),
+        Some("summary") => Ok(true),
+        Some(other) => {
+            let message = unknown_name("include", other, &INCLUDED);
+            Err(ApiError::invalid_query(message))
+        }
+    }
 }
 
 pub(super) async fn get(State(state): State<ApiState>, path: PathParts, query: Query) -> ApiResult {
@@ -112,7 +164,10 @@ pub(super) async fn versions(State(state): State<ApiState>, path: PathParts) -> 
     let record = find(&state, path.get("id")).await?;
     let versions = state.store().versions(record.id).await?;
     Ok(reply::ok(&Page {
-        items: versions.iter().map(Version::from).collect(),
+        items: versions
+            .iter()
+            .map(|version| Version::of(&record, version))
+            .collect(),
         next: None,
     }))
 }
@@ -203,11 +258,11 @@ pub(super) async fn id_of(state: &ApiState, key: &str) -> ApiResult<SchemaId> {
     }
 }
 
-async fn find(state: &ApiState, key: &str) -> ApiResult<SchemaRecord> {
+pub(super) async fn find(state: &ApiState, key: &str) -> ApiResult<SchemaRecord> {
     state.store().schema(key).await?.ok_or_else(|| missing(key))
 }
 
-fn missing(key: &str) -> ApiError {
+pub(super) fn missing(key: &str) -> ApiError {
     let shown: String = key
         .chars()
         .filter(|letter| !letter.is_control())
@@ -222,13 +277,29 @@ fn missing(key: &str) -> ApiError {
     ApiError::not_found(format!("there is no schema `{shown}`{hint}"))
 }
 
-async fn version(
+pub(super) async fn version(
     state: &ApiState,
     record: &SchemaRecord,
     version: u32,
 ) -> ApiResult<VersionRecord> {
     let found = state.store().version(record.id, version).await?;
     found.ok_or_else(|| ApiError::not_found(format!("`{}` has no version {version}", record.name)))
+}
+
+/// The most characters of a note on a version: it is shown in one line of a list.
+const NOTE_MAX: usize = 500;
+
+fn version_note(query: &Query) -> ApiResult<Option<String>> {
+    let Some(note) = query.get("note") else {
+        return Ok(None);
+    };
+    let length = note.chars().count();
+    if length > NOTE_MAX {
+        return Err(ApiError::invalid_query(format!(
+            "`note` has {length} characters; up to {NOTE_MAX} are kept with a version"
+        )));
+    }
+    Ok(Some(note.to_owned()))
 }
 
 fn wanted_version(query: &Query) -> ApiResult<Option<u32>> {
@@ -243,15 +314,22 @@ fn wanted_version(query: &Query) -> ApiResult<Option<u32>> {
 /// A definition without errors, and what is worth a warning.
 struct CheckedDefinition {
     definition: Definition,
+    /// What it was read from.
+    source: SourceText,
     warnings: Vec<Diagnostic>,
 }
 
 async fn check(state: &ApiState, text: SchemaText) -> ApiResult<CheckedDefinition> {
+    let source = SourceText {
+        text: text.text.clone(),
+        format: text.format,
+    };
     let loaded = examine(state, text).await??;
     let failed = loaded.diagnostics.iter().any(Diagnostic::is_error);
     match loaded.definition {
         Some(definition) if !failed => Ok(CheckedDefinition {
             definition,
+            source,
             warnings: loaded.diagnostics,
         }),
         _ => Err(invalid(&loaded.diagnostics)),
@@ -263,10 +341,10 @@ async fn check(state: &ApiState, text: SchemaText) -> ApiResult<CheckedDefinitio
 async fn examine(state: &ApiState, text: SchemaText) -> ApiResult<Result<LoadedSchema, JsonError>> {
     let registry = state.runtime().registry.clone();
     let work = move || match text.format {
-        SchemaFormat::Json => {
+        SourceFormat::Json => {
             json::read(text.text.as_bytes()).map(|_| load(None, &text.text, &registry))
         }
-        SchemaFormat::Yaml => Ok(load(None, &text.text, &registry)),
+        SourceFormat::Yaml => Ok(load(None, &text.text, &registry)),
     };
     tokio::task::spawn_blocking(work)
         .await
@@ -299,17 +377,21 @@ fn renamed(old: &str, new: &str) -> ApiError {
 
 fn save_request(
     state: &ApiState,
-    definition: &Definition,
+    checked: &CheckedDefinition,
+    note: Option<String>,
     identity: Identity,
     mode: SaveMode,
 ) -> SaveSchema {
     let now = state.now();
+    let definition = &checked.definition;
     SaveSchema {
         id: SchemaId(time_ordered(now, &*state.runtime().entropy)),
         name: definition.name.clone(),
         description: definition.description.clone(),
         definition: to_stored_json(definition),
         hash: content_hash(definition),
+        source: Some(checked.source.clone()),
+        note,
         created_by: identity.writer(),
         now,
         mode,
@@ -338,7 +420,7 @@ fn with_etag(mut response: Response, version: u32) -> Response {
 }
 
 /// The version a client has seen: `3` or `"3"`; `*` asks for nothing.
-fn if_match(headers: &HeaderMap) -> ApiResult<Option<u32>> {
+pub(super) fn if_match(headers: &HeaderMap) -> ApiResult<Option<u32>> {
     let Some(value) = headers.get(header::IF_MATCH) else {
         return Ok(None);
     };
@@ -351,7 +433,9 @@ fn if_match(headers: &HeaderMap) -> ApiResult<Option<u32>> {
         .and_then(|rest| rest.strip_suffix('"'));
     let version = quoted.unwrap_or(text).parse().ok();
     version.map(Some).ok_or_else(|| {
-        ApiError::invalid_header("If-Match takes the version last seen, as in the ETag: \"3\"")
+        ApiError::invalid_header(
+            "If-Match takes the version or revision last seen, as in the ETag: \"3\"",
+        )
     })
 }
 

@@ -110,6 +110,8 @@ pub(super) async fn save(control: &Control, definition: &Value) -> Result<Schema
         description: None,
         definition: schema::to_stored_json(&definition),
         hash: schema::content_hash(&definition),
+        source: None,
+        note: None,
         created_by: "bench".into(),
         now: SystemClock.now(),
         mode: SaveMode::Create,

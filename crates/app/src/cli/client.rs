@@ -6,9 +6,11 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Error};
 use hyper_util::rt::TokioExecutor;
+use pawl_nodes::http::connector_to;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -43,7 +45,7 @@ impl Server {
 pub(super) struct Client {
     base: Url,
     key: Option<String>,
-    http: legacy::Client<HttpConnector, Full<Bytes>>,
+    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
 /// A body and what it is.
@@ -65,20 +67,18 @@ impl Content {
 
 impl Client {
     pub(super) fn new(server: &Server) -> Result<Self, Failure> {
-        let bad = |reason: &str| Failure::bad_input(format!("--url: `{}` {reason}", server.url));
-        let base =
-            Url::parse(&server.url).map_err(|_| bad("is no address; write http://host:port"))?;
-        match base.scheme() {
-            "http" if base.has_host() => {}
-            "https" => {
-                return Err(bad(
-                    "is https, which this command does not speak; use http, or a proxy on this machine",
-                ));
-            }
-            _ => return Err(bad("is no address; write http://host:port")),
+        let bad = || {
+            Failure::bad_input(format!(
+                "--url: `{}` is no address; write http://host:port or https://host",
+                server.url
+            ))
+        };
+        let base = Url::parse(&server.url).map_err(|_| bad())?;
+        if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
+            return Err(bad());
         }
-        let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(CONNECT_TIME));
+        let connector = connector_to(base.scheme() == "https", CONNECT_TIME)
+            .map_err(|error| Failure::failed(error.to_string()))?;
         let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
         Ok(Self {
             base,
@@ -257,16 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn only_http() {
-        for url in [
-            "",
-            "x",
-            "https://h",
-            "ftp://h",
-            "file:///etc/passwd",
-            "127.0.0.1:8080",
-        ] {
+    fn only_http_and_https() {
+        for url in ["", "x", "ftp://h", "file:///etc/passwd", "127.0.0.1:8080"] {
             assert!(client(url).is_err(), "{url}");
         }
+        assert!(client("https://h").is_ok());
     }
 }

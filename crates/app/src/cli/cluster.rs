@@ -115,7 +115,8 @@ pub(super) async fn server(args: ServerArgs, common: &Common) -> Done {
     let control = cluster.control.clone();
     let state = ApiState::with_keys(control, Limits::from(&config), admin_key.as_deref())
         .map_err(|error| Failure::bad_input(error.to_string()))?
-        .taking_starts(config.broker.accept_external);
+        .taking_starts(config.broker.accept_external)
+        .presenting(&config.ui);
     announce_server(&listener, roles, admin_key.is_some(), common.json)?;
     let stop = CancellationToken::new();
     let mut api = Services::default();
@@ -219,15 +220,8 @@ fn metrics_address(flag: Option<&str>, config: &Config) -> Result<Option<SocketA
     Ok(given.transpose()?.or(config.metrics_listen))
 }
 
-fn url_of(listener: &TcpListener) -> Result<String, Failure> {
-    let address = listener
-        .local_addr()
-        .map_err(|error| Failure::failed(format!("no address: {error}")))?;
-    Ok(format!("http://{address}"))
-}
-
 fn announce_server(listener: &TcpListener, roles: Roles, has_admin: bool, as_json: bool) -> Done {
-    let url = url_of(listener)?;
+    let url = dev::url_of(listener)?;
     if as_json {
         let line = json!({"url": url, "docs": format!("{url}/api/docs"), "roles": roles.names()});
         return terminal::say(&text::json_line(&line));
@@ -254,7 +248,7 @@ fn announce_worker(
     as_json: bool,
 ) -> Done {
     let options = &cluster.control.runtime().options;
-    let metrics = metrics.map(url_of).transpose()?;
+    let metrics = metrics.map(dev::url_of).transpose()?;
     if as_json {
         let line = json!({"worker": options.worker_id, "roles": roles.names(), "slots": options.slots, "metrics": metrics});
         return terminal::say(&text::json_line(&line));

@@ -14,7 +14,7 @@ use super::failure::{Done, Failure};
 use super::local::Local;
 use super::signals::Signals;
 use super::terminal::{self, Style};
-use super::{Common, examples, lifetime, local, text};
+use super::{Common, browser, examples, lifetime, local, text};
 use crate::api::{self, ApiState, Limits};
 use crate::config::Config;
 use crate::echo;
@@ -33,6 +33,9 @@ pub(super) struct DevArgs {
     /// Address and port of the API, on this machine only [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", env = "PAWL_LISTEN")]
     listen: Option<String>,
+    /// Open the UI in a browser.
+    #[arg(long)]
+    open: bool,
 }
 
 pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
@@ -52,6 +55,9 @@ pub(super) async fn dev(args: DevArgs, common: &Common) -> Done {
     // Before the first request: those of the examples, and of what was saved right before the last stop.
     keep_all_triggers_in_step(local.control().runtime()).await?;
     banner(&local, &listener, &data, loaded, common.json).await?;
+    if args.open {
+        browser::open(&url_of(&listener)?);
+    }
     Box::pin(serve(local, listener, &config, &mut signals)).await
 }
 
@@ -106,10 +112,7 @@ async fn banner(
     loaded: usize,
     as_json: bool,
 ) -> Done {
-    let address = listener
-        .local_addr()
-        .map_err(|error| Failure::failed(format!("no address: {error}")))?;
-    let url = format!("http://{address}");
+    let url = url_of(listener)?;
     if as_json {
         let line = json!({
             "url": url,
@@ -134,7 +137,8 @@ async fn banner(
             env!("CARGO_PKG_VERSION")
         ),
         String::new(),
-        format!("  API       {url}   docs {url}/api/docs"),
+        format!("  UI        {}", style.bold(&url)),
+        format!("  API       {url}/api   docs {url}/api/docs"),
         format!("  Data      {}", data.display()),
         format!(
             "  Examples  {}their services are at {}",
@@ -152,6 +156,13 @@ async fn banner(
     }
     lines.push(String::new());
     terminal::print(&format!("\n{}\n", lines.join("\n")))
+}
+
+pub(super) fn url_of(listener: &TcpListener) -> Result<String, Failure> {
+    let address = listener
+        .local_addr()
+        .map_err(|error| Failure::failed(format!("no address: {error}")))?;
+    Ok(format!("http://{address}"))
 }
 
 fn loaded_text(loaded: usize) -> String {
@@ -176,7 +187,7 @@ async fn serve(
     signals: &mut Signals,
 ) -> Done {
     let stop = CancellationToken::new();
-    let state = ApiState::new(local.control().clone(), Limits::from(config));
+    let state = ApiState::new(local.control().clone(), Limits::from(config)).presenting(&config.ui);
     let mut api = Services::default();
     api.add(
         "the API",

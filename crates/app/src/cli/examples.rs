@@ -1,6 +1,7 @@
 //! The examples, carried in the binary: `pawl dev` shows something on its first start, wherever it runs.
 
 use pawl_engine::control::Control;
+use pawl_kernel::ports::store::{SourceFormat, SourceText};
 use pawl_kernel::schema;
 
 use super::failure::Failure;
@@ -43,7 +44,11 @@ pub(super) async fn load_once(control: &Control) -> Result<usize, Failure> {
     for (name, text) in ALL {
         match schema::load(Some(name), text, &runtime.registry).definition {
             Some(definition) => {
-                local::save(control, &definition).await?;
+                let source = SourceText {
+                    text: (*text).to_owned(),
+                    format: SourceFormat::Yaml,
+                };
+                local::save(control, &definition, Some(source)).await?;
                 loaded += 1;
             }
             // A broken example is our mistake, not a reason to keep the user from working.

@@ -1,6 +1,7 @@
 //! `pawl executions …`: what runs, what ran, and what people want of it.
 
 mod act;
+mod counts;
 mod events;
 mod look;
 
@@ -12,6 +13,10 @@ use super::failure::Done;
 pub(super) enum ExecutionCommand {
     /// Executions, newest first.
     List(ListArgs),
+    /// How many there are, by status, node or schema; counted up to 10 000.
+    Count(CountArgs),
+    /// What went wrong lately, by error code, schema and node.
+    Errors(ErrorsArgs),
     /// One execution.
     Show(OneExecution),
     /// Start one, and wait for its end if asked to.
@@ -19,7 +24,7 @@ pub(super) enum ExecutionCommand {
     /// What it did, step by step.
     Steps(HistoryArgs),
     /// What its nodes wrote: `log`, the console of `code`, warnings.
-    Logs(OneExecution),
+    Logs(LogArgs),
     /// What expressions see: now, or before and after a step.
     Context {
         #[command(flatten)]
@@ -50,6 +55,8 @@ pub(super) enum ExecutionCommand {
     Resume(OneExecution),
     /// End it.
     Stop(OneExecution),
+    /// Hand it to the debugger after the node that it is at; `continue` goes on.
+    Debug(OneExecution),
     /// Go on in debug mode: one step, to a node, or to the end.
     Continue(ContinueArgs),
     /// Repeat a failed execution from its failed step, as a new one.
@@ -79,13 +86,72 @@ pub(super) struct OneExecution {
 pub(super) struct HistoryArgs {
     #[command(flatten)]
     one: OneExecution,
+    /// Only from this step on.
+    #[arg(long, value_name = "SEQ")]
+    from: Option<u64>,
+    /// Only up to this step.
+    #[arg(long, value_name = "SEQ")]
+    to: Option<u64>,
     /// Without the steps that a retry or fork took over.
     #[arg(long)]
     no_inherited: bool,
 }
 
 #[derive(clap::Args)]
+pub(super) struct LogArgs {
+    #[command(flatten)]
+    one: OneExecution,
+    /// The lowest level shown: debug, info, warn or error.
+    #[arg(long)]
+    level: Option<String>,
+    /// Only lines of this node.
+    #[arg(long)]
+    node: Option<String>,
+}
+
+#[derive(clap::Args)]
 pub(super) struct ListArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// How many.
+    #[arg(long, default_value_t = 50)]
+    limit: u32,
+    /// Where the last page ended.
+    #[arg(long)]
+    cursor: Option<String>,
+    #[command(flatten)]
+    server: Server,
+}
+
+#[derive(clap::Args)]
+pub(super) struct CountArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// By status, node or schema.
+    #[arg(long, value_name = "GROUP", default_value = "status")]
+    by: String,
+    #[command(flatten)]
+    server: Server,
+}
+
+#[derive(clap::Args)]
+pub(super) struct ErrorsArgs {
+    /// Only created since then, as 2026-01-31T00:00:00Z; a day ago if not given.
+    #[arg(long)]
+    since: Option<String>,
+    /// Only of this schema.
+    #[arg(long)]
+    schema: Option<String>,
+    /// Only with this error code.
+    #[arg(long, value_name = "CODE")]
+    error_code: Option<String>,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Which executions.
+#[derive(clap::Args)]
+pub(super) struct FilterArgs {
     /// Only these, separated by commas: running, sleeping, waiting, failed, …
     #[arg(long)]
     status: Option<String>,
@@ -98,17 +164,39 @@ pub(super) struct ListArgs {
     /// Only created since then, as 2026-01-31T00:00:00Z.
     #[arg(long)]
     since: Option<String>,
+    /// Only with this label.
+    #[arg(long, value_name = "NAME:VALUE")]
+    label: Option<String>,
+    /// Only of this tenant.
+    #[arg(long)]
+    tenant: Option<String>,
+    /// Only started by this caller.
+    #[arg(long, value_name = "CALLER")]
+    created_by: Option<String>,
+    /// Only of this version of the schema.
+    #[arg(long, value_name = "N")]
+    version: Option<u32>,
+    /// Only standing at this node.
+    #[arg(long)]
+    node: Option<String>,
+    /// Only ended with this error code.
+    #[arg(long, value_name = "CODE")]
+    error_code: Option<String>,
+    /// Only retries of this execution.
+    #[arg(long, value_name = "ID")]
+    retry_of: Option<String>,
+    /// Only forks of this execution.
+    #[arg(long, value_name = "ID")]
+    forked_from: Option<String>,
+    /// Only ended since then.
+    #[arg(long, value_name = "TIME")]
+    finished_since: Option<String>,
+    /// Only those that took, or have taken, longer than this: 30s, 2h.
+    #[arg(long, value_name = "DURATION")]
+    longer_than: Option<String>,
     /// Only what failed, got stuck or was stopped and has not been retried.
     #[arg(long)]
     unresolved: bool,
-    /// How many.
-    #[arg(long, default_value_t = 50)]
-    limit: u32,
-    /// Where the last page ended.
-    #[arg(long)]
-    cursor: Option<String>,
-    #[command(flatten)]
-    server: Server,
 }
 
 #[derive(clap::Args)]
@@ -156,11 +244,14 @@ pub(super) struct ContinueArgs {
     #[command(flatten)]
     one: OneExecution,
     /// Run on without stopping.
-    #[arg(long, conflicts_with = "to")]
+    #[arg(long, conflicts_with_all = ["to", "until"])]
     run: bool,
     /// Run to this node.
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", conflicts_with = "until")]
     to: Option<String>,
+    /// Run until it comes to one of these nodes; may be given several times.
+    #[arg(long, value_name = "NODE")]
+    until: Vec<String>,
     /// A variable to change first; may be given several times.
     #[arg(long = "var", value_name = "NAME=JSON")]
     variables: Vec<String>,
@@ -246,9 +337,11 @@ pub(super) async fn execution(command: ExecutionCommand, common: &Common) -> Don
     let json = common.json;
     match command {
         C::List(args) => look::list(args, json).await,
+        C::Count(args) => counts::count(args, json).await,
+        C::Errors(args) => counts::errors(args, json).await,
         C::Show(one) => look::show(one, json).await,
         C::Steps(args) => look::steps(args, json).await,
-        C::Logs(one) => look::logs(one, json).await,
+        C::Logs(args) => look::logs(args, json).await,
         C::Context { one, seq } => look::context(one, seq, json).await,
         C::Explain(one) => look::explain(one, json).await,
         C::Diff {
@@ -261,6 +354,7 @@ pub(super) async fn execution(command: ExecutionCommand, common: &Common) -> Don
         C::Pause(one) => act::plain(one, "pause", json).await,
         C::Resume(one) => act::plain(one, "resume", json).await,
         C::Stop(one) => act::plain(one, "stop", json).await,
+        C::Debug(one) => act::plain(one, "debug", json).await,
         C::Continue(args) => act::go_on(args, json).await,
         C::Retry(args) => act::retry(args, json).await,
         C::Fork(args) => act::fork(args, json).await,

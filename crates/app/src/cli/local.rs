@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pawl_engine::Options;
 use pawl_engine::control::Control;
 use pawl_kernel::id::{SchemaId, time_ordered};
-use pawl_kernel::ports::store::{CatalogError, SaveMode, SaveSchema, SchemaRecord};
+use pawl_kernel::ports::store::{CatalogError, SaveMode, SaveSchema, SchemaRecord, SourceText};
 use pawl_kernel::schema;
 use pawl_kernel::schema::definition::Definition;
 use pawl_kernel::user::{self, Writer};
@@ -80,10 +80,11 @@ pub(super) fn config(common: &Common) -> Result<Config, Failure> {
     Config::load(common.config.as_deref()).map_err(|error| Failure::bad_input(error.to_string()))
 }
 
-/// Saves a checked schema; one of that name gets a new version.
+/// Saves a checked schema; one of that name gets a new version. `source` is what it was read from.
 pub(super) async fn save(
     control: &Control,
     definition: &Definition,
+    source: Option<SourceText>,
 ) -> Result<SchemaRecord, Failure> {
     let runtime = control.runtime();
     let known = runtime.store.schema(&definition.name).await?;
@@ -94,11 +95,14 @@ pub(super) async fn save(
         description: definition.description.clone(),
         definition: schema::to_stored_json(definition),
         hash: schema::content_hash(definition),
+        source,
+        note: None,
         created_by: Writer::with_user(DEVELOPER, user::developer()),
         now,
         mode: known.map_or(SaveMode::Create, |known| SaveMode::Update {
             id: known.id,
             if_version: None,
+            publish: true,
         }),
     };
     runtime

@@ -51,12 +51,12 @@ async fn from_server(server: &Server, node_type: Option<&str>) -> Result<Value, 
 fn from_binary(node_type: Option<&str>, common: &Common) -> Result<Value, Failure> {
     let registry = wiring::registry(&local::config(common)?, true)?;
     let Some(name) = node_type else {
-        let specs = registry.iter().map(|handler| handler.spec());
-        let items: Vec<NodeType> = specs.map(NodeType::from).collect();
+        let handlers = registry.iter();
+        let items: Vec<NodeType> = handlers.map(|handler| NodeType::of(&**handler)).collect();
         return Ok(json!(Page { items, next: None }));
     };
     let found = registry.get(name);
-    let found = found.map(|handler| json!(NodeType::from(handler.spec())));
+    let found = found.map(|handler| json!(NodeType::of(&**handler)));
     found.ok_or_else(|| {
         let known: Vec<&str> = registry.types().collect();
         Failure::bad_input(format!(

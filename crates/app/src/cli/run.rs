@@ -154,7 +154,7 @@ async fn execute(control: &Control, job: &RunJob, signals: &mut Signals) -> Done
 }
 
 async fn start(control: &Control, job: &RunJob) -> Result<ExecutionId, Failure> {
-    let schema = local::save(control, &job.definition).await?;
+    let schema = local::save(control, &job.definition, None).await?;
     let request = StartRequest {
         schema: schema.name.into(),
         input: job.input.clone(),

@@ -1,9 +1,9 @@
 //! `pawl schema …`: the catalog of a running Pawl.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::client::{self, Client, Content, Server};
 use super::failure::{Done, Failure};
@@ -27,6 +27,17 @@ pub(super) enum SchemaCommand {
     Save {
         file: PathBuf,
         #[command(flatten)]
+        how: SaveOptions,
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Use a stored version from now on: a draft, or an older one to take a mistake back.
+    Publish {
+        /// Name or id.
+        schema: String,
+        /// The number of the version.
+        version: u32,
+        #[command(flatten)]
         server: Server,
     },
     /// All versions, newest first.
@@ -39,6 +50,16 @@ pub(super) enum SchemaCommand {
     Delete(OneSchema),
     /// Print the definition alone, as JSON that `save` takes.
     Export(OneSchema),
+}
+
+#[derive(clap::Args)]
+pub(super) struct SaveOptions {
+    /// Save a version that starts and triggers do not use until it is published; the schema must exist.
+    #[arg(long)]
+    draft: bool,
+    /// What has changed; shown with the version.
+    #[arg(long)]
+    note: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -58,7 +79,14 @@ pub(super) async fn schema(command: SchemaCommand, common: &Common) -> Done {
         SchemaCommand::List { text, server } => {
             list(&Client::new(&server)?, text.as_deref(), json).await
         }
-        SchemaCommand::Save { file, server } => save(&Client::new(&server)?, &file, json).await,
+        SchemaCommand::Save { file, how, server } => {
+            save(&Client::new(&server)?, &file, &how, json).await
+        }
+        SchemaCommand::Publish {
+            schema,
+            version,
+            server,
+        } => publish(&Client::new(&server)?, &schema, version, json).await,
         SchemaCommand::Show(which) => show(which, json).await,
         SchemaCommand::Versions(which) => versions(which, json).await,
         SchemaCommand::Activate(which) => switch(which, "activate", json).await,
@@ -99,16 +127,60 @@ async fn list(client: &Client, wanted: Option<&str>, json: bool) -> Done {
     table.print()
 }
 
-async fn save(client: &Client, file: &std::path::Path, json: bool) -> Done {
+async fn save(client: &Client, file: &Path, how: &SaveOptions, json: bool) -> Done {
     let text = source::schema_text(file).map_err(Failure::bad_input)?;
-    let answer = put(client, text).await?;
+    let answer = match how.draft {
+        true => put_draft(client, text, how).await?,
+        false => put_noted(client, text, how.note.as_deref()).await?,
+    };
     if json {
         return terminal::print_json(&answer);
     }
     let saved: SavedSchema = client::read(&answer)?;
     warn(&saved);
     let (name, version) = (text::line(&saved.schema.name), saved.schema.version);
-    terminal::say(&format!("saved {name} as version {version}"))
+    let published = saved.schema.published_version;
+    terminal::say(&match published == version {
+        true => format!("saved {name} as version {version}"),
+        false => format!(
+            "saved {name} as version {version}, a draft: version {published} stays in use until \
+             `pawl schema publish {name} {version}`"
+        ),
+    })
+}
+
+/// A new schema is in use at once, so a draft needs one that exists.
+async fn put_draft(client: &Client, text: String, how: &SaveOptions) -> Result<Value, Failure> {
+    let Some(name) = source::name_of(&text) else {
+        return Err(Failure::bad_input(
+            "the schema has no name, so that no draft of it can be saved",
+        ));
+    };
+    let mut place = client.at(&["schemas", &name]);
+    place
+        .query_pairs_mut()
+        .append_pair("publish", "false")
+        .extend_pairs(how.note.as_deref().map(|note| ("note", note)));
+    let saved = client.ask(Method::PUT, place, Content::Schema(text)).await;
+    match saved {
+        Err(Failure::Refused { status: 404, .. }) => Err(Failure::bad_input(format!(
+            "there is no schema `{}` yet, and the first version of a schema is always in use; save it without --draft",
+            text::clean(&name)
+        ))),
+        other => other,
+    }
+}
+
+async fn publish(client: &Client, schema: &str, version: u32, json: bool) -> Done {
+    let body = Content::Json(json!({"version": version}));
+    let answer = client.post(&["schemas", schema, "publish"], body).await?;
+    match json {
+        true => terminal::print_json(&answer),
+        false => terminal::say(&format!(
+            "version {version} of {} is in use now",
+            text::clean(schema)
+        )),
+    }
 }
 
 pub(super) fn warn(saved: &SavedSchema<'_>) {
@@ -119,15 +191,24 @@ pub(super) fn warn(saved: &SavedSchema<'_>) {
 
 /// Saves it as a new schema, or as a new version of the one with its name.
 pub(super) async fn put(client: &Client, text: String) -> Result<Value, Failure> {
-    match client
-        .post(&["schemas"], Content::Schema(text.clone()))
-        .await
-    {
+    put_noted(client, text, None).await
+}
+
+async fn put_noted(client: &Client, text: String, note: Option<&str>) -> Result<Value, Failure> {
+    let noted = |parts: &[&str]| {
+        let mut place = client.at(parts);
+        if let Some(note) = note {
+            place.query_pairs_mut().append_pair("note", note);
+        }
+        place
+    };
+    let create = Content::Schema(text.clone());
+    match client.ask(Method::POST, noted(&["schemas"]), create).await {
         Err(Failure::Refused { status: 409, body }) => {
             let Some(name) = body["details"]["name"].as_str() else {
                 return Err(Failure::Refused { status: 409, body });
             };
-            let place = client.at(&["schemas", name]);
+            let place = noted(&["schemas", name]);
             client.ask(Method::PUT, place, Content::Schema(text)).await
         }
         other => other,
@@ -155,8 +236,10 @@ async fn show(which: OneSchema, json: bool) -> Done {
     pair("external_id", &text::optional(schema.external_id))?;
     pair("version", &schema.version.to_string())?;
     pair("latest_version", &schema.latest_version.to_string())?;
+    pair("published_version", &schema.published_version.to_string())?;
     pair("active", &schema.active.to_string())?;
     pair("description", &text::optional(schema.description.as_ref()))?;
+    pair("note", &text::optional(schema.note.as_ref()))?;
     pair("hash", &text::optional(schema.hash.as_ref()))?;
     pair("updated", &text::time(schema.updated_at))?;
     terminal::say("")?;
@@ -191,13 +274,15 @@ async fn versions(which: OneSchema, json: bool) -> Done {
     if json {
         return terminal::print_json(&answer);
     }
-    let mut table = Table::new(["VERSION", "CREATED", "BY", "HASH"]);
+    let mut table = Table::new(["VERSION", "IN USE", "CREATED", "BY", "NOTE", "HASH"]);
     let page: Page<Version> = client::read(&answer)?;
     for item in &page.items {
         table.row([
             item.version.to_string().into(),
+            if item.published { "yes" } else { "" }.into(),
             text::time(item.created_at).into(),
             item.created_by.as_ref().into(),
+            text::optional(item.note.as_ref()).into(),
             item.hash.as_ref().into(),
         ]);
     }

@@ -34,6 +34,12 @@ pub(super) fn schema_text(path: &Path) -> Result<String, String> {
     inline_sources(path, text)
 }
 
+/// The `name` of a schema, if the text can be read and has one.
+pub(super) fn name_of(text: &str) -> Option<String> {
+    let source = Source::parse(None, text).ok()?;
+    Some(source.value().get("name")?.as_str()?.to_owned())
+}
+
 /// `source: {file: …}` of a `code` node becomes the text of that file: a server reads no files for its clients.
 /// Whatever else is wrong with the schema is for its loader to say.
 fn inline_sources(schema: &Path, text: String) -> Result<String, String> {

@@ -135,6 +135,8 @@ mod tests {
             description: None,
             definition: schema::to_stored_json(&definition),
             hash: schema::content_hash(&definition),
+            source: None,
+            note: None,
             created_by: "test".into(),
             now: runtime.clock.now(),
             mode: SaveMode::Create,

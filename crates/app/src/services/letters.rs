@@ -84,6 +84,8 @@ mod tests {
     use pawl_kernel::ports::letters::DeadLetter;
     use pawl_kernel::time::Timestamp;
 
+    use pawl_kernel::ports::letters::{LetterFilter, LetterPage};
+
     use super::*;
 
     /// Answers every letter that has a message with an error.
@@ -103,6 +105,19 @@ mod tests {
         }
 
         async fn dead_letters(&self, _: bool, _: u64, _: u32) -> StoreResult<Vec<DeadLetter>> {
+            unreachable!()
+        }
+
+        async fn letters(
+            &self,
+            _: LetterFilter,
+            _: LetterPage,
+            _: u32,
+        ) -> StoreResult<Vec<DeadLetter>> {
+            unreachable!()
+        }
+
+        async fn count_letters(&self, _: LetterFilter, _: u32) -> StoreResult<u64> {
             unreachable!()
         }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pawl_kernel::execution::{Hold, PriorityClass, Status, Wait, WaitKind};
+use pawl_kernel::execution::{self, Hold, PriorityClass, Status, Wait, WaitKind};
 use pawl_kernel::operations;
 use pawl_kernel::ports::store::ExecutionView;
 use schemars::JsonSchema;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::brief::brief_error;
 use super::{Name, Note, Payload, Time};
 
 /// One run of one version of a schema.
@@ -30,7 +31,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) seq: u64,
     /// What it ended with.
     pub(crate) output: Option<Payload<'a>>,
-    /// {code, message, retryable, details} or null.
+    /// How it failed.
+    #[schemars(with = "Option<RunError>")]
     pub(crate) error: Option<Payload<'a>>,
     pub(crate) created_by: Cow<'a, str>,
     pub(crate) created_at: Time,
@@ -50,6 +52,16 @@ pub(crate) struct Execution<'a> {
     /// Its newest retry.
     pub(crate) retried_as: Option<Uuid>,
     pub(crate) forked_from: Option<Uuid>,
+    /// When it came to the node it stands at: waits and timeouts count from here.
+    pub(crate) entered_at: Time,
+    /// The tries of that node so far; none in brief lists.
+    #[schemars(with = "Vec<NodeTry>")]
+    pub(crate) tries: Payload<'a>,
+    /// Null if no worker has it.
+    pub(crate) lease: Option<HeldLease<'a>>,
+    /// What it was started with; left out unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) initial: Option<StartRecord>,
     /// Steps up to here belong to the execution it was made from.
     pub(crate) base_seq: u64,
     pub(crate) wait: Option<CurrentWait<'a>>,
@@ -57,7 +69,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) stop_requested: bool,
     /// The try of the current node, from 1.
     pub(crate) attempt: u32,
-    /// Why the try before failed, while the node is tried again: {code, message, retryable, details} or null. Long details are left out.
+    /// Why the try before failed, while the node is tried again. Long details are left out.
+    #[schemars(with = "Option<RunError>")]
     pub(crate) last_error: Option<Payload<'a>>,
     /// Times it was picked up since its last commit.
     pub(crate) recoveries: u32,
@@ -72,6 +85,58 @@ pub(crate) struct Execution<'a> {
     pub(crate) warnings: Cow<'a, [String]>,
 }
 
+/// The worker that has an execution now.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Lease")]
+pub(crate) struct HeldLease<'a> {
+    /// The id of a worker.
+    pub(crate) owner: Cow<'a, str>,
+    /// Over and not renewed: the worker has vanished, and another takes it.
+    pub(crate) until: Time,
+}
+
+/// One try of a node.
+#[derive(JsonSchema)]
+#[schemars(rename = "Try")]
+#[expect(dead_code, reason = "describes text that goes through as it is stored")]
+pub(crate) struct NodeTry {
+    /// From 1.
+    attempt: u32,
+    started_at: Time,
+    finished_at: Time,
+    /// Null if it went well.
+    error: Option<RunError>,
+}
+
+/// How a node or an execution failed.
+#[derive(JsonSchema)]
+#[schemars(rename = "Failure")]
+#[expect(dead_code, reason = "describes text that goes through as it is stored")]
+pub(crate) struct RunError {
+    code: String,
+    message: String,
+    /// Left out in brief lists.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    retryable: Option<bool>,
+    /// By code; left out if there are none, and in brief lists.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+    /// Where an execution failed.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+}
+
+/// What an execution was started with.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct StartRecord {
+    /// Any.
+    pub(crate) input: Value,
+    /// The request that started it; null if none did.
+    pub(crate) webhook: Value,
+    /// As they were at the start.
+    pub(crate) variables: Map<String, Value>,
+}
+
 /// What an execution waits for.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Wait")]
@@ -83,11 +148,35 @@ pub(crate) struct CurrentWait<'a> {
 }
 
 impl<'a> Execution<'a> {
+    /// Without what it ended with.
+    pub(crate) fn without_output(self) -> Self {
+        Self {
+            output: None,
+            ..self
+        }
+    }
+
     /// With what people wrote on it.
     pub(crate) fn with_notes(self, notes: &'a [operations::Note]) -> Self {
         Self {
             notes: notes.iter().map(Note::from).collect(),
             ..self
+        }
+    }
+
+    /// With what it was started with.
+    pub(crate) fn with_initial(self, initial: Option<StartRecord>) -> Self {
+        Self { initial, ..self }
+    }
+
+    /// For lists: without its output, and of errors only the beginning.
+    pub(crate) fn brief(view: &'a ExecutionView) -> Self {
+        Self {
+            output: None,
+            error: view.execution.record.error.as_deref().map(brief_error),
+            last_error: view.state.position.last_error.as_deref().map(brief_error),
+            tries: Payload::Stored("[]"),
+            ..Self::from(view)
         }
     }
 
@@ -106,6 +195,15 @@ impl<'a> From<&'a Wait> for CurrentWait<'a> {
             kind: wait.kind.into(),
             name: wait.name.as_deref().map(Cow::from),
             wake_at: wait.wake_at.map(Time),
+        }
+    }
+}
+
+impl<'a> From<&'a execution::Lease> for HeldLease<'a> {
+    fn from(lease: &'a execution::Lease) -> Self {
+        Self {
+            owner: lease.owner.as_str().into(),
+            until: Time(lease.until),
         }
     }
 }
@@ -142,6 +240,10 @@ impl<'a> From<&'a ExecutionView> for Execution<'a> {
             retry_of: record.retry_of.map(|id| id.0),
             retried_as: record.retried_as.map(|id| id.0),
             forked_from: record.forked_from.map(|id| id.0),
+            entered_at: Time(state.position.entered_at),
+            tries: Payload::Stored(state.position.attempts.as_deref().unwrap_or("[]")),
+            lease: state.lease.as_ref().map(HeldLease::from),
+            initial: None,
             base_seq: head.base_seq,
             wait: state.wait.as_ref().map(CurrentWait::from),
             hold: state.hold.map(Name::from),

@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 
 use pawl_engine::control::RemovedSteps;
-use pawl_kernel::execution::{self, LogRecord, StepStatus};
+use pawl_kernel::execution::{self, LogRecord, Signal, StepStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::name::LogLevel;
-use super::{Change, Name, Payload, Time, is_false};
+use super::executions::{NodeTry, RunError};
+use super::name::{ContextSide, LogLevel};
+use super::{Change, Name, Payload, Time, given, is_false};
 
 /// One finished visit of a node.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -25,13 +26,19 @@ pub(crate) struct Step<'a> {
     /// What it gave.
     pub(crate) output: Option<Payload<'a>>,
     /// Variables it set.
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub(crate) changes: Option<Payload<'a>>,
     /// How it failed.
+    #[schemars(with = "Option<RunError>")]
     pub(crate) error: Option<Payload<'a>>,
     /// Every try, if there was more than one.
+    #[schemars(with = "Option<Vec<NodeTry>>")]
     pub(crate) attempts: Option<Payload<'a>>,
     pub(crate) prev_node_id: Option<Cow<'a, str>>,
     pub(crate) next_node_id: Option<Cow<'a, str>>,
+    /// The exit it left by, with or without an edge there; null if it left by none (it ended or failed for good, or is an
+    /// edit), and if it is not known (made by an earlier Pawl, with several exits to the same node).
+    pub(crate) handle: Option<Cow<'a, str>>,
     pub(crate) started_at: Time,
     pub(crate) finished_at: Time,
     pub(crate) duration_ms: f64,
@@ -50,6 +57,19 @@ impl<'a> Step<'a> {
     }
 }
 
+impl Step<'_> {
+    /// Without its payloads.
+    pub(crate) fn brief(self) -> Self {
+        Self {
+            input: None,
+            output: None,
+            changes: None,
+            attempts: None,
+            ..self
+        }
+    }
+}
+
 impl<'a> From<&'a execution::Step> for Step<'a> {
     fn from(step: &'a execution::Step) -> Self {
         Self {
@@ -64,6 +84,7 @@ impl<'a> From<&'a execution::Step> for Step<'a> {
             attempts: Payload::stored(step.attempts.as_ref()),
             prev_node_id: step.prev_node_id.as_deref().map(Cow::from),
             next_node_id: step.next_node_id.as_deref().map(Cow::from),
+            handle: step.handle.as_deref().map(Cow::from),
             started_at: Time(step.started_at),
             finished_at: Time(step.finished_at),
             duration_ms: step.finished_at.since(step.started_at).as_micros() as f64 / 1_000.0,
@@ -110,6 +131,39 @@ pub(crate) struct StepContext {
     pub(crate) difference: Vec<Change>,
 }
 
+/// A part of a context, or of what a step changed in it, without what is too large.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ContextView {
+    pub(crate) seq: u64,
+    pub(crate) view: Name<ContextSide>,
+    /// Of the part; empty for all of it.
+    pub(crate) pointer: String,
+    /// Of the whole part as compact JSON.
+    pub(crate) bytes: usize,
+    /// The part. Instead of what is too large it has `{"$cut": bytes, "type", "items" or "start"}`; left out of differences.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) value: Option<Value>,
+    /// What the step changed; left out of other views.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) difference: Option<Vec<Change>>,
+    /// JSON pointers into this answer: what was cut.
+    pub(crate) cut: Vec<String>,
+    /// Changes that are not shown at all.
+    pub(crate) left_out: usize,
+}
+
+/// Both contexts, or a view of one.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ContextAnswer {
+    Whole(StepContext),
+    View(ContextView),
+}
+
 /// What expressions see now.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CurrentContext<'a> {
@@ -137,6 +191,30 @@ impl<'a> From<&'a (u64, LogRecord)> for LogLine<'a> {
             level: Name::new(record.level),
             message: Cow::from(&*record.message),
             at: Time(record.at),
+        }
+    }
+}
+
+/// An event that was sent to an execution.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Signal")]
+pub(crate) struct TakenSignal<'a> {
+    pub(crate) id: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) payload: Payload<'a>,
+    pub(crate) received_at: Time,
+    /// The step that took it; null while it waits.
+    pub(crate) consumed_by: Option<u64>,
+}
+
+impl<'a> From<&'a Signal> for TakenSignal<'a> {
+    fn from(signal: &'a Signal) -> Self {
+        Self {
+            id: signal.id.as_str().into(),
+            name: signal.name.as_str().into(),
+            payload: Payload::Stored(&signal.payload),
+            received_at: Time(signal.created_at),
+            consumed_by: signal.consumed_seq,
         }
     }
 }

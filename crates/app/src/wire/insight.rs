@@ -40,6 +40,8 @@ pub(crate) struct ExplainAnswer {
     pub(crate) reason: String,
     /// For people.
     pub(crate) sentence: String,
+    /// What the sentence names, as data, so that it can be said in another language.
+    pub(crate) params: Map<String, Value>,
     pub(crate) facts: Map<String, Value>,
 }
 
@@ -48,6 +50,7 @@ impl From<Explanation> for ExplainAnswer {
         Self {
             reason: found.reason.to_owned(),
             sentence: found.sentence,
+            params: found.params,
             facts: found.facts,
         }
     }

@@ -5,7 +5,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use pawl_kernel::execution::{Hold, PriorityClass, Status, StepStatus, WaitKind};
+use pawl_kernel::expr::{ErrorCode, TextMode};
 use pawl_kernel::ports::keys::Role;
+use pawl_kernel::ports::store::SourceFormat;
 use pawl_kernel::quota::QuotaKind;
 use pawl_kernel::schedule::{ActionEnding, CatchUp, Overlap, Override, SkipReason};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -94,8 +96,22 @@ names_of!(
     Hold,
     PriorityClass,
     Role,
-    QuotaKind
+    QuotaKind,
+    SourceFormat,
+    TextMode
 );
+
+impl NameList for ErrorCode {
+    fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|one| one.as_str()).collect()
+    }
+}
+
+impl From<ErrorCode> for Name<ErrorCode> {
+    fn from(code: ErrorCode) -> Self {
+        Self::new(code.as_str())
+    }
+}
 
 macro_rules! choices_of {
     ($($kind:ty),+) => {$(
@@ -141,13 +157,27 @@ macro_rules! own_names {
 own_names!(
     SeverityName: "error" | "warning" | "note",
     LogLevel: "debug" | "info" | "warn" | "error",
+    ContextSide: "before" | "after" | "difference",
     ChangeKind: "added" | "removed" | "changed",
     RequeueAction: "look" | "retry" | "start" | "none",
+    LetterAction: "requeue",
+    TriggerName: "cron" | "webhook",
+    GroupName: "status" | "node" | "schema",
     BulkAction: "pause" | "resume" | "stop" | "retry",
     QuotaSource: "api" | "config" | "settings",
     WorkerRole: "engine" | "timers" | "scheduler" | "reaper",
+    ValueKind: "null" | "boolean" | "integer" | "number" | "string" | "list" | "object",
+    ConnectionKind: "postgres" | "sqlite" | "rabbitmq" | "unknown",
     HealthStatus: "ok" | "degraded" | "unavailable",
     AttemptOutcome: "success" | "failed" | "interrupted",
     ErrorPolicy: "fail" | "continue",
     InterruptPolicy: "rerun" | "fail",
+    LoginKind: "none" | "key" | "session",
+    ServerMode: "dev" | "server",
+    RunEventKind: "step" | "status" | "end" | "gone",
+    StuckPolicy: "requeue" | "fail",
+    BackoffKind: "fixed" | "linear" | "exponential",
+    TriggerType: "webhook" | "cron",
+    MethodName: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS" | "ANY",
+    RespondMode: "immediately" | "last_node" | "respond_node",
 );

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pawl_engine::insight::doctor::Finding;
-use pawl_kernel::node::NodeSpec;
+use pawl_kernel::node::NodeHandler;
 use pawl_kernel::ports::workers::WorkerRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,16 +25,25 @@ pub(crate) struct NodeType {
     pub(crate) doc: Cow<'static, str>,
     pub(crate) pure: bool,
     pub(crate) handles: Vec<Cow<'static, str>>,
-    /// JSON Schema 2020-12.
+    /// JSON Schema 2020-12. Each field has a `title`; `x-pawl-mode` says how it reads a text, `x-pawl-language` what the
+    /// text is written in, `x-pawl-source` where its names come from (`connections`, `secrets`), `x-pawl-when` the field and
+    /// the values with which it means something.
     #[schemars(with = "Map<String, Value>")]
     pub(crate) config_schema: Value,
+    /// Where in the config more exits are named: a JSON pointer in which `*` stands for each item of a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exits_from: Option<Cow<'static, str>>,
     pub(crate) output: Cow<'static, str>,
+    /// JSON Schema 2020-12 of `steps.X.output`; an empty object says nothing.
+    #[schemars(with = "Map<String, Value>")]
+    pub(crate) output_schema: Value,
     /// YAML.
     pub(crate) example: Cow<'static, str>,
 }
 
-impl From<&NodeSpec> for NodeType {
-    fn from(spec: &NodeSpec) -> Self {
+impl NodeType {
+    pub(crate) fn of(handler: &dyn NodeHandler) -> Self {
+        let spec = handler.spec();
         let handles = match spec.handles {
             [] => &["success"],
             handles => handles,
@@ -48,7 +57,9 @@ impl From<&NodeSpec> for NodeType {
             pure: spec.pure,
             handles: handles.iter().map(|handle| Cow::from(*handle)).collect(),
             config_schema: spec.json_schema(),
+            exits_from: handler.exits_from().map(Cow::from),
             output: spec.output.into(),
+            output_schema: handler.output_schema(),
             example: spec.example.into(),
         }
     }

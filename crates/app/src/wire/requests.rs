@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Number, Value};
+use uuid::Uuid;
 
 use super::name::BulkAction;
 use super::{Name, Text, Time, given};
@@ -25,7 +26,7 @@ pub(crate) struct StartRequest {
     pub(crate) schema: Option<Reference>,
     /// A number is looked up in `external_id`.
     pub(crate) schema_id: Option<Reference>,
-    /// The latest if left out.
+    /// The published one if left out; a draft may be named.
     #[schemars(range(min = 1))]
     pub(crate) version: Option<u64>,
     /// What expressions see as `input`.
@@ -49,7 +50,7 @@ pub(crate) struct StartRequest {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ContinueRequest {
-    /// "step" (default), "run" or {"to": NODE}
+    /// "step" (default), "run", {"to": NODE} or {"until": [NODE, …]}
     pub(crate) mode: Option<ContinueMode>,
     /// Set before it goes on.
     pub(crate) variables: Option<Map<String, Value>>,
@@ -70,7 +71,7 @@ pub(crate) struct RetryRequest {
     pub(crate) new_effect_key: Option<bool>,
     /// Also if it was retried before.
     pub(crate) again: Option<bool>,
-    /// `latest` or a number; the same version if left out.
+    /// `latest`, which is the published one, or a number; the same version if left out.
     pub(crate) version: Option<Value>,
     pub(crate) debug_mode: Option<bool>,
     /// The same key gives the same retry.
@@ -84,7 +85,7 @@ pub(crate) struct ForkRequest {
     /// The last step to take over; 0 for none.
     #[schemars(required)]
     pub(crate) from_seq: Option<u64>,
-    /// `latest` or a number; the same version if left out.
+    /// `latest`, which is the published one, or a number; the same version if left out.
     pub(crate) version: Option<Value>,
     pub(crate) variables: Option<Map<String, Value>>,
     /// Takes the place of the whole input; not null.
@@ -123,6 +124,28 @@ pub(crate) struct Filter {
     pub(crate) until: Option<Text>,
     pub(crate) text: Option<Text>,
     pub(crate) tenant: Option<Text>,
+    /// A label and its value, `team:payments`.
+    pub(crate) label: Option<Text>,
+    pub(crate) created_by: Option<Text>,
+    /// Of the schema.
+    #[schemars(range(min = 1))]
+    pub(crate) version: Option<u64>,
+    /// The node it stands at.
+    pub(crate) node: Option<Text>,
+    /// The code of the error it ended with.
+    pub(crate) error_code: Option<Text>,
+    #[schemars(with = "Option<Uuid>")]
+    pub(crate) retry_of: Option<Text>,
+    #[schemars(with = "Option<Uuid>")]
+    pub(crate) forked_from: Option<Text>,
+    /// Ended at this time or later.
+    #[schemars(with = "Option<Time>")]
+    pub(crate) finished_since: Option<Text>,
+    /// It took longer than this, or has taken longer by now: `30s`.
+    pub(crate) longer_than: Option<Text>,
+    /// Only these, at most 500.
+    #[schemars(with = "Option<Vec<Uuid>>")]
+    pub(crate) ids: Option<Vec<Value>>,
     /// Only what failed, got stuck or was stopped and has not been retried.
     pub(crate) unresolved: Option<bool>,
 }
@@ -233,12 +256,16 @@ impl<T> Visitor<'_> for TextOrNumber<T> {
     }
 }
 
+/// Nodes that a run in debug mode may stop before.
+const UNTIL_MAX: usize = 100;
+
 /// How far to go in debug mode.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ContinueMode {
     Step,
     Run,
-    To(String),
+    /// Before the first of these that it comes to.
+    Until(Vec<String>),
 }
 
 impl Serialize for ContinueMode {
@@ -246,7 +273,10 @@ impl Serialize for ContinueMode {
         match self {
             Self::Step => to.serialize_str("step"),
             Self::Run => to.serialize_str("run"),
-            Self::To(node) => to.collect_map([("to", node)]),
+            Self::Until(nodes) => match &nodes[..] {
+                [node] => to.collect_map([("to", node)]),
+                nodes => to.collect_map([("until", nodes)]),
+            },
         }
     }
 }
@@ -263,7 +293,7 @@ impl<'de> Visitor<'de> for ReadMode {
     type Value = ContinueMode;
 
     fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.write_str("\"step\", \"run\" or {\"to\": NODE}")
+        to.write_str("\"step\", \"run\", {\"to\": NODE} or {\"until\": [NODE, …]}")
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<ContinueMode, E> {
@@ -279,11 +309,29 @@ impl<'de> Visitor<'de> for ReadMode {
         let is_alone = map.next_entry::<String, Value>()?.is_none();
         match first {
             Some((name, Value::String(node))) if name == "to" && is_alone => {
-                Ok(ContinueMode::To(node))
+                Ok(ContinueMode::Until(vec![node]))
             }
-            _ => Err(A::Error::custom("as an object is {\"to\": NODE}")),
+            Some((name, Value::Array(nodes))) if name == "until" && is_alone => {
+                several(nodes).map(ContinueMode::Until)
+            }
+            _ => Err(A::Error::custom(
+                "as an object is {\"to\": NODE} or {\"until\": [NODE, …]}",
+            )),
         }
     }
+}
+
+/// What `until` names.
+fn several<E: Error>(nodes: Vec<Value>) -> Result<Vec<String>, E> {
+    if !(1..=UNTIL_MAX).contains(&nodes.len()) {
+        let message = format!("`until` names 1 to {UNTIL_MAX} nodes, not {}", nodes.len());
+        return Err(E::custom(message));
+    }
+    let name = |node| match node {
+        Value::String(node) => Ok(node),
+        _ => Err(E::custom("`until` is a list of node ids")),
+    };
+    nodes.into_iter().map(name).collect()
 }
 
 /// Names of statuses, as a comma list or as a list.
@@ -352,6 +400,9 @@ schema_of!(
 schema_of!(ContinueMode, |_generator| json_schema!({"oneOf": [
     {"type": "string", "enum": ["step", "run"]},
     {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"], "additionalProperties": false},
+    {"type": "object", "required": ["until"], "additionalProperties": false, "properties": {
+        "until": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": UNTIL_MAX},
+    }},
 ]}));
 schema_of!(StatusList, |generator| json_schema!({"anyOf": [
     {"type": "string"},

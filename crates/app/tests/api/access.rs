@@ -82,6 +82,10 @@ async fn what_is_no_key_opens_nothing() {
                 "nobody" if route.contains("/webhook/") => {
                     answer.refuses(404, "NOT_FOUND");
                 }
+                // Logging in and out asks for no key in the header; without a body, or with nothing to end, little happens.
+                "nobody" if route.contains("/session") => {
+                    assert!(matches!(answer.status, 204 | 400), "{label} {route}");
+                }
                 "nobody" => assert_eq!(answer.status, 200, "{label} {route}"),
                 _ => unauthorized(&answer, &format!("{label} {route}")),
             }
@@ -119,7 +123,7 @@ async fn without_a_key_nobody_learns_what_there_is() {
         ("GET", "/nothing", 404),
         ("GET", "/api/executionz", 404),
         ("PATCH", "/api/executions", 405),
-        ("TRACE", "/", 405),
+        ("TRACE", "/metrics", 405),
     ] {
         unauthorized(&server.send_as("", Request::new(method, path)).await, path);
         let known = server.send_as(&viewer, Request::new(method, path)).await;

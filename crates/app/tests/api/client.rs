@@ -256,6 +256,25 @@ impl Events {
         }
     }
 
+    /// The next event of a stream without ids: its name and what it carries.
+    pub(crate) async fn next_named(&mut self) -> Option<(String, Value)> {
+        loop {
+            if let Some(end) = self.buffer.find("\n\n") {
+                let block: String = self.buffer.drain(..end + 2).collect();
+                if block.starts_with(':') {
+                    continue;
+                }
+                let event = field_of(&block, "event").to_owned();
+                let data = serde_json::from_str(field_of(&block, "data")).unwrap();
+                return Some((event, data));
+            }
+            let chunk = timeout(PATIENCE, read_chunk(&mut self.reader))
+                .await
+                .expect("no event");
+            self.buffer.push_str(&String::from_utf8(chunk?).unwrap());
+        }
+    }
+
     /// The next chunk that is no event.
     pub(crate) async fn comment(&mut self) -> String {
         loop {
@@ -278,13 +297,15 @@ impl Events {
     }
 }
 
+fn field_of<'a>(block: &'a str, name: &str) -> &'a str {
+    block
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        .unwrap_or_else(|| panic!("no {name} in {block}"))
+}
+
 fn parse_event(block: &str) -> Event {
-    let field = |name: &str| {
-        block
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
-            .unwrap_or_else(|| panic!("no {name} in {block}"))
-    };
+    let field = |name: &str| field_of(block, name);
     let event = Event {
         id: field("id").parse().unwrap(),
         name: field("event").to_owned(),

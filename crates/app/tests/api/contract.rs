@@ -48,7 +48,7 @@ pub(crate) fn check(request: &[u8], answer: &Answer) {
     };
     // Broken HTTP is refused before it is a request, without a word.
     let is_broken = answer.body.is_empty() && matches!(answer.status, 400 | 414 | 431);
-    if method == "HEAD" || is_broken || is_of_flow(path, answer) {
+    if method == "HEAD" || is_broken || is_of_flow(path, answer) || is_of_ui(path, answer) {
         return;
     }
     let place = format!("{method} {path}: {} {}", answer.status, answer.text());
@@ -77,6 +77,13 @@ fn request_line(request: &[u8]) -> Option<(&str, &str)> {
 fn is_of_flow(path: &str, answer: &Answer) -> bool {
     let names_execution = answer.header("x-pawl-execution-id").is_some();
     path.starts_with("/webhook/") && names_execution && answer.status != 202
+}
+
+/// The page and the files of the UI are no part of the API.
+fn is_of_ui(path: &str, answer: &Answer) -> bool {
+    let kind = answer.header("content-type").unwrap_or_default();
+    let is_page = kind.starts_with("text/html") && !path.starts_with("/api/");
+    is_page || (path.starts_with("/assets/") && answer.status < 400)
 }
 
 /// The description of the route that takes this path: the one with the fewest runtime that take anything.

@@ -291,3 +291,89 @@ async fn listed_oldest_first_page_by_page() {
     server.send(slipped).await.refuses(422, "INVALID_REQUEST");
     server.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_are_found_by_reason_in_either_order_and_counted() {
+    let server = Server::start().await;
+    server.save(linear("orders")).await;
+    let run = server.run_to_end(json!({"schema": "orders"})).await;
+    let (first, second) = (
+        letter(&server, Some(id(&run)), None).await,
+        letter(&server, None, Some("no JSON")).await,
+    );
+    let listed = async |query: &str| -> Vec<u64> {
+        let list = server.get(&format!("/api/dead-letters?{query}")).await;
+        let list = list.expect(200);
+        let items = list["items"].as_array().unwrap().iter();
+        items.map(|item| item["id"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(listed("order=newest").await, [second, first]);
+    assert_eq!(
+        listed("order=oldest&reason=TOO%20often").await,
+        [first, second]
+    );
+    assert_eq!(listed("reason=other").await, [0; 0]);
+    let page = server
+        .get("/api/dead-letters?order=newest&limit=1")
+        .await
+        .expect(200);
+    let cursor = page["next"].as_str().unwrap();
+    assert_eq!(
+        listed(&format!("order=newest&cursor={cursor}")).await,
+        [first]
+    );
+    let other = server
+        .get(&format!("/api/dead-letters?cursor={cursor}"))
+        .await;
+    other.refuses(400, "INVALID_CURSOR");
+    let wrong = server.get("/api/dead-letters?order=largest").await;
+    wrong.refuses(400, "INVALID_QUERY");
+    let count = server
+        .get("/api/dead-letters/count?open=true&reason=often")
+        .await;
+    assert_eq!(
+        count.expect(200),
+        json!({"count": 2, "capped": false, "capped_at": 10_000})
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_letters_go_on_at_once_after_they_were_counted() {
+    let server = Server::start().await;
+    server.save(linear("orders")).await;
+    let run = server.run_to_end(json!({"schema": "orders"})).await;
+    let (done, unreadable) = (
+        letter(&server, Some(id(&run)), None).await,
+        letter(&server, None, Some("no JSON")).await,
+    );
+    let bulk = async |body: Value| server.post("/api/dead-letters/bulk", body).await;
+    let dry = bulk(json!({"filter": {"reason": "often"}, "action": "requeue"}))
+        .await
+        .expect(200);
+    assert_eq!(
+        (&dry["matched"], &dry["outcomes"]),
+        (&json!(2), &Value::Null)
+    );
+    let real = json!({"filter": {"open": true, "ids": [done, unreadable]}, "action": "requeue", "dry_run": false});
+    let real = bulk(real).await.expect(200);
+    let outcomes =
+        json!({"looked": 0, "retried": 0, "started": 0, "nothing": 1, "refused": 1, "failed": 0});
+    assert_eq!(real["outcomes"], outcomes);
+    assert_eq!((&real["matched"], &real["next"]), (&json!(2), &Value::Null));
+    assert_eq!(
+        (&real["refused"][0]["id"], &real["refused"][0]["error"]),
+        (&json!(unreadable), &json!("CONFLICT"))
+    );
+    let left = server.get("/api/dead-letters?open=true").await.expect(200);
+    assert_eq!(left["items"].as_array().unwrap().len(), 1);
+    for body in [
+        json!({"action": "requeue"}),
+        json!({"filter": {}, "action": "burn"}),
+        json!({"filter": {}}),
+        json!({"filter": {"open": false}, "action": "requeue"}),
+        json!({"filter": {"ids": []}, "action": "requeue"}),
+        json!({"filter": {"reason": null}, "action": "requeue"}),
+    ] {
+        bulk(body).await.refuses(422, "INVALID_REQUEST");
+    }
+}

@@ -601,3 +601,71 @@ async fn a_start_that_was_put_off_begins_in_time() {
     );
     server.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_due_next_comes_first_and_what_is_paused_last() {
+    let server = Server::start().await;
+    server.save(linear("orders")).await;
+    let start = json!({"start_execution": {"schema": "orders"}});
+    let call = json!({"http_callback": {"url": "http://127.0.0.1:9/"}});
+    for (id, action, at) in [
+        ("a-far", &start, "2090-01-01T00:00:00Z"),
+        ("b-paused", &start, "2080-01-01T00:00:00Z"),
+        ("c-near", &call, "2085-01-01T00:00:00Z"),
+        ("d-near", &start, "2085-01-01T00:00:00Z"),
+    ] {
+        let body = json!({"spec": {"policy": {"once": {}}, "action": action, "start_at": at}});
+        let put = Request::new("PUT", &format!("/api/scheduled-actions/{id}")).json(&body);
+        server.send(put).await.expect(201);
+    }
+    server
+        .command("/api/scheduled-actions/b-paused/pause")
+        .await
+        .expect(200);
+    let listed = async |query: &str| -> String {
+        let list = server.get(&format!("/api/scheduled-actions?{query}")).await;
+        let list = list.expect(200);
+        let items = list["items"].as_array().unwrap().iter();
+        let ids: Vec<&str> = items.map(|item| item["id"].as_str().unwrap()).collect();
+        ids.join(" ")
+    };
+    assert_eq!(listed("order=due").await, "c-near d-near a-far b-paused");
+    assert_eq!(listed("order=due&limit=2").await, "c-near d-near");
+    assert_eq!(
+        listed("order=due&schema=orders&paused=false").await,
+        "d-near a-far"
+    );
+    assert_eq!(listed("paused=true").await, "b-paused");
+    assert_eq!(listed("kind=http_callback").await, "c-near");
+    assert_eq!(
+        listed("order=due&due_before=2086-01-01T00:00:00Z&paused=false").await,
+        "c-near d-near"
+    );
+    let mut cursor = String::new();
+    let mut walked = Vec::new();
+    loop {
+        let page = server
+            .get(&format!("/api/scheduled-actions?order=due&limit=1{cursor}"))
+            .await;
+        let page = page.expect(200);
+        walked.push(page["items"][0]["id"].as_str().unwrap().to_owned());
+        match page["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(walked, ["c-near", "d-near", "a-far", "b-paused"]);
+    for query in [
+        "order=size",
+        "kind=mail",
+        "paused=maybe",
+        "order=due&finished=true",
+    ] {
+        let wrong = server.get(&format!("/api/scheduled-actions?{query}")).await;
+        wrong.refuses(400, "INVALID_QUERY");
+    }
+    server
+        .get("/api/scheduled-actions?schema=nothing")
+        .await
+        .refuses(404, "NOT_FOUND");
+}

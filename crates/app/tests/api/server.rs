@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pawl::api::{self, ApiState, Limits};
-use pawl::config::Config;
+use pawl::config::{Config, UiSection};
 use pawl::wiring::EmbeddedEngine;
 use pawl_kernel::ports::store::Store;
 use serde_json::{Value, json};
@@ -48,7 +48,16 @@ impl Server {
         let engine = EmbeddedEngine::start(folder.path(), &Config::default())
             .await
             .unwrap();
-        Self::on(folder, engine, limits, key).await
+        Self::on(folder, engine, limits, key, &UiSection::default()).await
+    }
+
+    /// One that asks for a key, and whose `pawl.toml` says this about how browsers reach it.
+    pub(crate) async fn presented(settings: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(folder.path(), settings);
+        let engine = EmbeddedEngine::start(folder.path(), &config).await.unwrap();
+        let limits = Limits::default();
+        Self::on(folder, engine, limits, Some(ADMIN_KEY), &config.ui).await
     }
 
     /// One that knows these secrets, and asks for a key.
@@ -78,7 +87,8 @@ impl Server {
         let engine = EmbeddedEngine::start_with(folder.path(), registry.into(), options)
             .await
             .unwrap();
-        Self::on(folder, engine, Limits::default(), Some(ADMIN_KEY)).await
+        let limits = Limits::default();
+        Self::on(folder, engine, limits, Some(ADMIN_KEY), &config.ui).await
     }
 
     async fn on(
@@ -86,6 +96,7 @@ impl Server {
         engine: EmbeddedEngine,
         limits: Limits,
         key: Option<&'static str>,
+        ui: &UiSection,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -95,6 +106,7 @@ impl Server {
             Some(_) => ApiState::with_keys(control, limits, key).unwrap(),
             None => ApiState::new(control, limits),
         };
+        let state = state.presenting(ui);
         let server = tokio::spawn(api::serve(listener, state, stop.clone()));
         Self {
             address,

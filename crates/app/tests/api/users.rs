@@ -204,6 +204,8 @@ async fn a_version_saved_before_users_were_stored_has_one_all_the_same() {
         description: None,
         definition: pawl_kernel::schema::to_stored_json(&definition),
         hash: "old".into(),
+        source: None,
+        note: None,
         created_by: "key:ann".into(),
         now: server.runtime().clock.now(),
         mode: SaveMode::Create,

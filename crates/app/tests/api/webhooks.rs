@@ -212,6 +212,47 @@ async fn bytes_and_texts_go_back_as_they_are() {
     server.close().await;
 }
 
+/// Policies add up: a flow can give itself less than the sandbox, never more.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_answer_gets_out_of_the_sandbox_or_at_the_session() {
+    let server = Server::start().await;
+    let policy = "script-src 'unsafe-inline'";
+    let page = json!({"Content-Type": "text/html", "Content-Security-Policy": policy});
+    let cookie = json!({"Set-Cookie": "{{webhook.payload}}"});
+    for (name, headers) in [("page", page), ("cookie", cookie)] {
+        let config = json!({"headers": headers, "body": "x"});
+        let trigger = hook(name, json!({"respond": "respond_node"}));
+        let answer = node("answer", "respond", config);
+        server.save(row(name, trigger, vec![answer])).await;
+    }
+    let page = server.hook("page", json!(1)).await;
+    let policies = page.headers.iter();
+    let policies = policies.filter(|(name, _)| name == "content-security-policy");
+    let policies: Vec<&str> = policies.map(|(_, text)| text.as_str()).collect();
+    assert_eq!(
+        policies,
+        [policy, "sandbox allow-forms allow-scripts allow-popups"]
+    );
+    assert_eq!(server.hook("cookie", json!("a=1")).await.status, 200);
+    for own in ["pawl_session=x", "__Host-pawl_session=x; Secure; Path=/"] {
+        let answer = server.hook("cookie", json!(own)).await;
+        assert_eq!(answer.status, 500, "{own}: {}", answer.text());
+        assert_eq!(answer.header("set-cookie"), None);
+    }
+    let literal = row(
+        "literal",
+        hook("literal", json!({"respond": "respond_node"})),
+        vec![node(
+            "answer",
+            "respond",
+            json!({"headers": {"Clear-Site-Data": "*"}}),
+        )],
+    );
+    let refused = server.post("/api/schemas", literal).await;
+    refused.refuses(422, "INVALID_SCHEMA");
+    server.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_answers_where_nobody_else_does() {
     let server = Server::start().await;

@@ -322,3 +322,39 @@ fn what_retention_removed_is_said() {
     let diff = ["executions", "diff", id(&other), "--with", id(&fork)];
     gone_is_said(ask(&diff), id(&run));
 }
+
+/// As with breakpoints: it stops before the first of several nodes, and a live execution can be handed over.
+#[test]
+fn the_debugger_takes_over_and_stops_at_the_first_of_several_nodes() {
+    let folder = folder();
+    let dev = Dev::start(folder.path());
+    save(&dev, folder.path(), APPROVAL.replace("0s", "1h").as_str());
+    let run = told(&dev, folder.path(), &["start", "fleeting"], 0);
+    let path = |run: &Value| format!("/api/executions/{}", id(run));
+    let is = |status: &str| until(&dev, &path(&run), |shown| shown["status"] == status);
+    is("waiting");
+    told(&dev, folder.path(), &["debug", id(&run)], 0);
+    told(&dev, folder.path(), &["signal", id(&run), "go"], 0);
+    assert_eq!(is("waiting_debug")["current_node_id"], "end_1");
+    let part = ["steps", id(&run), "--from", "2", "--to", "2"];
+    let steps = told(&dev, folder.path(), &part, 0);
+    let only = steps["items"].as_array().unwrap();
+    assert_eq!((only.len(), &only[0]["node_id"]), (1, &json!("wait_1")));
+    let logs = ["logs", id(&run), "--level", "warn", "--node", "wait_1"];
+    assert_eq!(told(&dev, folder.path(), &logs, 0)["items"], json!([]));
+    told(&dev, folder.path(), &["continue", id(&run), "--run"], 0);
+
+    let debugged = told(&dev, folder.path(), &["start", "fleeting", "--debug"], 0);
+    until(&dev, &path(&debugged), |shown| {
+        shown["status"] == "waiting_debug"
+    });
+    let on = ["executions", "continue", id(&debugged)];
+    let both = [&on[..], &["--until", "end_1", "--run"]].concat();
+    dev.ask(folder.path(), &both).expect(2);
+    let until_both = [&on[1..], &["--until", "wait_1", "--until", "end_1"]].concat();
+    told(&dev, folder.path(), &until_both, 0);
+    told(&dev, folder.path(), &["signal", id(&debugged), "go"], 0);
+    let stands = |shown: &Value| shown["status"] == "waiting_debug" && shown["seq"] == 2;
+    let held = until(&dev, &path(&debugged), stands);
+    assert_eq!(held["current_node_id"], "end_1");
+}

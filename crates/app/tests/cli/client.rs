@@ -1,7 +1,13 @@
 //! The commands that talk to a running Pawl.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 
+use base64::Engine as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
 use crate::support::{Dev, command, ended, example, folder, pawl, piped};
@@ -32,12 +38,60 @@ fn nobody_there() {
             lonely.stderr
         );
     }
-    let secure = pawl(
-        folder.path(),
-        &["schema", "list", "--url", "https://127.0.0.1:1"],
-    )
-    .expect(2);
-    assert!(secure.stderr.contains("https"), "{}", secure.stderr);
+}
+
+/// Answers each call with an empty list, over TLS, with a certificate for 127.0.0.1 that only the tests' authority signed.
+fn tls_server() -> String {
+    let certificate = include_bytes!("../../../nodes/src/http/testdata/good.der");
+    let key = include_bytes!("../../../nodes/src/http/testdata/good.key.der");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from(&certificate[..])],
+            PrivateKeyDer::from(PrivatePkcs8KeyDer::from(&key[..])),
+        )
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let session = ServerConnection::new(config.clone()).unwrap();
+            let mut stream = BufReader::new(StreamOwned::new(session, socket));
+            let mut line = String::new();
+            while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+                line.clear();
+            }
+            // A client that does not trust us is gone by now.
+            let _ = stream.get_mut().write_all(
+                b"HTTP/1.1 200 OK\r\ncontent-length: 25\r\nconnection: close\r\n\r\n{\"items\":[],\"next\":null}\n",
+            );
+        }
+    });
+    url
+}
+
+#[test]
+fn a_server_behind_tls() {
+    let folder = folder();
+    let url = tls_server();
+    let arguments = ["schema", "list", "--json", "--url", &url];
+    let refused = pawl(folder.path(), &arguments).expect(1);
+    assert!(refused.stderr.contains("certificate"), "{}", refused.stderr);
+    let authority = folder.path().join("ca.pem");
+    let der = include_bytes!("../../../nodes/src/http/testdata/ca.der");
+    let text = base64::engine::general_purpose::STANDARD.encode(der);
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+    std::fs::write(&authority, pem).unwrap();
+    let trusted = ended(piped(
+        command(folder.path())
+            .args(arguments)
+            .env("SSL_CERT_FILE", &authority),
+    ));
+    assert_eq!(trusted.expect(0).json(), json!({"items": [], "next": null}));
 }
 
 #[test]
@@ -102,8 +156,15 @@ fn schemas_through_their_life() {
         ask(&["schema", "save", "b.json"])
             .expect(0)
             .stdout
-            .contains("version 2"),
-        "the same content is no new version"
+            .contains("version 3"),
+        "another text is another version"
+    );
+    assert!(
+        ask(&["schema", "save", "b.json"])
+            .expect(0)
+            .stdout
+            .contains("version 3"),
+        "the same text is no new version"
     );
     ask(&["schema", "deactivate", "mine"]).expect(0);
     let refused = ask(&["executions", "start", "mine"]).expect(1);
@@ -116,6 +177,45 @@ fn schemas_through_their_life() {
     ask(&["schema", "delete", "mine"]).expect(0);
     let gone = ask(&["schema", "show", "mine", "--json"]).expect(1).json();
     assert_eq!(gone["error"], "NOT_FOUND");
+}
+
+#[test]
+fn a_draft_waits_to_be_published() {
+    let folder = folder();
+    let dev = Dev::start(folder.path());
+    let ask = |arguments: &[&str]| dev.ask(folder.path(), arguments);
+    let text = std::fs::read_to_string(example("math-invoice")).unwrap();
+    let text = text.replace("name: math-invoice", "name: mine");
+    std::fs::write(folder.path().join("a.yaml"), &text).unwrap();
+    let early = ask(&["schema", "save", "a.yaml", "--draft"]).expect(2);
+    assert!(early.stderr.contains("without --draft"), "{}", early.stderr);
+    ask(&["schema", "save", "a.yaml", "--note", "begun"]).expect(0);
+    std::fs::write(folder.path().join("a.yaml"), text.replace("0.19", "0.20")).unwrap();
+    let saved = ask(&["schema", "save", "a.yaml", "--draft", "--note", "more tax"]).expect(0);
+    assert!(
+        saved.stdout.contains("version 2, a draft"),
+        "{}",
+        saved.stdout
+    );
+    let shown = ask(&["schema", "show", "mine", "--json"]).expect(0).json();
+    assert_eq!(
+        (&shown["latest_version"], &shown["published_version"]),
+        (&json!(2), &json!(1))
+    );
+    assert!(shown["source"].as_str().unwrap().contains("# "), "{shown}");
+    let versions = ask(&["schema", "versions", "mine"]).expect(0).stdout;
+    assert!(
+        versions.contains("begun") && versions.contains("more tax"),
+        "{versions}"
+    );
+    let published = ask(&["schema", "publish", "mine", "2"]).expect(0).stdout;
+    assert!(
+        published.contains("version 2 of mine is in use now"),
+        "{published}"
+    );
+    let shown = ask(&["schema", "show", "mine", "--json"]).expect(0).json();
+    assert_eq!(shown["published_version"], 2);
+    ask(&["schema", "publish", "mine", "9"]).expect(1);
 }
 
 #[test]

@@ -120,6 +120,8 @@ impl Site {
             description: None,
             definition: schema::to_stored_json(&definition),
             hash: schema::content_hash(&definition),
+            source: None,
+            note: None,
             created_by: "test".into(),
             now: self.now(),
             mode: SaveMode::Create,

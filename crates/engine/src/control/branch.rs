@@ -229,11 +229,11 @@ impl Control {
                 let schema = self.runtime.store.schema(&id).await?;
                 let gone = || {
                     ControlError::Conflict(format!(
-                        "the schema `{}` was deleted and has no latest version; name one by its number",
+                        "the schema `{}` was deleted and has no published version; name one by its number",
                         view.schema_name
                     ))
                 };
-                Ok(schema.ok_or_else(gone)?.latest_version)
+                Ok(schema.ok_or_else(gone)?.published_version)
             }
         }
     }

@@ -1,8 +1,14 @@
 //! The history of a retry or a fork begins in the execution it was made from, and that one's perhaps in another.
 
+use std::sync::Arc;
+
 use pawl_kernel::context::{Context, CorruptContext, Facts};
-use pawl_kernel::id::ExecutionId;
+use pawl_kernel::execution::Head;
+use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::store::{ExecutionView, StoreError};
+use pawl_kernel::schema::graph::Graph;
+
+use crate::graphs::GraphError;
 
 use super::{Control, ControlError};
 
@@ -17,12 +23,14 @@ pub struct Lineage {
     pub gone: Option<RemovedSteps>,
 }
 
-/// The steps after `after` up to `up_to`, and the execution that made them.
+/// The steps after `after` up to `up_to`, and the execution that made them, by which version of which schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     pub id: ExecutionId,
     pub after: u64,
     pub up_to: u64,
+    pub schema_id: SchemaId,
+    pub version: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +49,24 @@ impl RemovedSteps {
     }
 }
 
+impl Stretch {
+    /// What the execution did itself, up to `up_to`.
+    fn of(head: &Head, up_to: u64) -> Self {
+        Self {
+            id: head.id,
+            after: head.base_seq,
+            up_to,
+            schema_id: head.schema_id,
+            version: head.schema_version,
+        }
+    }
+}
+
 impl Lineage {
     /// Only what the execution did itself.
     pub fn own(view: &ExecutionView) -> Self {
-        let own = Stretch {
-            id: view.execution.head.id,
-            after: view.execution.head.base_seq,
-            up_to: u64::MAX,
-        };
         Self {
-            stretches: vec![own],
+            stretches: vec![Stretch::of(&view.execution.head, u64::MAX)],
             gone: None,
         }
     }
@@ -80,7 +96,8 @@ impl Control {
             };
             let after = parent.execution.head.base_seq;
             if after < up_to {
-                lineage.stretches.push(Stretch { id, after, up_to });
+                let part = Stretch::of(&parent.execution.head, up_to);
+                lineage.stretches.push(part);
             }
             (up_to, origin) = (up_to.min(after), parent.execution.origin());
         }
@@ -102,6 +119,16 @@ impl Control {
             (_, Some(gone)) if seq <= gone.up_to => Err(ControlError::NotFound(gone.message())),
             (Some(id), _) => self.view(id).await,
             (None, _) => Ok(view.clone()),
+        }
+    }
+
+    /// The graph that made these steps; none if its version is not stored any more or cannot be compiled here.
+    pub async fn graph_of(&self, part: &Stretch) -> Result<Option<Arc<Graph>>, ControlError> {
+        let graphs = &self.runtime.graphs;
+        match graphs.get(part.schema_id, part.version).await {
+            Ok(graph) => Ok(Some(graph)),
+            Err(GraphError::Store(error)) => Err(error.into()),
+            Err(GraphError::Missing { .. } | GraphError::Broken { .. }) => Ok(None),
         }
     }
 

@@ -145,7 +145,7 @@ pub(super) struct Repeat {
 impl Control {
     pub async fn start(&self, request: StartRequest) -> Result<StartOutcome, ControlError> {
         let schema = self.startable(&request.schema).await?;
-        let version = request.version.unwrap_or(schema.latest_version);
+        let version = request.version.unwrap_or(schema.published_version);
         self.start_version(schema.id, version, request).await
     }
 
@@ -336,6 +336,7 @@ impl Control {
                 Ok(StartOutcome::before(id))
             }
             (CreateOutcome::New | CreateOutcome::Admitted | CreateOutcome::InLine, _) => {
+                self.runtime.hints.created(id);
                 Ok(StartOutcome {
                     id,
                     created: true,

@@ -35,7 +35,7 @@ const RETRY_MAX: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_secs(300);
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// Makes the scheduled actions of a schema what its latest version says, paused if it is inactive.
+/// Makes the scheduled actions of a schema what its published version says, paused if it is inactive.
 pub async fn keep_triggers_in_step(
     runtime: &Runtime,
     schema: &SchemaRecord,
@@ -46,7 +46,7 @@ pub async fn keep_triggers_in_step(
         let Some(latest) = runtime.store.schema(&schema.id.to_string()).await? else {
             return Ok(drop_triggers(runtime, schema.id).await?);
         };
-        let same = |one: &SchemaRecord| (one.latest_version, one.active);
+        let same = |one: &SchemaRecord| (one.published_version, one.active);
         if same(&latest) == same(&schema) {
             return Ok(());
         }
@@ -71,7 +71,7 @@ pub async fn keep_all_triggers_in_step(runtime: &Runtime) -> StoreResult<usize> 
 /// Looks at all schemas again and again.
 pub struct TriggerKeeper {
     runtime: Runtime,
-    /// Schemas whose latest version has no cron trigger, with that version: it never changes, so it is not read again.
+    /// Schemas whose published version has no cron trigger, with that version: a version never changes, so it is not read again.
     plain: HashMap<SchemaId, u32>,
 }
 
@@ -90,13 +90,13 @@ impl TriggerKeeper {
         loop {
             let page = self.runtime.store.schemas(None, after.take(), PAGE).await?;
             for schema in &page {
-                let is_plain = known.get(&schema.id) == Some(&schema.latest_version);
+                let is_plain = known.get(&schema.id) == Some(&schema.published_version);
                 let has_actions = with_actions.remove(&schema.id);
                 if has_actions || (!is_plain && has_cron(&self.runtime, schema).await?) {
                     self.keep(schema).await?;
                     kept += 1;
                 } else {
-                    self.plain.insert(schema.id, schema.latest_version);
+                    self.plain.insert(schema.id, schema.published_version);
                 }
             }
             if page.len() < PAGE as usize {
@@ -148,7 +148,7 @@ async fn schemas_with_actions(runtime: &Runtime) -> StoreResult<BTreeSet<SchemaI
 async fn has_cron(runtime: &Runtime, schema: &SchemaRecord) -> StoreResult<bool> {
     let version = runtime
         .store
-        .version(schema.id, schema.latest_version)
+        .version(schema.id, schema.published_version)
         .await?;
     Ok(version.is_some_and(|version| version.definition.contains("\"cron\"")))
 }
@@ -227,12 +227,15 @@ async fn all_beginning(
     }
 }
 
-/// What the latest version wants. A line that means nothing, saved before such lines were checked, is left out.
+/// What the published version wants. A line that means nothing, saved before such lines were checked, is left out.
 async fn wanted(
     runtime: &Runtime,
     schema: &SchemaRecord,
 ) -> Result<Vec<(String, Spec)>, ControlError> {
-    let graph = runtime.graphs.get(schema.id, schema.latest_version).await?;
+    let graph = runtime
+        .graphs
+        .get(schema.id, schema.published_version)
+        .await?;
     let definition = graph.definition();
     let key = schema.id.to_string();
     let mut specs = Vec::new();
@@ -308,7 +311,7 @@ async fn write(
     }
     let notes = Map::from_iter([
         ("schema".to_owned(), json!(schema.name)),
-        ("version".to_owned(), json!(schema.latest_version)),
+        ("version".to_owned(), json!(schema.published_version)),
         (ACTIVE.to_owned(), json!(schema.active)),
     ]);
     // A write gives the row a new place in a queue: not for nothing.

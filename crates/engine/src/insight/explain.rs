@@ -14,6 +14,8 @@ pub struct Explanation {
     pub reason: &'static str,
     /// For people.
     pub sentence: String,
+    /// What the sentence names, as data.
+    pub params: Map<String, Value>,
     pub facts: Map<String, Value>,
 }
 
@@ -35,12 +37,14 @@ pub struct Surroundings {
 }
 
 pub use super::line::{InLine, line_of};
+use super::params::params;
 
 pub fn explain(view: &ExecutionView, around: &Surroundings) -> Explanation {
     let (reason, sentence) = why(view, around);
     Explanation {
         reason,
         sentence,
+        params: params(reason, view, around),
         facts: facts(view, around),
     }
 }
@@ -161,10 +165,7 @@ fn waiting(view: &ExecutionView, around: &Surroundings) -> Option<(&'static str,
         .timer_shard
         .map(|shard| format!(" (timer shard {shard})"))
         .unwrap_or_default();
-    let overdue = wait
-        .wake_at
-        .is_some_and(|at| at.plus(Duration::from_secs(5)) < around.now);
-    let late = if overdue {
+    let late = if is_overdue(wait.wake_at, around.now) {
         " It is overdue: is a worker with the role `timers` running?"
     } else {
         ""
@@ -200,6 +201,11 @@ fn waiting(view: &ExecutionView, around: &Surroundings) -> Option<(&'static str,
         ),
         WaitKind::Admission => in_line(around),
     })
+}
+
+/// Later than timers are late by themselves.
+pub(super) fn is_overdue(wake_at: Option<Timestamp>, now: Timestamp) -> bool {
+    wake_at.is_some_and(|at| at.plus(Duration::from_secs(5)) < now)
 }
 
 fn in_line(around: &Surroundings) -> (&'static str, String) {
@@ -372,7 +378,14 @@ mod tests {
         for told in &all {
             let failed = "failed 2 times (last: HTTP_STATUS 503).";
             assert!(told.sentence.contains(failed), "{told:?}");
+            assert_eq!(told.params["tries"], 2, "{told:?}");
+            assert_eq!(told.params["error_code"], "HTTP_STATUS", "{told:?}");
+            assert_eq!(told.params["node"], &*view.state.position.node_id);
         }
+        assert_eq!(all[0].params["worker"], "w1");
+        assert_eq!(all[0].params["left_ms"], 60_000);
+        assert_eq!(all[3].params["node_type"], "new");
+        assert_eq!(all[8].params["idle_ms"], 60_000);
         assert_eq!(
             all.map(|told| told.reason),
             [

@@ -299,6 +299,7 @@ impl Pass {
                 let error = NodeError::new("CANCELLED", "stopped while the node was running");
                 let finished = VisitResult {
                     status: pawl_kernel::execution::StepStatus::Failed,
+                    handle: None,
                     output: Value::Null,
                     error: error.to_value(),
                     changes: Map::new(),
@@ -337,6 +338,7 @@ async fn place_for_long<'p>(
 fn skipped<'g>(graph: &'g Graph, node: &'g Node) -> Move<'g> {
     let finished = VisitResult {
         status: pawl_kernel::execution::StepStatus::Skipped,
+        handle: None,
         output: Value::Null,
         error: Value::Null,
         changes: Map::new(),

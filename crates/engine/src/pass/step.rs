@@ -44,7 +44,7 @@ impl Pass {
         self.runtime.redactor.value(&mut finished.output);
         self.runtime.redactor.value(&mut finished.error);
         self.runtime.redactor.object(&mut finished.changes);
-        let step = self.make_step(node, &finished, next);
+        let step = self.make_step(node, &mut finished, next);
         let now = step.finished_at;
         // Also of a visit whose output cannot be kept.
         let logs = std::mem::take(&mut finished.logs);
@@ -109,7 +109,7 @@ impl Pass {
             .any(|node| node.node_type == answer::NODE_TYPE && steps[&node.id]["status"] == success)
     }
 
-    fn make_step(&mut self, node: &Node, finished: &VisitResult, next: Option<&Node>) -> Step {
+    fn make_step(&mut self, node: &Node, finished: &mut VisitResult, next: Option<&Node>) -> Step {
         let text = |value: &Value| (!value.is_null()).then(|| json::to_text(value));
         let changes = (!finished.changes.is_empty())
             .then(|| serde_json::to_string(&finished.changes).unwrap_or_default());
@@ -120,6 +120,7 @@ impl Pass {
             node_type: node.node_type.clone(),
             prev_node_id: self.position.prev_node_id.clone(),
             next_node_id: next.map(|next| next.id.clone()),
+            handle: finished.handle.take(),
             input: self.input.take(),
             output: text(&finished.output),
             changes,

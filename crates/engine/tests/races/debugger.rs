@@ -117,7 +117,7 @@ both! {
         ]);
         let id = world.debug(&crew.control, flow).await;
         until_at(world, id, 1).await;
-        let to = |node: &str| ContinueMode::To(node.to_owned());
+        let to = |node: &str| ContinueMode::Until(vec![node.to_owned()]);
         let nowhere = crew.control.continue_debug(id, to("nowhere"), Map::new(), None).await;
         assert!(
             matches!(nowhere, Err(ControlError::Invalid { code: "UNKNOWN_NODE", .. })),

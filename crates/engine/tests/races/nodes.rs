@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use pawl_kernel::node::form::FieldForm;
 use pawl_kernel::node::{
     FieldKind, FieldMode, FieldSpec, LogLevel, LogLine, NodeCall, NodeError, NodeHandler, NodeSpec,
     Outcome, Registry,
@@ -277,6 +278,7 @@ const fn field(name: &'static str) -> FieldSpec {
         required: false,
         default: None,
         doc: "",
+        form: FieldForm::PLAIN,
     }
 }
 

@@ -9,18 +9,22 @@ use pawl_kernel::execution::{LogRecord, Signal, Step};
 use pawl_kernel::id::{ExecutionId, KeyId, SchemaId};
 use pawl_kernel::lifecycle::{ClaimRequest, Command};
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
+use pawl_kernel::ports::history::{HistoryReads, LogQuery, StepOutline};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
-use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
+use pawl_kernel::ports::overview::{ErrorTally, GroupBy, Look, OverviewStore, RunSample, Tally};
 use pawl_kernel::ports::quotas::{AdmissionPosition, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::retention::{
     OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest, RetentionStore,
 };
 use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
+use pawl_kernel::ports::sessions::{NewSession, SessionRecord, SessionStore};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
     ExecutionStore, ExecutionView, ExpiredLease, HeldShards, History, KeepRequest, LockRequest,
-    NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass, Store,
-    StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
+    NewExecution, Probe, PublishVersion, Pulse, QueryStore, RecoveryReads, SaveSchema,
+    SchemaRecord, ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore,
+    VersionRecord,
 };
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
@@ -335,6 +339,7 @@ forward!(ScheduleStore {
 
 forward!(CatalogStore {
     save_schema(save: SaveSchema) -> Result<SchemaRecord, CatalogError>;
+    publish_version(wanted: PublishVersion) -> Result<SchemaRecord, CatalogError>;
     schema(key: &str) -> StoreResult<Option<SchemaRecord>>;
     schema_by_external_id(external_id: i64) -> StoreResult<Option<SchemaRecord>>;
     schemas(text: Option<String>, after: Option<String>, limit: u32) -> StoreResult<Vec<SchemaRecord>>;
@@ -355,6 +360,21 @@ forward!(QueryStore {
     timer_shards(waits: Vec<(ExecutionId, Uuid)>) -> StoreResult<Vec<Option<u32>>>;
     execution_by_key(key: &str) -> StoreResult<Option<ExecutionId>>;
     about() -> StoreResult<Vec<(String, String)>>;
+    pulse() -> StoreResult<Pulse>;
+});
+
+forward!(HistoryReads {
+    outline(id: ExecutionId, after: u64, up_to: u64, limit: u32) -> StoreResult<Vec<StepOutline>>;
+    log_page(query: LogQuery) -> StoreResult<Vec<(u64, LogRecord)>>;
+    signal_page(id: ExecutionId, after: u64, limit: u32) -> StoreResult<Vec<(u64, Signal)>>;
+    execution_briefs(filter: ExecutionFilter, before: Option<ExecutionId>, limit: u32) -> StoreResult<Vec<ExecutionView>>;
+});
+
+forward!(OverviewStore {
+    tally(looks: Vec<Look>, group: GroupBy, limit: u32) -> StoreResult<Vec<Tally>>;
+    tally_errors(look: Look, limit: u32) -> StoreResult<ErrorTally>;
+    samples(ranges: Vec<(Uuid, Uuid)>, schema_id: Option<SchemaId>, limit: u32) -> StoreResult<Vec<Vec<RunSample>>>;
+    newest_of(schemas: Vec<SchemaId>, limit: u32) -> StoreResult<Vec<Vec<RunSample>>>;
 });
 
 forward!(KeyStore {
@@ -366,9 +386,18 @@ forward!(KeyStore {
     touch_key(id: KeyId, now: Timestamp, unless_after: Timestamp) -> StoreResult<bool>;
 });
 
+forward!(SessionStore {
+    add_session(session: NewSession) -> StoreResult<()>;
+    session(hash: KeyHash) -> StoreResult<Option<SessionRecord>>;
+    touch_session(hash: KeyHash, now: Timestamp, unless_after: Timestamp) -> StoreResult<bool>;
+    end_session(hash: KeyHash) -> StoreResult<bool>;
+});
+
 forward!(LetterStore {
     add_letter(letter: NewLetter) -> StoreResult<u64>;
     dead_letters(open_only: bool, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>>;
+    letters(filter: LetterFilter, page: LetterPage, limit: u32) -> StoreResult<Vec<DeadLetter>>;
+    count_letters(filter: LetterFilter, max: u32) -> StoreResult<u64>;
     dead_letter(id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>>;
     mark_requeued(id: u64, requeued_as: Option<ExecutionId>, now: Timestamp) -> StoreResult<bool>;
 });
@@ -391,7 +420,7 @@ forward!(QuotaReads {
 });
 
 forward!(RetentionStore {
-    latest_versions(after: Option<SchemaId>, limit: u32) -> StoreResult<Vec<(SchemaId, u32)>>;
+    published_versions(after: Option<SchemaId>, limit: u32) -> StoreResult<Vec<(SchemaId, u32)>>;
     outdated(request: OutdatedRequest) -> StoreResult<OutdatedPage>;
     remove(request: RemoveRequest) -> StoreResult<RemovalReport>;
     outdated_actions(finished_before: Timestamp, limit: u32) -> StoreResult<Vec<String>>;

@@ -183,6 +183,8 @@ impl World {
             description: None,
             definition: schema::to_stored_json(&definition),
             hash: schema::content_hash(&definition),
+            source: None,
+            note: None,
             created_by: "test".into(),
             now: self.clock.now(),
             mode,
@@ -196,6 +198,7 @@ impl World {
         let mode = SaveMode::Update {
             id,
             if_version: None,
+            publish: true,
         };
         self.store
             .save_schema(self.saved(id, &flow, mode))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use pawl_kernel::node::form::FieldForm;
 use pawl_kernel::node::{
     FieldKind, FieldMode, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry,
 };
@@ -124,6 +125,7 @@ const fn field(name: &'static str) -> FieldSpec {
         required: false,
         default: None,
         doc: "",
+        form: FieldForm::PLAIN,
     }
 }
 

@@ -189,6 +189,8 @@ async fn save_schemas(world: &Arc<World>) -> Vec<SchemaId> {
             description: None,
             definition: schema::to_stored_json(&definition),
             hash: schema::content_hash(&definition),
+            source: None,
+            note: None,
             created_by: "sim".into(),
             now: world.clock.now(),
             mode: SaveMode::Create,

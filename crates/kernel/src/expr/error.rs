@@ -33,6 +33,14 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    pub const ALL: [Self; 5] = [
+        Self::UndefinedPath,
+        Self::ExpressionError,
+        Self::TypeError,
+        Self::MathError,
+        Self::LimitExceeded,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UndefinedPath => "UNDEFINED_PATH",

@@ -15,6 +15,8 @@ pub enum Command {
     Resume,
     Stop,
     Signal(Signal),
+    /// Stand still in the debugger, once the node that it is at is done.
+    Debug,
     Continue {
         mode: ContinueMode,
         variables: Map<String, Value>,
@@ -26,7 +28,8 @@ pub enum Command {
 pub enum ContinueMode {
     Step,
     Run,
-    To(String),
+    /// Before the first of these nodes that it comes to.
+    Until(Vec<String>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +67,7 @@ pub fn command(
         Command::Pause => pause(&mut change.state),
         Command::Resume => resume(head, &mut change.state, now)?,
         Command::Signal(signal) => !signal_known && deliver(&mut change, signal),
+        Command::Debug => debug(head, &mut change.state, now),
         Command::Continue {
             mode,
             variables,
@@ -115,6 +119,26 @@ fn resume(head: &Head, state: &mut State, now: Timestamp) -> Result<bool, Refusa
     let stepping = state.debug == DebugMode::Step && head.has_begun(state);
     state.hold = (stepping && state.wait.is_none()).then_some(Hold::Debug);
     Ok(true)
+}
+
+/// From here on it stops after every step, as if it had been started so. What has begun ends first: a worker's node, a
+/// wait. Where nothing is under way it stands still at once.
+fn debug(head: &Head, state: &mut State, now: Timestamp) -> bool {
+    if state.hold == Some(Hold::Debug) {
+        return false;
+    }
+    let was_stepping = state.debug == DebugMode::Step;
+    state.debug = DebugMode::Step;
+    let idle = state.lease.is_none() && state.wait.is_none();
+    if idle && head.has_begun(state) {
+        state.hold = Some(Hold::Debug);
+        if !was_stepping {
+            // Its wait may be over already; the position was not entered for the debugger.
+            state.position.not_before.get_or_insert(now);
+        }
+        return true;
+    }
+    !was_stepping
 }
 
 fn deliver(change: &mut Change, signal: &Signal) -> bool {
@@ -173,7 +197,8 @@ fn edit(change: &mut Change, variables: &Map<String, Value>, now: Timestamp) {
 /// The time a person looked at the screen is not the node's: it is entered now, unless it was begun before, here or in
 /// the execution that this one retries.
 fn enter_now(state: &mut State, now: Timestamp) {
-    if state.position.attempt == 0 && !state.interrupted && !state.repeats_an_effect() {
+    let begun = state.position.attempt > 0 || state.position.not_before.is_some();
+    if !begun && !state.interrupted && !state.repeats_an_effect() {
         state.position.entered_at = now;
     }
 }
@@ -183,7 +208,7 @@ fn go_on(state: &mut State, mode: &ContinueMode) -> bool {
     state.debug = match mode {
         ContinueMode::Step => DebugMode::Step,
         ContinueMode::Run => DebugMode::Off,
-        ContinueMode::To(node) => DebugMode::Until(node.clone()),
+        ContinueMode::Until(nodes) => DebugMode::Until(nodes.clone()),
     };
     true
 }

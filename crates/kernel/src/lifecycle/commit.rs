@@ -104,9 +104,10 @@ fn stop_for_debugger(state: &mut State) {
     let stop = match &state.debug {
         DebugMode::Off => false,
         DebugMode::Step => true,
-        DebugMode::Until(node) => **node == *state.position.node_id,
+        DebugMode::Until(nodes) => nodes.iter().any(|node| **node == *state.position.node_id),
     };
-    if stop {
+    // A wait is begun, so it ends before it stands still.
+    if stop && state.wait.is_none() {
         state.debug = DebugMode::Step;
         state.hold = state.hold.or(Some(Hold::Debug));
     }

@@ -1,5 +1,6 @@
 //! Short ways to write the fields of a spec.
 
+use super::form::FieldForm;
 use super::{FieldKind, FieldMode, FieldSpec};
 
 pub const fn required(
@@ -15,6 +16,7 @@ pub const fn required(
         required: true,
         default: None,
         doc,
+        form: FieldForm::PLAIN,
     }
 }
 
@@ -31,6 +33,7 @@ pub const fn optional(
         required: false,
         default: None,
         doc,
+        form: FieldForm::PLAIN,
     }
 }
 
@@ -49,5 +52,6 @@ pub const fn defaulted(
         required: false,
         default: Some(default),
         doc,
+        form: FieldForm::PLAIN,
     }
 }

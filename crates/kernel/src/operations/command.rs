@@ -9,7 +9,7 @@ use crate::ports::store::{CommandApplied, StoreResult};
 use crate::time::Timestamp;
 use crate::transition::Decision;
 
-/// Pause, resume, stop, signal, continue.
+/// Pause, resume, stop, signal, debug, continue.
 #[derive(Clone, Debug)]
 pub struct ApplyCommand {
     pub id: ExecutionId,

@@ -6,6 +6,9 @@ use crate::execution::Status;
 use crate::id::ExecutionId;
 use crate::time::Timestamp;
 
+/// Executions that one [`Hint::Roundup`] names.
+pub const ROUNDUP_MAX: usize = 100;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// A timer that is due soon was committed.
@@ -24,6 +27,10 @@ pub enum Hint {
         /// It has answered the caller that waits for an answer.
         responded: bool,
     },
+    /// A process watches all executions, for a list that is open, and wants to hear which have changed.
+    WatchAll,
+    /// These are new or have changed; `more`: others too.
+    Roundup { ids: Vec<ExecutionId>, more: bool },
     /// A quota may have room, or a new execution stands in line.
     Admission,
     /// How long the messages waited that a worker receives, by class: high, normal, low.

@@ -38,6 +38,25 @@ impl DeadLetter {
     }
 }
 
+/// Which letters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LetterFilter {
+    /// Only those that no operator has dealt with.
+    pub open_only: bool,
+    /// A part of the reason, upper and lower case alike.
+    pub reason: Option<String>,
+    pub ids: Option<Vec<u64>>,
+}
+
+/// Where a page of letters begins, and which way it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LetterPage {
+    /// Oldest first, after this one.
+    After(u64),
+    /// Newest first, before this one; `None`: from the newest.
+    Before(Option<u64>),
+}
+
 #[async_trait]
 pub trait LetterStore: Send + Sync {
     /// Returns its id. Ends of executions write theirs themselves, with the commit.
@@ -50,6 +69,16 @@ pub trait LetterStore: Send + Sync {
         after: u64,
         limit: u32,
     ) -> StoreResult<Vec<DeadLetter>>;
+
+    async fn letters(
+        &self,
+        filter: LetterFilter,
+        page: LetterPage,
+        limit: u32,
+    ) -> StoreResult<Vec<DeadLetter>>;
+
+    /// How many there are, counted up to `max`.
+    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64>;
 
     /// The letter and its message.
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>>;

@@ -122,8 +122,8 @@ pub struct ReclaimReport {
 
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
-    /// Every schema there ever was, also those that were deleted, with its latest version; in order of id.
-    async fn latest_versions(
+    /// Every schema there ever was, also those that were deleted, with its published version; in order of id.
+    async fn published_versions(
         &self,
         after: Option<SchemaId>,
         limit: u32,

@@ -7,17 +7,22 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::execution::{
-    DebugMode, Execution, Head, Lease, LogRecord, Record, Signal, State, Status, Step, Subject,
+    DebugMode, Execution, Head, Lease, LogRecord, Record, Signal, State, Step, Subject,
 };
 use crate::id::{ExecutionId, SchemaId};
 use crate::lifecycle::{ClaimRequest, CommitRefusal, Skip};
 use crate::operations::OperationStore;
-pub use crate::ports::catalog::CatalogError;
+pub use crate::ports::catalog::{
+    CatalogError, PublishVersion, PublishedFacts, SaveStep, SourceFormat, SourceText, VersionText,
+};
+use crate::ports::history::HistoryReads;
 use crate::ports::keys::KeyStore;
 use crate::ports::letters::LetterStore;
+use crate::ports::overview::OverviewStore;
 use crate::ports::quotas::{QuotaReads, QuotaStore};
 use crate::ports::retention::RetentionStore;
 use crate::ports::schedule::ScheduleStore;
+use crate::ports::sessions::SessionStore;
 use crate::ports::webhooks::WebhookStore;
 use crate::ports::workers::WorkerStore;
 use crate::time::Timestamp;
@@ -27,6 +32,7 @@ use crate::user::{self, Writer};
 mod creation;
 
 pub use super::control::{CommandApplied, CommandError, ControlStore};
+pub use super::filter::{Along, ExecutionFilter, MinimumDuration};
 pub use super::recovery::{
     ExpiredLease, ReapReport, RecoveryReads, RecoveryStore, Sweep, SweepPage, SweepRequest,
 };
@@ -185,6 +191,9 @@ pub trait CatalogStore: Send + Sync {
     /// Adds a schema or a version of it. The content of a version never changes.
     async fn save_schema(&self, save: SaveSchema) -> Result<SchemaRecord, CatalogError>;
 
+    /// Makes a stored version, older or newer, the one that starts and triggers use.
+    async fn publish_version(&self, wanted: PublishVersion) -> Result<SchemaRecord, CatalogError>;
+
     /// By id, or by name if `key` is no id. Deleted schemas are not found.
     async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>>;
 
@@ -198,7 +207,7 @@ pub trait CatalogStore: Send + Sync {
         limit: u32,
     ) -> StoreResult<Vec<SchemaRecord>>;
 
-    /// Newest first.
+    /// Newest first, without their sources.
     async fn versions(&self, id: SchemaId) -> StoreResult<Vec<VersionRecord>>;
 
     /// Also of a deleted schema: open executions keep their pinned version.
@@ -218,6 +227,9 @@ pub struct SaveSchema {
     pub description: Option<String>,
     pub definition: String,
     pub hash: String,
+    /// The text that the definition was read from, as its author wrote it.
+    pub source: Option<SourceText>,
+    pub note: Option<String>,
     pub created_by: Writer,
     pub now: Timestamp,
     pub mode: SaveMode,
@@ -225,13 +237,15 @@ pub struct SaveSchema {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveMode {
-    /// The name must be free.
+    /// The name must be free. The first version is published.
     Create,
-    /// A new version of this schema; refused if its latest version is not `if_version`. The same content as the
-    /// latest version makes no new one.
+    /// A new version of this schema; refused if its latest version is not `if_version`. The same content and text as the
+    /// latest version make no new one ([`SaveSchema::step`]).
     Update {
         id: SchemaId,
         if_version: Option<u32>,
+        /// Use it at once; else it is a draft.
+        publish: bool,
     },
 }
 
@@ -240,10 +254,12 @@ pub struct SchemaRecord {
     pub id: SchemaId,
     pub name: String,
     pub description: Option<String>,
-    /// That of the latest version.
+    /// That of the published version.
     pub external_id: Option<i64>,
     pub active: bool,
     pub latest_version: u32,
+    /// What starts without a version and triggers use.
+    pub published_version: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -255,6 +271,11 @@ pub struct VersionRecord {
     pub language: u32,
     pub hash: String,
     pub definition: String,
+    /// The text as its author wrote it; none in lists, and none of versions that were saved without one.
+    pub source: Option<String>,
+    /// `None`: there is no source.
+    pub source_format: Option<SourceFormat>,
+    pub note: Option<String>,
     pub created_by: String,
     /// The user who saved it, as they were then. `None`: it was saved before users were stored.
     pub owner: Option<Value>,
@@ -317,6 +338,30 @@ pub trait QueryStore: Send + Sync {
 
     /// Facts about the store for the doctor: name, version, size.
     async fn about(&self) -> StoreResult<Vec<(String, String)>>;
+
+    /// Changes when dead letters or schemas do; cheap enough to be asked every other second.
+    async fn pulse(&self) -> StoreResult<Pulse>;
+}
+
+/// Two of these that differ say that something has changed, not what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pulse {
+    pub letters: LetterPulse,
+    pub schemas: SchemaPulse,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LetterPulse {
+    pub last_id: u64,
+    /// Counted up to 1000.
+    pub open: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchemaPulse {
+    /// Also those that were deleted.
+    pub count: u64,
+    pub updated_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -324,19 +369,6 @@ pub struct ExecutionView {
     pub execution: Execution,
     pub state: State,
     pub schema_name: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExecutionFilter {
-    pub statuses: Vec<Status>,
-    pub schema_id: Option<SchemaId>,
-    pub tenant: Option<String>,
-    pub created_after: Option<Timestamp>,
-    pub created_before: Option<Timestamp>,
-    /// Found in id, correlation id, idempotency key, creator, labels or error.
-    pub text: Option<String>,
-    /// Only those that have not been retried.
-    pub not_retried: bool,
 }
 
 /// All roles together.
@@ -350,7 +382,10 @@ pub trait Store:
     + ScheduleStore
     + CatalogStore
     + QueryStore
+    + HistoryReads
+    + OverviewStore
     + KeyStore
+    + SessionStore
     + LetterStore
     + WebhookStore
     + WorkerStore
@@ -370,7 +405,10 @@ impl<T> Store for T where
         + ScheduleStore
         + CatalogStore
         + QueryStore
+        + HistoryReads
+        + OverviewStore
         + KeyStore
+        + SessionStore
         + LetterStore
         + WebhookStore
         + WorkerStore

@@ -11,7 +11,7 @@ pub trait WebhookStore: Send + Sync {
     /// Another number whenever [`WebhookStore::webhooks`] would show something else.
     async fn webhook_revision(&self) -> StoreResult<u64>;
 
-    /// Those of the latest versions, active or not, and a revision that is no newer than they are.
+    /// Those of the published versions, active or not, and a revision that is no newer than they are.
     async fn webhooks(&self) -> StoreResult<(u64, Vec<WebhookRow>)>;
 
     /// The output of the first [answering](webhook::answer::NODE_TYPE) step of an execution, as JSON text.

@@ -162,6 +162,15 @@ impl Graph {
         node.exit(handle).map(|index| &self.nodes[index])
     }
 
+    /// The exit by which one node leads to another, if there is just one.
+    pub fn exit_between(&self, node_id: &str, next_id: &str) -> Option<&str> {
+        let next = *self.by_id.get(next_id)?;
+        let mut exits = self.node(node_id)?.exits.iter();
+        let mut leading = exits.by_ref().filter(|(_, target)| *target == next);
+        let (handle, _) = leading.next()?;
+        leading.next().is_none().then_some(handle)
+    }
+
     pub fn has_edge(&self, node: &Node, handle: &str) -> bool {
         node.exit(handle).is_some()
     }

@@ -31,6 +31,11 @@ const OWN_HEADERS: &[&str] = &[
     "upgrade",
 ];
 
+/// Webhooks answer from the same place as the UI: these would reach beyond the answer, into its pages.
+const FORBIDDEN_HEADERS: &[&str] = &["clear-site-data", "service-worker-allowed"];
+/// How cookies begin that only Pawl itself sets.
+const OWN_COOKIES: &[&str] = &["pawl_", "__host-pawl", "__secure-pawl"];
+
 /// Ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -214,12 +219,22 @@ fn read_headers(headers: &Value) -> Result<Vec<(String, String)>, String> {
 pub fn check_header(name: &str, value: &str) -> Result<(), String> {
     check_name(name)?;
     let control = |letter: char| letter.is_control() && letter != '\t';
-    match value.contains(control) {
-        true => Err(format!(
+    if value.contains(control) {
+        return Err(format!(
             "the header `{name}` holds a line break or another control character"
-        )),
+        ));
+    }
+    match name.eq_ignore_ascii_case("set-cookie") && is_own_cookie(value) {
+        true => Err("cookies named `pawl_…` and `__Host-pawl…` belong to Pawl itself".into()),
         false => Ok(()),
     }
+}
+
+/// Browsers read `=name=value` as a cookie without a name, and send it back as `name=value`.
+fn is_own_cookie(value: &str) -> bool {
+    let own = value.trim_start_matches(|letter: char| letter == '=' || letter.is_whitespace());
+    let own = own.to_ascii_lowercase();
+    OWN_COOKIES.iter().any(|start| own.starts_with(start))
 }
 
 /// The same for the name alone.
@@ -227,8 +242,14 @@ pub fn check_name(name: &str) -> Result<(), String> {
     if !is_header_name(name) {
         return Err(format!("`{name}` is no name of a header"));
     }
-    match OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-        true => Err(format!("the header `{name}` is set by the server itself")),
+    let lower = name.to_ascii_lowercase();
+    if OWN_HEADERS.contains(&lower.as_str()) {
+        return Err(format!("the header `{name}` is set by the server itself"));
+    }
+    match FORBIDDEN_HEADERS.contains(&lower.as_str()) {
+        true => Err(format!(
+            "the header `{name}` is refused: it would reach into the UI, which is at the same place"
+        )),
         false => Ok(()),
     }
 }
@@ -302,6 +323,12 @@ mod tests {
             json!({"headers": {"x": null}}),
             json!({"headers": {"x": {"y": 1}}}),
             json!({"headers": {"x": "a\r\nSet-Cookie: b"}}),
+            json!({"headers": {"Clear-Site-Data": "*"}}),
+            json!({"headers": {"service-worker-allowed": "/"}}),
+            json!({"headers": {"Set-Cookie": "pawl_session=x; Path=/"}}),
+            json!({"headers": {"set-cookie": ["a=1", " __HOST-pawl_session=x"]}}),
+            json!({"headers": {"set-cookie": " = pawl_session=x"}}),
+            json!({"headers": {"set-cookie": "__Secure-Pawl=x"}}),
             json!({"headers": {"x": "a\0"}}),
             json!({"headers": {"Content-Length": "5"}}),
             json!({"headers": {"transfer-encoding": "chunked"}}),

@@ -495,7 +495,7 @@ async fn what_cannot_be_asked_for() {
 }
 
 async fn tls_server(certificate: &'static [u8], key: &'static [u8]) -> String {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key));
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

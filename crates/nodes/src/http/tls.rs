@@ -1,27 +1,50 @@
 //! Whom to trust: the system's certificate authorities and those given besides.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::error::{HttpError, HttpErrorKind};
 
 pub(super) fn config(extra: Vec<CertificateDer<'static>>) -> Result<ClientConfig, HttpError> {
-    let failed = |error: rustls::Error| {
-        HttpError::new(HttpErrorKind::Tls, format!("TLS cannot be set up: {error}"))
-    };
-    // The provider is named here because the process default is ambiguous as soon as another crate
-    // brings a second one.
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut roots = system_roots();
     for certificate in extra {
         roots.add(certificate).map_err(failed)?;
     }
+    trusting(roots).map_err(failed)
+}
+
+/// For a client that calls one server which its user names: no address is forbidden. The certificates of the system are
+/// read only if the server speaks TLS.
+pub fn connector_to(
+    is_https: bool,
+    connect_timeout: Duration,
+) -> Result<HttpsConnector<HttpConnector>, HttpError> {
+    let config = match is_https {
+        true => config(Vec::new())?,
+        false => trusting(RootCertStore::empty()).map_err(failed)?,
+    };
+    let mut plain = HttpConnector::new();
+    plain.enforce_http(false);
+    plain.set_connect_timeout(Some(connect_timeout));
+    let builder = HttpsConnectorBuilder::new().with_tls_config(config);
+    Ok(builder.https_or_http().enable_http1().wrap_connector(plain))
+}
+
+fn failed(error: rustls::Error) -> HttpError {
+    HttpError::new(HttpErrorKind::Tls, format!("TLS cannot be set up: {error}"))
+}
+
+fn trusting(roots: RootCertStore) -> Result<ClientConfig, rustls::Error> {
+    // The provider is named here because the process default is ambiguous as soon as another crate
+    // brings a second one.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider);
-    let versions = builder
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?;
+    let versions = builder.with_safe_default_protocol_versions()?;
     Ok(versions.with_root_certificates(roots).with_no_client_auth())
 }
 

@@ -1,6 +1,8 @@
 //! Schemas and their versions.
 
-use pawl_kernel::ports::store::{CatalogError, SaveMode, SaveSchema, SchemaRecord};
+use pawl_kernel::ports::store::{
+    CatalogError, PublishVersion, SaveMode, SaveSchema, SchemaRecord, SourceFormat, SourceText,
+};
 use pawl_kernel::user::Writer;
 use serde_json::json;
 
@@ -24,6 +26,13 @@ pub(super) const CASES: &[StoreCase] = cases!["catalog":
     a_number_is_taken_once,
     a_number_follows_the_latest_version,
     the_number_of_a_deleted_schema_is_free_again,
+    a_version_keeps_its_text_and_note,
+    another_text_is_another_version,
+    a_draft_changes_nothing_that_runs,
+    a_draft_is_published_by_number_or_by_a_save,
+    an_older_version_can_be_published_again,
+    publishing_what_is_not_there,
+    a_draft_takes_no_number_before_it_is_published,
     listed_by_name_page_by_page,
     found_by_text,
 ];
@@ -38,6 +47,7 @@ async fn a_new_schema_has_version_one(scene: Scene) {
         external_id: None,
         active: true,
         latest_version: 1,
+        published_version: 1,
         created_at: at(0),
         updated_at: at(0),
     };
@@ -329,4 +339,188 @@ async fn saved(scene: &Scene, save: SaveSchema) -> SchemaRecord {
     let mode: SaveMode = save.mode.clone();
     let record = scene.store.save_schema(save).await;
     record.unwrap_or_else(|error| panic!("{mode:?}: {error:?}"))
+}
+
+fn written(mut save: SaveSchema, text: &str) -> SaveSchema {
+    save.source = Some(SourceText {
+        text: text.to_owned(),
+        format: SourceFormat::Yaml,
+    });
+    save
+}
+
+fn draft(mut save: SaveSchema) -> SaveSchema {
+    if let SaveMode::Update { publish, .. } = &mut save.mode {
+        *publish = false;
+    }
+    save
+}
+
+async fn publish(scene: &Scene, n: u64, version: u32) -> Result<SchemaRecord, CatalogError> {
+    let wanted = PublishVersion {
+        id: schema_id(n),
+        version,
+        now: at(20),
+    };
+    scene.store.publish_version(wanted).await
+}
+
+async fn a_version_keeps_its_text_and_note(scene: Scene) {
+    let text = "name: flow-2 # 🦀\n\u{0}";
+    let noted = SaveSchema {
+        note: Some("first \u{0} try".into()),
+        ..written(schema(2), text)
+    };
+    saved(&scene, noted).await;
+    let version = scene.store.version(schema_id(2), 1).await.unwrap().unwrap();
+    assert_eq!(version.source.as_deref(), Some(text));
+    assert_eq!(version.source_format, Some(SourceFormat::Yaml));
+    assert_eq!(version.note.as_deref(), Some("first \u{0} try"));
+    let plain = scene.store.version(schema_id(1), 1).await.unwrap().unwrap();
+    assert_eq!(
+        (plain.source, plain.source_format, plain.note),
+        (None, None, None)
+    );
+    let listed = scene.store.versions(schema_id(2)).await.unwrap().remove(0);
+    assert_eq!(
+        (listed.source, listed.source_format),
+        (None, Some(SourceFormat::Yaml))
+    );
+    assert!(listed.note.is_some());
+}
+
+async fn another_text_is_another_version(scene: Scene) {
+    saved(&scene, written(schema(2), "a")).await;
+    let next = |text: &str| {
+        let same = SaveSchema {
+            hash: schema(2).hash,
+            ..schema_version(2, "b", None)
+        };
+        written(same, text)
+    };
+    assert_eq!(saved(&scene, next("a")).await.latest_version, 1);
+    assert_eq!(saved(&scene, next("b")).await.latest_version, 2);
+    // A save without a text says nothing about it.
+    let silent = SaveSchema {
+        source: None,
+        ..next("")
+    };
+    assert_eq!(saved(&scene, silent).await.latest_version, 2);
+    let mut json = next("b");
+    json.source.as_mut().unwrap().format = SourceFormat::Json;
+    assert_eq!(saved(&scene, json).await.latest_version, 3);
+    let versions = scene.store.versions(schema_id(2)).await.unwrap();
+    assert!(
+        versions
+            .iter()
+            .all(|version| version.hash == schema(2).hash)
+    );
+}
+
+async fn a_draft_changes_nothing_that_runs(scene: Scene) {
+    saved(&scene, schema(2)).await;
+    let changed = SaveSchema {
+        description: Some("another".into()),
+        ..draft(numbered(schema_version(2, "b", None), 7))
+    };
+    let record = saved(&scene, changed).await;
+    assert_eq!((record.latest_version, record.published_version), (2, 1));
+    assert_eq!(record.description, schema(2).description);
+    assert_eq!((record.external_id, record.updated_at), (None, at(10)));
+    assert!(
+        scene
+            .store
+            .schema_by_external_id(7)
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let listed = scene.store.schemas(None, None, 9).await.unwrap();
+    assert_eq!(listed[1], record);
+    let kept = scene.store.published_versions(None, 9).await.unwrap();
+    assert_eq!(kept[1], (schema_id(2), 1));
+    // The next draft counts on, and a version that says nothing of drafts is published.
+    let next = saved(&scene, draft(schema_version(2, "c", Some(2)))).await;
+    assert_eq!((next.latest_version, next.published_version), (3, 1));
+    let last = saved(&scene, schema_version(2, "d", Some(3))).await;
+    assert_eq!((last.latest_version, last.published_version), (4, 4));
+}
+
+async fn a_draft_is_published_by_number_or_by_a_save(scene: Scene) {
+    saved(&scene, schema(2)).await;
+    let change = draft(numbered(schema_version(2, "b", None), 7));
+    saved(&scene, change).await;
+    let record = publish(&scene, 2, 2).await.unwrap();
+    assert_eq!((record.latest_version, record.published_version), (2, 2));
+    assert_eq!((record.external_id, record.updated_at), (Some(7), at(20)));
+    assert_eq!(record.description, None, "as the stored definition says");
+    saved(&scene, draft(schema_version(2, "c", None))).await;
+    let same = saved(&scene, schema_version(2, "c", None)).await;
+    assert_eq!((same.latest_version, same.published_version), (3, 3));
+    // As a draft it was published already, and stays so.
+    let again = saved(&scene, draft(schema_version(2, "c", None))).await;
+    assert_eq!((again.latest_version, again.published_version), (3, 3));
+}
+
+async fn an_older_version_can_be_published_again(scene: Scene) {
+    saved(&scene, numbered(schema(2), 5)).await;
+    saved(&scene, numbered(schema_version(2, "b", None), 6)).await;
+    let back = publish(&scene, 2, 1).await.unwrap();
+    assert_eq!((back.latest_version, back.published_version), (2, 1));
+    assert_eq!(back.external_id, Some(5));
+    assert!(
+        scene
+            .store
+            .schema_by_external_id(6)
+            .await
+            .unwrap()
+            .is_none()
+    );
+    // Done again it changes nothing.
+    let again = publish(&scene, 2, 1).await.unwrap();
+    assert_eq!(again, back);
+    let forth = saved(&scene, numbered(schema_version(2, "b", None), 6)).await;
+    assert_eq!((forth.latest_version, forth.published_version), (2, 2));
+}
+
+async fn publishing_what_is_not_there(scene: Scene) {
+    let unknown = publish(&scene, 404, 1).await;
+    assert!(
+        matches!(unknown, Err(CatalogError::NotFound)),
+        "{unknown:?}"
+    );
+    for version in [0, 2, u32::MAX] {
+        match publish(&scene, 1, version).await {
+            Err(CatalogError::NoVersion(told)) => assert_eq!(told, version),
+            other => panic!("expected NoVersion, got {other:?}"),
+        }
+    }
+    scene
+        .store
+        .delete_schema(schema_id(1), at(9))
+        .await
+        .unwrap();
+    let deleted = publish(&scene, 1, 1).await;
+    assert!(
+        matches!(deleted, Err(CatalogError::NotFound)),
+        "{deleted:?}"
+    );
+}
+
+async fn a_draft_takes_no_number_before_it_is_published(scene: Scene) {
+    saved(&scene, schema(2)).await;
+    saved(&scene, schema(3)).await;
+    saved(&scene, draft(numbered(schema_version(2, "b", None), 7))).await;
+    saved(&scene, numbered(schema_version(3, "b", None), 7)).await;
+    match publish(&scene, 2, 2).await {
+        Err(CatalogError::ExternalIdTaken {
+            external_id,
+            schema,
+        }) => {
+            assert_eq!((external_id, schema.as_str()), (7, "flow-3"));
+        }
+        other => panic!("expected ExternalIdTaken, got {other:?}"),
+    }
+    let record = scene.store.schema("flow-2").await.unwrap().unwrap();
+    assert_eq!((record.latest_version, record.published_version), (2, 1));
 }

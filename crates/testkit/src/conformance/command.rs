@@ -25,7 +25,13 @@ pub(super) const CASES: &[StoreCase] = cases!["command":
     continue_at_another_seq_is_refused,
     continue_without_debugger_is_refused,
     continue_to_a_node_stops_there,
+    continue_until_several_nodes_stops_at_the_first,
     continue_and_run_stops_no_more,
+    debug_lets_a_worker_end_its_node,
+    debug_stands_still_at_once_where_nothing_is_under_way,
+    debug_lets_a_wait_end,
+    debug_of_a_paused_one_keeps_its_time,
+    debug_before_the_first_node_is_as_if_started_so,
     an_edit_is_a_step,
     resume_in_debug_mode_returns_to_the_debugger,
 ];
@@ -166,15 +172,102 @@ async fn continue_without_debugger_is_refused(scene: Scene) {
 
 async fn continue_to_a_node_stops_there(scene: Scene) {
     let id = in_debugger(&scene).await;
-    let go = go_on(ContinueMode::To("node_4".into()), None);
+    let go = go_on(ContinueMode::Until(vec!["node_4".into()]), None);
     scene.command(id, go, at(3)).await;
-    let until = DebugMode::Until("node_4".into());
+    let until = DebugMode::Until(vec!["node_4".into()]);
     assert_eq!(scene.state(id).await.debug, until);
     let on_the_way = scene.advance(id, 1, at(4)).await;
     assert!(on_the_way.dispatch && on_the_way.hold.is_none());
     let there = scene.advance(id, 1, at(5)).await;
     assert_eq!(there.hold, Some(Hold::Debug));
     assert_eq!(scene.state(id).await.debug, DebugMode::Step);
+}
+
+async fn continue_until_several_nodes_stops_at_the_first(scene: Scene) {
+    let id = in_debugger(&scene).await;
+    let nodes = vec!["node_9".to_owned(), "a \"node\"".into(), "node_4".into()];
+    let go = go_on(ContinueMode::Until(nodes.clone()), None);
+    scene.command(id, go, at(3)).await;
+    assert_eq!(scene.state(id).await.debug, DebugMode::Until(nodes));
+    assert!(scene.advance(id, 1, at(4)).await.hold.is_none());
+    let there = scene.advance(id, 1, at(5)).await;
+    assert_eq!(there.hold, Some(Hold::Debug));
+}
+
+async fn debug_lets_a_worker_end_its_node(scene: Scene) {
+    let id = scene.create(1).await;
+    let claimed = scene.claim(id, 10, at(1)).await;
+    let asked = scene.command(id, Command::Debug, at(2)).await;
+    assert!(asked.applied.is_some() && asked.leased && asked.dispatch.is_none());
+    assert_eq!(scene.state(id).await.hold, None);
+    let again = scene.command(id, Command::Debug, at(3)).await;
+    assert!(again.applied.is_none());
+    let report = scene.commit(commit(&claimed.state, at(4)).steps(1).keep(at(50)).build());
+    assert_eq!(report.await.hold, Some(Hold::Debug));
+    assert_eq!(scene.status(id).await, Status::WaitingDebug);
+    let step = scene.command(id, go_on(ContinueMode::Step, Some(1)), at(5));
+    assert!(step.await.dispatch.is_some());
+}
+
+async fn debug_stands_still_at_once_where_nothing_is_under_way(scene: Scene) {
+    let id = scene.create(1).await;
+    scene.advance(id, 1, at(2)).await;
+    let asked = scene.command(id, Command::Debug, at(3)).await;
+    assert_eq!(asked.status, Status::WaitingDebug);
+    let state = scene.state(id).await;
+    assert_eq!(
+        (state.hold, state.debug),
+        (Some(Hold::Debug), DebugMode::Step)
+    );
+}
+
+async fn debug_lets_a_wait_end(scene: Scene) {
+    let id = scene.create(1).await;
+    scene.advance(id, 1, at(2)).await;
+    let claimed = scene.claim(id, 11, at(3)).await;
+    let wait = crate::fixture::event(7, "go", None);
+    // The step before it and the wait come in one commit of a worker that was asked meanwhile.
+    scene.command(id, Command::Debug, at(4)).await;
+    let asleep = commit(&claimed.state, at(5)).steps(1).wait(wait);
+    scene.commit(asleep.build()).await;
+    assert_eq!(scene.status(id).await, Status::Waiting);
+    assert_eq!(scene.state(id).await.hold, None);
+    let woken = scene.signal(id, "s1", "go").await;
+    assert!(woken.dispatch.is_some());
+    let after = scene.advance(id, 1, at(9)).await;
+    assert_eq!(after.hold, Some(Hold::Debug));
+}
+
+async fn debug_of_a_paused_one_keeps_its_time(scene: Scene) {
+    let id = scene.create(1).await;
+    scene.advance(id, 1, at(2)).await;
+    let entered = scene.state(id).await.position.entered_at;
+    scene.command(id, Command::Pause, at(3)).await;
+    let asked = scene.command(id, Command::Debug, at(4)).await;
+    assert_eq!(asked.status, Status::WaitingDebug);
+    scene
+        .command(id, go_on(ContinueMode::Step, None), at(60))
+        .await;
+    assert_eq!(scene.state(id).await.position.entered_at, entered);
+
+    let sleeper = scene.create(2).await;
+    scene.advance(sleeper, 1, at(2)).await;
+    scene.sleep(sleeper, 5, at(90), at(3)).await;
+    scene.command(sleeper, Command::Pause, at(4)).await;
+    let asked = scene.command(sleeper, Command::Debug, at(5)).await;
+    assert_eq!(asked.status, Status::Paused);
+    assert_eq!(scene.state(sleeper).await.debug, DebugMode::Step);
+}
+
+async fn debug_before_the_first_node_is_as_if_started_so(scene: Scene) {
+    let id = scene.create(1).await;
+    let asked = scene.command(id, Command::Debug, at(1)).await;
+    assert_eq!(asked.status, Status::Queued);
+    assert_eq!(scene.state(id).await.hold, None);
+    assert_eq!(scene.advance(id, 1, at(2)).await.hold, Some(Hold::Debug));
+    scene.command(id, Command::Stop, at(3)).await;
+    let refusal = scene.command_refused(id, Command::Debug, at(4)).await;
+    assert_eq!(refusal, Refusal::Ended(Status::Stopped));
 }
 
 async fn continue_and_run_stops_no_more(scene: Scene) {

@@ -46,7 +46,7 @@ async fn comes_back_as_it_went_in(scene: Scene) {
     execution.record.child_index = Some(7);
     execution.record.retry_of = Some(execution_id(51));
     execution.record.forked_from = Some(execution_id(52));
-    new.state.debug = DebugMode::Until("node_3".into());
+    new.state.debug = DebugMode::Until(vec!["node_3".into()]);
     new.state.calls_spent = 4;
     new.state.bytes_spent = 5;
     new.state.position.attempt = 2;

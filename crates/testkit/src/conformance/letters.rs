@@ -1,7 +1,7 @@
 //! Dead letters.
 
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::letters::{DeadLetter, NewLetter};
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, NewLetter};
 use pawl_kernel::schema::definition::OnStuck;
 
 use super::{Scene, StoreCase, cases};
@@ -14,6 +14,7 @@ pub(super) const CASES: &[StoreCase] = cases!["letters":
     an_execution_need_not_exist,
     dealt_with_once,
     only_what_is_open,
+    by_reason_in_either_order,
     an_unknown_letter,
 ];
 
@@ -139,5 +140,57 @@ async fn an_unknown_letter(scene: Scene) {
         assert_eq!(scene.store.dead_letter(id).await.unwrap(), None);
         assert!(!scene.store.mark_requeued(id, None, at(1)).await.unwrap());
         assert_eq!(scene.store.dead_letters(false, id, 5).await.unwrap(), []);
+    }
+}
+
+async fn by_reason_in_either_order(scene: Scene) {
+    let mut ids = Vec::new();
+    for (n, reason) in [
+        (1, "Late 100%"),
+        (2, "broken"),
+        (3, "too late"),
+        (4, "late_again"),
+    ] {
+        let letter = NewLetter {
+            reason: reason.into(),
+            ..new_letter(n)
+        };
+        ids.push(add(&scene, letter).await);
+    }
+    scene
+        .store
+        .mark_requeued(ids[2], None, at(9))
+        .await
+        .unwrap();
+    let filter = |open_only, reason: Option<&str>, ids: Option<Vec<u64>>| LetterFilter {
+        open_only,
+        reason: reason.map(str::to_owned),
+        ids,
+    };
+    let two = Some(vec![ids[1], ids[3], 404]);
+    for (filter, expected) in [
+        (filter(false, None, None), &[0, 1, 2, 3][..]),
+        (filter(false, Some("LATE"), None), &[0, 2, 3]),
+        (filter(true, Some("late"), None), &[0, 3]),
+        (filter(false, Some("0%"), None), &[0]),
+        (filter(false, Some("e_a"), None), &[3]),
+        (filter(true, None, two), &[1, 3]),
+        (filter(true, Some("late"), Some(vec![])), &[]),
+    ] {
+        let expected: Vec<u64> = expected.iter().map(|at: &usize| ids[*at]).collect();
+        let listed = async |page, limit| -> Vec<u64> {
+            let letters = scene.store.letters(filter.clone(), page, limit).await;
+            letters.unwrap().iter().map(|letter| letter.id).collect()
+        };
+        let (oldest, newest) = (LetterPage::After(0), LetterPage::Before(None));
+        assert_eq!(listed(oldest, 9).await, expected, "{filter:?}");
+        let reversed: Vec<u64> = expected.iter().rev().copied().collect();
+        assert_eq!(listed(newest, 9).await, reversed, "{filter:?}");
+        let count = scene.store.count_letters(filter.clone(), 2).await.unwrap();
+        assert_eq!(count, expected.len().min(2) as u64);
+        let later: Vec<u64> = expected.iter().skip(1).take(1).copied().collect();
+        let first = expected.first().copied().unwrap_or(1);
+        assert_eq!(listed(LetterPage::After(first), 1).await, later);
+        assert_eq!(listed(LetterPage::Before(Some(first)), 1).await, [0; 0]);
     }
 }

@@ -110,6 +110,8 @@ async fn every_field_of_a_step_is_kept(scene: Scene) {
         let skipped = &mut std::sync::Arc::make_mut(&mut t.steps)[2];
         (skipped.input, skipped.output, skipped.changes) = (None, None, None);
         (skipped.prev_node_id, skipped.next_node_id) = (None, None);
+        skipped.handle = None;
+        std::sync::Arc::make_mut(&mut t.steps)[1].handle = Some("a \0 case \u{10ffff}".into());
     });
     let expected = transition.clone().build().steps;
     scene.commit(transition.build()).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::ExecutionFilter;
+use pawl_kernel::ports::store::{ExecutionFilter, MinimumDuration};
 
 use super::{Scene, StoreCase, cases};
 use crate::fixture::{at, commit, execution_id, new_execution, schema, schema_id};
@@ -19,6 +19,9 @@ pub(super) const CASES: &[StoreCase] = cases!["query":
     by_text,
     text_is_no_pattern,
     filters_work_together,
+    by_what_a_record_says,
+    by_where_it_stands_and_how_it_ended,
+    by_origin,
     counts_what_it_would_list,
     steps_page_by_page,
     logs_page_by_page,
@@ -287,4 +290,216 @@ async fn check(scene: &Scene, filter: ExecutionFilter, expected: &[u64]) {
     let expected: Vec<ExecutionId> = expected.iter().copied().map(execution_id).collect();
     assert_eq!(ids, expected, "{filter:?}");
     assert_eq!(count(scene, filter).await, expected.len() as u64);
+}
+
+async fn by_what_a_record_says(scene: Scene) {
+    for (n, labels, by) in [
+        (1, Some(r#"{"team":"red","a.b \"c\"":"x:y"}"#), "user:1"),
+        (
+            2,
+            Some(r#"{"team":7,"on":true,"off":false,"long":1.50}"#),
+            "user:2",
+        ),
+        (3, Some(r#"{"other":"red"}"#), "cron:red"),
+        (4, None, "user:1"),
+    ] {
+        let mut new = new_execution(n);
+        new.execution.record.labels = labels.map(str::to_owned);
+        new.execution.record.created_by = by.to_owned();
+        new.execution.head.schema_version = 1 + (n as u32) % 2;
+        scene.create_as(new).await;
+    }
+    for (name, value, expected) in [
+        ("team", "red", &[1][..]),
+        ("a.b \"c\"", "x:y", &[1]),
+        ("team", "7", &[2]),
+        ("on", "true", &[2]),
+        ("off", "false", &[2]),
+        ("long", "1.50", &[2]),
+        ("team", "re", &[]),
+        ("nothing", "red", &[]),
+    ] {
+        let label = Some((name.to_owned(), value.to_owned()));
+        check(
+            &scene,
+            ExecutionFilter {
+                label,
+                ..Default::default()
+            },
+            expected,
+        )
+        .await;
+    }
+    let created_by = Some("user:1".to_owned());
+    check(
+        &scene,
+        ExecutionFilter {
+            created_by,
+            ..Default::default()
+        },
+        &[4, 1],
+    )
+    .await;
+    let version = Some(2);
+    check(
+        &scene,
+        ExecutionFilter {
+            version,
+            ..Default::default()
+        },
+        &[3, 1],
+    )
+    .await;
+    let ids = Some([3, 1, 404, 3].map(execution_id).to_vec());
+    let filter = ExecutionFilter {
+        ids,
+        ..Default::default()
+    };
+    check(&scene, filter.clone(), &[3, 1]).await;
+    let version = Some(1);
+    check(
+        &scene,
+        ExecutionFilter {
+            version,
+            ..filter.clone()
+        },
+        &[],
+    )
+    .await;
+    let page = scene
+        .store
+        .executions(filter, Some(execution_id(3)), 5)
+        .await;
+    assert_eq!(page.unwrap().len(), 1);
+    let ids = Some(Vec::new());
+    check(
+        &scene,
+        ExecutionFilter {
+            ids,
+            ..Default::default()
+        },
+        &[],
+    )
+    .await;
+}
+
+async fn by_where_it_stands_and_how_it_ended(scene: Scene) {
+    for n in 1..=4 {
+        scene.create(n).await;
+    }
+    // Ten and twenty-five seconds under way.
+    for (n, begun, ended, status) in [(1, 10, 20, Status::Failed), (2, 15, 40, Status::Completed)] {
+        let claimed = scene.claim(execution_id(n), n, at(begun)).await;
+        let end = commit(&claimed.state, at(ended)).steps(1).end(status);
+        scene.commit(end.build()).await;
+    }
+    let node = scene.view(execution_id(3)).await.state.position.node_id;
+    let standing = ExecutionFilter {
+        node: Some(node.to_string()),
+        statuses: vec![Status::Queued],
+        ..Default::default()
+    };
+    check(&scene, standing, &[4, 3]).await;
+    let node = Some("nowhere".to_owned());
+    check(
+        &scene,
+        ExecutionFilter {
+            node,
+            ..Default::default()
+        },
+        &[],
+    )
+    .await;
+    let error: serde_json::Value = {
+        let view = scene.view(execution_id(1)).await;
+        serde_json::from_str(&view.execution.record.error.unwrap()).unwrap()
+    };
+    let error_code = Some(error["code"].as_str().unwrap().to_owned());
+    check(
+        &scene,
+        ExecutionFilter {
+            error_code,
+            ..Default::default()
+        },
+        &[1],
+    )
+    .await;
+    let error_code = Some("OTHER".to_owned());
+    check(
+        &scene,
+        ExecutionFilter {
+            error_code,
+            ..Default::default()
+        },
+        &[],
+    )
+    .await;
+    for (since, expected) in [(20, &[2, 1][..]), (21, &[2]), (41, &[])] {
+        let finished_since = Some(at(since));
+        check(
+            &scene,
+            ExecutionFilter {
+                finished_since,
+                ..Default::default()
+            },
+            expected,
+        )
+        .await;
+    }
+    // Open ones last until now.
+    for (than, expected) in [
+        (5, &[4, 3, 2, 1][..]),
+        (20, &[4, 3, 2]),
+        (60, &[4, 3]),
+        (2_000, &[]),
+    ] {
+        let longer_than = Some(MinimumDuration {
+            than: Duration::from_secs(than),
+            now: at(1_000),
+        });
+        check(
+            &scene,
+            ExecutionFilter {
+                longer_than,
+                ..Default::default()
+            },
+            expected,
+        )
+        .await;
+    }
+}
+
+async fn by_origin(scene: Scene) {
+    for n in 1..=2 {
+        let id = scene.create(n).await;
+        scene.finish(id, Status::Failed, at(5)).await;
+    }
+    let mut retry = new_execution(3);
+    retry.execution.record.retry_of = Some(execution_id(1));
+    scene.create_as(retry).await;
+    let mut fork = new_execution(4);
+    fork.execution.record.forked_from = Some(execution_id(1));
+    scene.create_as(fork).await;
+    for (origin, retries, forks) in [(1, &[3][..], &[4][..]), (2, &[], &[])] {
+        let retry_of = Some(execution_id(origin));
+        check(
+            &scene,
+            ExecutionFilter {
+                retry_of,
+                ..Default::default()
+            },
+            retries,
+        )
+        .await;
+        let forked_from = Some(execution_id(origin));
+        check(
+            &scene,
+            ExecutionFilter {
+                forked_from,
+                ..Default::default()
+            },
+            forks,
+        )
+        .await;
+    }
 }

@@ -1,4 +1,4 @@
-//! Webhooks follow the latest version of their schema; answers are the first of their execution.
+//! Webhooks follow the published version of their schema; answers are the first of their execution.
 
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@ use pawl_kernel::execution::{DebugMode, State, Status, Wait, WaitKind};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::lifecycle::{ClaimRequest, Command, ContinueMode, Release};
 use pawl_kernel::ports::store::{
-    Claim, CreateOutcome, Dispatch, DueTimer, NewExecution, SaveMode, SaveSchema, Store,
-    StoreResult, TimerKind, lease,
+    Claim, CreateOutcome, Dispatch, DueTimer, NewExecution, PublishVersion, SaveMode, SaveSchema,
+    SourceFormat, SourceText, Store, StoreResult, TimerKind, lease,
 };
 use pawl_kernel::schema::definition::OnStuck;
 use pawl_kernel::time::Timestamp;
@@ -265,15 +265,22 @@ impl Story {
     fn some_command(&mut self) -> Command {
         let expect_seq = self.rng.chance(300).then(|| self.rng.below(5));
         match self.rng.below(20) {
-            0..4 => Command::Pause,
+            0..3 => Command::Pause,
+            3 => Command::Debug,
             4..8 => Command::Resume,
             8 => Command::Stop,
             9..14 => self.some_signal(),
             14 => fixture::edit("limit", json!({"at": self.rng.below(9)})),
             15..18 => fixture::go_on(ContinueMode::Step, expect_seq),
-            18 => fixture::go_on(ContinueMode::To("node_3".into()), expect_seq),
+            18 => fixture::go_on(self.some_nodes(), expect_seq),
             _ => fixture::go_on(ContinueMode::Run, expect_seq),
         }
+    }
+
+    fn some_nodes(&mut self) -> ContinueMode {
+        let count = 1 + self.rng.below(2);
+        let nodes = (0..count).map(|n| format!("node_{}", 3 + n));
+        ContinueMode::Until(nodes.collect())
     }
 
     fn some_signal(&mut self) -> Command {
@@ -377,7 +384,8 @@ impl Story {
         let (n, now) = (2 + self.rng.below(3), self.now);
         let (id, active) = (fixture::schema_id(n), self.rng.chance(500));
         match self.rng.below(8) {
-            0..6 => self.save_schema(n).await,
+            0..5 => self.save_schema(n).await,
+            5 => self.publish_version(n).await,
             6 => {
                 self.note("set_active", &(n, active));
                 self.same(async |store| told(store.set_active(id, active, now).await))
@@ -401,6 +409,15 @@ impl Story {
         if !known {
             save.mode = SaveMode::Create;
         }
+        if let SaveMode::Update { publish, .. } = &mut save.mode {
+            *publish = self.rng.chance(700);
+        }
+        if self.rng.chance(300) {
+            save.source = Some(SourceText {
+                text: format!("text {}", self.rng.below(2)),
+                format: SourceFormat::Yaml,
+            });
+        }
         if self.rng.chance(200) {
             save.name = format!("flow-{}", 1 + self.rng.below(4));
         }
@@ -412,6 +429,17 @@ impl Story {
         self.note("save_schema", &save);
         let save: SaveSchema = save;
         self.same(async |store| told(store.save_schema(save.clone()).await))
+            .await;
+    }
+
+    async fn publish_version(&mut self, n: u64) {
+        let wanted = PublishVersion {
+            id: fixture::schema_id(n),
+            version: 1 + self.rng.below(4) as u32,
+            now: self.now,
+        };
+        self.note("publish_version", &wanted);
+        self.same(async |store| told(store.publish_version(wanted.clone()).await))
             .await;
     }
 

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 
 use pawl_kernel::id::{ExecutionId, KeyId};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
-use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
+use pawl_kernel::ports::sessions::{NewSession, SessionRecord, SessionStore};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
 use pawl_kernel::time::Timestamp;
@@ -45,6 +46,31 @@ impl KeyStore for FaultyStore {
 }
 
 #[async_trait]
+impl SessionStore for FaultyStore {
+    async fn add_session(&self, session: NewSession) -> StoreResult<()> {
+        self.pass(WRITE, self.inner.add_session(session)).await
+    }
+
+    async fn session(&self, hash: KeyHash) -> StoreResult<Option<SessionRecord>> {
+        self.pass(READ, self.inner.session(hash)).await
+    }
+
+    async fn touch_session(
+        &self,
+        hash: KeyHash,
+        now: Timestamp,
+        unless_after: Timestamp,
+    ) -> StoreResult<bool> {
+        self.pass(WRITE, self.inner.touch_session(hash, now, unless_after))
+            .await
+    }
+
+    async fn end_session(&self, hash: KeyHash) -> StoreResult<bool> {
+        self.pass(WRITE, self.inner.end_session(hash)).await
+    }
+}
+
+#[async_trait]
 impl LetterStore for FaultyStore {
     async fn add_letter(&self, letter: NewLetter) -> StoreResult<u64> {
         self.pass(WRITE, self.inner.add_letter(letter)).await
@@ -58,6 +84,20 @@ impl LetterStore for FaultyStore {
     ) -> StoreResult<Vec<DeadLetter>> {
         self.pass(READ, self.inner.dead_letters(open_only, after, limit))
             .await
+    }
+
+    async fn letters(
+        &self,
+        filter: LetterFilter,
+        page: LetterPage,
+        limit: u32,
+    ) -> StoreResult<Vec<DeadLetter>> {
+        self.pass(READ, self.inner.letters(filter, page, limit))
+            .await
+    }
+
+    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64> {
+        self.pass(READ, self.inner.count_letters(filter, max)).await
     }
 
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {

@@ -13,12 +13,12 @@ use super::store::{FaultyStore, READ, WRITE};
 
 #[async_trait]
 impl RetentionStore for FaultyStore {
-    async fn latest_versions(
+    async fn published_versions(
         &self,
         after: Option<SchemaId>,
         limit: u32,
     ) -> StoreResult<Vec<(SchemaId, u32)>> {
-        self.pass(READ, self.inner.latest_versions(after, limit))
+        self.pass(READ, self.inner.published_versions(after, limit))
             .await
     }
 

@@ -15,8 +15,9 @@ use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
     ExecutionStore, ExecutionView, ExpiredLease, HeldShards, History, KeepRequest, LockRequest,
-    NewExecution, Probe, QueryStore, RecoveryReads, SaveSchema, SchemaRecord, ShardPass, Store,
-    StoreError, StoreResult, SweepPage, SweepRequest, TimerStore, VersionRecord,
+    NewExecution, Probe, PublishVersion, Pulse, QueryStore, RecoveryReads, SaveSchema,
+    SchemaRecord, ShardPass, Store, StoreError, StoreResult, SweepPage, SweepRequest, TimerStore,
+    VersionRecord,
 };
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{CommitReport, Transition, WaitTimer};
@@ -229,6 +230,10 @@ impl CatalogStore for FaultyStore {
         self.pass(WRITE, self.inner.save_schema(save)).await
     }
 
+    async fn publish_version(&self, wanted: PublishVersion) -> Result<SchemaRecord, CatalogError> {
+        self.pass(WRITE, self.inner.publish_version(wanted)).await
+    }
+
     async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>> {
         self.pass(READ, self.inner.schema(key)).await
     }
@@ -328,5 +333,9 @@ impl QueryStore for FaultyStore {
 
     async fn about(&self) -> StoreResult<Vec<(String, String)>> {
         self.pass(READ, self.inner.about()).await
+    }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        self.pass(READ, self.inner.pulse()).await
     }
 }

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::store::{
-    CatalogError, CatalogStore, SaveMode, SaveSchema, SchemaRecord, StoreResult, VersionRecord,
+    CatalogError, CatalogStore, PublishVersion, PublishedFacts, SaveMode, SaveSchema, SaveStep,
+    SchemaPulse, SchemaRecord, SourceText, StoreResult, VersionRecord, VersionText,
 };
 use pawl_kernel::ports::webhooks::WebhookRow;
 use pawl_kernel::schema::definition::LANGUAGE;
@@ -36,9 +37,21 @@ impl Catalog {
     }
 
     /// Of all schemas, also deleted ones, in order of id.
-    pub(super) fn latest_versions(&self) -> impl Iterator<Item = (SchemaId, u32)> {
+    pub(super) fn published_versions(&self) -> impl Iterator<Item = (SchemaId, u32)> {
         let all = self.schemas.iter();
-        all.map(|(id, schema)| (*id, schema.record.latest_version))
+        all.map(|(id, schema)| (*id, schema.record.published_version))
+    }
+
+    pub(super) fn has(&self, id: SchemaId) -> bool {
+        self.visible().any(|schema| schema.record.id == id)
+    }
+
+    pub(super) fn pulse(&self) -> SchemaPulse {
+        let changed = self.schemas.values().map(|schema| schema.record.updated_at);
+        SchemaPulse {
+            count: self.schemas.len() as u64,
+            updated_at: changed.max(),
+        }
     }
 
     fn visible(&self) -> impl Iterator<Item = &Schema> {
@@ -49,15 +62,10 @@ impl Catalog {
         self.schemas.get_mut(&id).filter(|schema| !schema.deleted)
     }
 
-    fn latest_hash(&self, id: SchemaId) -> Option<&String> {
-        let latest = self.schemas.get(&id)?.versions.last()?;
-        Some(&latest.hash)
-    }
-
     fn save(&mut self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
         match save.mode.clone() {
             SaveMode::Create => self.create(save),
-            SaveMode::Update { id, if_version } => self.update(id, if_version, save),
+            SaveMode::Update { id, if_version, .. } => self.update(id, if_version, save),
         }
     }
 
@@ -72,8 +80,8 @@ impl Catalog {
     }
 
     /// No two schemas have the same number.
-    fn check_number(&self, own: SchemaId, save: &SaveSchema) -> Result<(), CatalogError> {
-        let Some(external_id) = save.external_id() else {
+    fn check_number(&self, own: SchemaId, facts: &PublishedFacts) -> Result<(), CatalogError> {
+        let Some(external_id) = facts.external_id else {
             return Ok(());
         };
         let mut others = self.visible().filter(|schema| schema.record.id != own);
@@ -86,7 +94,7 @@ impl Catalog {
         }
     }
 
-    /// Of the latest versions, in order of schema and name.
+    /// Of the published versions, in order of schema and name.
     pub(super) fn webhooks(&self) -> Vec<WebhookRow> {
         let mut rows: Vec<WebhookRow> = self.visible().flat_map(Schema::webhooks).collect();
         rows.sort_by(|a, b| (a.schema_id, &a.name).cmp(&(b.schema_id, &b.name)));
@@ -98,7 +106,7 @@ impl Catalog {
     }
 
     /// No two schemas take the same requests.
-    fn check_paths(&self, own: SchemaId, save: &SaveSchema) -> Result<(), CatalogError> {
+    fn check_paths(&self, own: SchemaId, facts: &PublishedFacts) -> Result<(), CatalogError> {
         let others = self.visible().filter(|schema| schema.record.id != own);
         let others: Vec<(&str, NamedTrigger)> = others
             .flat_map(|schema| {
@@ -106,7 +114,7 @@ impl Catalog {
                 named.map(|one| (schema.record.name.as_str(), one))
             })
             .collect();
-        for wanted in save.webhooks() {
+        for wanted in &facts.webhooks {
             let (method, path) = (wanted.trigger.method, &wanted.trigger.path);
             let taken = others.iter().find(|(_, other)| {
                 let same_shape = other.trigger.path.shape() == path.shape();
@@ -125,8 +133,7 @@ impl Catalog {
 
     fn create(&mut self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
         self.check_name(&save.name, None)?;
-        self.check_number(save.id, &save)?;
-        self.check_paths(save.id, &save)?;
+        self.check_facts(save.id, &save.facts(1))?;
         self.revision += 1;
         let record = SchemaRecord {
             id: save.id,
@@ -135,6 +142,7 @@ impl Catalog {
             external_id: save.external_id(),
             active: true,
             latest_version: 1,
+            published_version: 1,
             created_at: save.now,
             updated_at: save.now,
         };
@@ -159,39 +167,93 @@ impl Catalog {
             return Err(CatalogError::VersionConflict { latest, expected });
         }
         self.check_name(&save.name, Some(id))?;
-        if self.latest_hash(id) == Some(&save.hash) {
-            return Ok(self.schemas[&id].record.clone());
+        let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
+        let (version, publish) = match save.step(&schema.record, &schema.latest_text()) {
+            SaveStep::Keep => return Ok(schema.record.clone()),
+            SaveStep::Publish => (latest, true),
+            SaveStep::Add { publish } => (latest + 1, publish),
+        };
+        let facts = publish.then(|| save.facts(version));
+        if let Some(facts) = &facts {
+            self.check_facts(id, facts)?;
+            self.revision += 1;
         }
-        self.check_number(id, &save)?;
-        self.check_paths(id, &save)?;
+        let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
+        let now = save.now;
+        if version > latest {
+            schema.add(save);
+        }
+        if let Some(facts) = facts {
+            schema.publish(facts, now);
+        }
+        Ok(schema.record.clone())
+    }
+
+    fn publish(&mut self, wanted: &PublishVersion) -> Result<SchemaRecord, CatalogError> {
+        let id = wanted.id;
+        let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
+        let version = schema.version(wanted.version);
+        let version = version.ok_or(CatalogError::NoVersion(wanted.version))?;
+        if schema.record.published_version == wanted.version {
+            return Ok(schema.record.clone());
+        }
+        let facts = version.facts(&schema.record.name);
+        self.check_facts(id, &facts)?;
         self.revision += 1;
         let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
-        schema.add(save);
+        schema.publish(facts, wanted.now);
         Ok(schema.record.clone())
+    }
+
+    fn check_facts(&self, own: SchemaId, facts: &PublishedFacts) -> Result<(), CatalogError> {
+        self.check_number(own, facts)?;
+        self.check_paths(own, facts)
     }
 }
 
 impl Schema {
+    fn version(&self, number: u32) -> Option<&VersionRecord> {
+        self.versions.iter().find(|row| row.version == number)
+    }
+
+    fn latest_text(&self) -> VersionText {
+        let latest = self.versions.last();
+        let source = latest.and_then(|latest| {
+            let (text, format) = (latest.source.clone()?, latest.source_format?);
+            Some(SourceText { text, format })
+        });
+        VersionText {
+            hash: latest.map_or_else(String::new, |latest| latest.hash.clone()),
+            source,
+        }
+    }
+
+    /// A draft until it is published.
     fn add(&mut self, save: SaveSchema) {
         self.record.latest_version += 1;
-        self.record.name.clone_from(&save.name);
-        self.record.description.clone_from(&save.description);
-        self.record.external_id = save.external_id();
         self.record.updated_at = save.now;
         let number = self.record.latest_version;
         self.versions.push(version(self.record.id, number, save));
     }
 
+    fn publish(&mut self, facts: PublishedFacts, now: Timestamp) {
+        self.record.published_version = facts.version;
+        self.record.name = facts.name;
+        self.record.description = facts.description;
+        self.record.external_id = facts.external_id;
+        self.record.updated_at = now;
+    }
+
     fn named(&self) -> Vec<NamedTrigger> {
-        let latest = self.versions.last();
-        latest.map_or_else(Vec::new, |latest| webhook::of_text(&latest.definition))
+        let published = self.version(self.record.published_version);
+        published.map_or_else(Vec::new, |version| webhook::of_text(&version.definition))
     }
 
     fn webhooks(&self) -> Vec<WebhookRow> {
         let row = |one: NamedTrigger| WebhookRow {
             schema_id: self.record.id,
             schema: self.record.name.clone(),
-            version: self.record.latest_version,
+            version: self.record.published_version,
             active: self.record.active,
             name: one.name,
             definition: one.source.to_string(),
@@ -214,6 +276,9 @@ fn version(schema_id: SchemaId, version: u32, save: SaveSchema) -> VersionRecord
         language: LANGUAGE,
         hash: save.hash,
         definition: save.definition,
+        source_format: save.source.as_ref().map(|source| source.format),
+        source: save.source.map(|source| source.text),
+        note: save.note,
         created_by: save.created_by.name,
         owner: save.created_by.user,
         created_at: save.now,
@@ -224,6 +289,10 @@ fn version(schema_id: SchemaId, version: u32, save: SaveSchema) -> VersionRecord
 impl CatalogStore for ModelStore {
     async fn save_schema(&self, save: SaveSchema) -> Result<SchemaRecord, CatalogError> {
         self.lock().catalog.save(save)
+    }
+
+    async fn publish_version(&self, wanted: PublishVersion) -> Result<SchemaRecord, CatalogError> {
+        self.lock().catalog.publish(&wanted)
     }
 
     async fn schema(&self, key: &str) -> StoreResult<Option<SchemaRecord>> {
@@ -265,15 +334,21 @@ impl CatalogStore for ModelStore {
     async fn versions(&self, id: SchemaId) -> StoreResult<Vec<VersionRecord>> {
         let tables = self.lock();
         let schema = tables.catalog.schemas.get(&id);
-        Ok(schema.map_or_else(Vec::new, |s| s.versions.iter().rev().cloned().collect()))
+        let without_source = |version: &VersionRecord| VersionRecord {
+            source: None,
+            ..version.clone()
+        };
+        let newest_first = |schema: &Schema| {
+            let versions = schema.versions.iter().rev();
+            versions.map(without_source).collect()
+        };
+        Ok(schema.map_or_else(Vec::new, newest_first))
     }
 
     async fn version(&self, id: SchemaId, version: u32) -> StoreResult<Option<VersionRecord>> {
         let tables = self.lock();
         let schema = tables.catalog.schemas.get(&id);
-        let found =
-            schema.and_then(|schema| schema.versions.iter().find(|row| row.version == version));
-        Ok(found.cloned())
+        Ok(schema.and_then(|schema| schema.version(version)).cloned())
     }
 
     async fn set_active(&self, id: SchemaId, active: bool, now: Timestamp) -> StoreResult<bool> {
@@ -291,6 +366,7 @@ impl CatalogStore for ModelStore {
     async fn delete_schema(&self, id: SchemaId, now: Timestamp) -> StoreResult<bool> {
         let mut tables = self.lock();
         tables.catalog.revision += 1;
+        tables.drawings.remove(id);
         let schema = tables.catalog.visible_mut(id);
         Ok(schema
             .map(|schema| {

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::letters::{DeadLetter, LetterStore, NewLetter};
-use pawl_kernel::ports::store::StoreResult;
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
+use pawl_kernel::ports::store::{LetterPulse, StoreResult};
 use pawl_kernel::time::Timestamp;
 
 use super::ModelStore;
@@ -41,6 +41,15 @@ impl Letters {
         (before - self.letters.len()) as u64
     }
 
+    pub(super) fn pulse(&self) -> LetterPulse {
+        let all = self.letters.iter().map(|(letter, _)| letter);
+        let open = all.filter(|letter| letter.requeued_at.is_none());
+        LetterPulse {
+            last_id: self.letters.last().map_or(0, |(letter, _)| letter.id),
+            open: open.take(1_000).count() as u64,
+        }
+    }
+
     pub(super) fn all(&self) -> Vec<DeadLetter> {
         self.letters
             .iter()
@@ -64,6 +73,31 @@ impl LetterStore for ModelStore {
         let all = self.lock().letters.all().into_iter();
         let wanted = all.filter(|letter| letter.id > after && (letter.is_open() || !open_only));
         Ok(wanted.take(limit as usize).collect())
+    }
+
+    async fn letters(
+        &self,
+        filter: LetterFilter,
+        page: LetterPage,
+        limit: u32,
+    ) -> StoreResult<Vec<DeadLetter>> {
+        let mut all = self.lock().letters.all();
+        all.retain(|letter| fits(&filter, letter));
+        match page {
+            LetterPage::After(id) => all.retain(|letter| letter.id > id),
+            LetterPage::Before(id) => {
+                all.retain(|letter| id.is_none_or(|id| letter.id < id));
+                all.reverse();
+            }
+        }
+        all.truncate(limit as usize);
+        Ok(all)
+    }
+
+    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64> {
+        let all = self.lock().letters.all().into_iter();
+        let count = all.filter(|letter| fits(&filter, letter)).count() as u64;
+        Ok(count.min(max.into()))
     }
 
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {
@@ -92,4 +126,14 @@ impl LetterStore for ModelStore {
             })
             .is_some())
     }
+}
+
+fn fits(filter: &LetterFilter, letter: &DeadLetter) -> bool {
+    let reason = filter.reason.as_deref();
+    (letter.is_open() || !filter.open_only)
+        && reason.is_none_or(|part| super::query::found(&letter.reason, part))
+        && filter
+            .ids
+            .as_ref()
+            .is_none_or(|ids| ids.contains(&letter.id))
 }

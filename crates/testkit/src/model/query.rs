@@ -5,9 +5,12 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use pawl_kernel::execution::{Execution, LogRecord, Signal, Step};
+use pawl_kernel::execution::{Execution, LogRecord, Record, Signal, Step};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView, QueryStore, StoreResult};
+use pawl_kernel::ports::store::{
+    ExecutionFilter, ExecutionView, MinimumDuration, Pulse, QueryStore, StoreResult,
+};
+use serde_json::Value;
 
 use super::ModelStore;
 use super::tables::{Row, Tables};
@@ -29,7 +32,7 @@ impl QueryStore for ModelStore {
         let end = before.map_or(Bound::Unbounded, Bound::Excluded);
         let rows = tables.rows.range((Bound::Unbounded, end)).rev();
         Ok(rows
-            .filter(|(_, row)| matches(&filter, &row.execution))
+            .filter(|(_, row)| matches(&filter, row))
             .map(|(_, row)| tables.view(row))
             .take(limit as usize)
             .collect())
@@ -38,7 +41,7 @@ impl QueryStore for ModelStore {
     async fn count_executions(&self, filter: ExecutionFilter) -> StoreResult<u64> {
         let tables = self.lock();
         let rows = tables.rows.values();
-        Ok(rows.filter(|row| matches(&filter, &row.execution)).count() as u64)
+        Ok(rows.filter(|row| matches(&filter, row)).count() as u64)
     }
 
     async fn steps(
@@ -105,6 +108,14 @@ impl QueryStore for ModelStore {
             ("executions".into(), executions),
         ])
     }
+
+    async fn pulse(&self) -> StoreResult<Pulse> {
+        let tables = self.lock();
+        Ok(Pulse {
+            letters: tables.letters.pulse(),
+            schemas: tables.catalog.pulse(),
+        })
+    }
 }
 
 impl Tables {
@@ -117,22 +128,59 @@ impl Tables {
     }
 }
 
-fn matches(filter: &ExecutionFilter, execution: &Execution) -> bool {
-    let status = filter.statuses.is_empty() || filter.statuses.contains(&execution.head.status);
-    let schema = filter
-        .schema_id
-        .is_none_or(|id| id == execution.head.schema_id);
-    let tenant = filter.tenant.is_none() || filter.tenant == execution.record.tenant;
-    let after = filter
-        .created_after
-        .is_none_or(|time| execution.head.created_at > time);
-    let before = filter
-        .created_before
-        .is_none_or(|time| execution.head.created_at < time);
-    let text = filter.text.as_deref();
-    let open = !filter.not_retried || execution.record.retried_as.is_none();
-    let text = text.is_none_or(|text| mentions(execution, text));
-    status && schema && tenant && after && before && open && text
+pub(super) fn matches(filter: &ExecutionFilter, row: &Row) -> bool {
+    let (head, record) = (&row.execution.head, &row.execution.record);
+    let same = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|w| w == found);
+    (filter.statuses.is_empty() || filter.statuses.contains(&head.status))
+        && filter.schema_id.is_none_or(|id| id == head.schema_id)
+        && filter
+            .version
+            .is_none_or(|version| version == head.schema_version)
+        && (filter.tenant.is_none() || filter.tenant == record.tenant)
+        && same(&filter.created_by, &record.created_by)
+        && same(&filter.node, &row.state.position.node_id)
+        && filter
+            .created_after
+            .is_none_or(|time| head.created_at > time)
+        && filter
+            .created_before
+            .is_none_or(|time| head.created_at < time)
+        && (filter.retry_of.is_none() || filter.retry_of == record.retry_of)
+        && (filter.forked_from.is_none() || filter.forked_from == record.forked_from)
+        && filter.ids.as_ref().is_none_or(|ids| ids.contains(&head.id))
+        && (!filter.not_retried || record.retried_as.is_none())
+        && took(filter, row)
+        && (filter.label.as_ref()).is_none_or(|(name, value)| is_labelled(record, name, value))
+        && (filter.error_code.is_none() || filter.error_code == error_code(row))
+        && (filter.text.as_deref()).is_none_or(|text| mentions(&row.execution, text))
+}
+
+fn took(filter: &ExecutionFilter, row: &Row) -> bool {
+    let head = &row.execution.head;
+    let ended = |since| head.finished_at.is_some_and(|at| at >= since);
+    let long = |longer: MinimumDuration| {
+        let begun = head.started_at.unwrap_or(head.created_at);
+        head.finished_at.unwrap_or(longer.now).since(begun) > longer.than
+    };
+    filter.finished_since.is_none_or(ended) && filter.longer_than.is_none_or(long)
+}
+
+fn is_labelled(record: &Record, name: &str, value: &str) -> bool {
+    let labels: Option<Value> = parsed(record.labels.as_deref());
+    match labels.as_ref().and_then(|labels| labels.get(name)) {
+        None => false,
+        Some(Value::String(text)) => text == value,
+        Some(other) => other.to_string() == value,
+    }
+}
+
+pub(super) fn error_code(row: &Row) -> Option<String> {
+    let error = parsed(row.execution.record.error.as_deref())?;
+    error["code"].as_str().map(str::to_owned)
+}
+
+fn parsed(text: Option<&str>) -> Option<Value> {
+    serde_json::from_str(text?).ok()
 }
 
 fn mentions(execution: &Execution, text: &str) -> bool {

@@ -29,13 +29,13 @@ impl ModelStore {
 
 #[async_trait]
 impl RetentionStore for ModelStore {
-    async fn latest_versions(
+    async fn published_versions(
         &self,
         after: Option<SchemaId>,
         limit: u32,
     ) -> StoreResult<Vec<(SchemaId, u32)>> {
         let tables = self.lock();
-        let all = tables.catalog.latest_versions();
+        let all = tables.catalog.published_versions();
         let later = all.filter(|(id, _)| after.is_none_or(|after| *id > after));
         Ok(later.take(limit as usize).collect())
     }

@@ -11,10 +11,12 @@ use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::{Change, CommitReport, Decision, Snapshot, WaitTimer};
 
 use super::catalog::Catalog;
+use super::editor::Drawings;
 use super::keys::Keys;
 use super::letters::Letters;
 use super::quota::Quotas;
 use super::schedule::Actions;
+use super::sessions::Sessions;
 use super::timer::Timers;
 use super::workers::Workers;
 use super::{Dump, JournalEntry, Presence};
@@ -28,10 +30,12 @@ pub(super) struct Tables {
     pub(super) letters: Letters,
     pub(super) workers: Workers,
     pub(super) api_keys: Keys,
+    pub(super) sessions: Sessions,
     pub(super) timers: Timers,
     pub(super) actions: Actions,
     pub(super) quotas: Quotas,
     pub(super) catalog: Catalog,
+    pub(super) drawings: Drawings,
     pub(super) journal: Vec<JournalEntry>,
     pub(super) fenced: u64,
     pub(super) presence: Vec<(ExecutionId, Presence)>,

@@ -1,4 +1,4 @@
-//! Webhooks, straight from the latest versions of their schemas.
+//! Webhooks, straight from the published versions of their schemas.
 
 use async_trait::async_trait;
 

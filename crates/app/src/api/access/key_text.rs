@@ -12,6 +12,7 @@ const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const BLOCK_DIGITS: usize = 22;
 const CHECKSUM_DIGITS: usize = 6;
 const LENGTH: usize = PREFIX.len() + 3 * BLOCK_DIGITS + CHECKSUM_DIGITS;
+const SESSION_LENGTH: usize = 2 * BLOCK_DIGITS + CHECKSUM_DIGITS;
 
 pub(in crate::api) fn draw(id: KeyId, entropy: &dyn Entropy) -> String {
     let mut text = beginning(id);
@@ -23,6 +24,25 @@ pub(in crate::api) fn draw(id: KeyId, entropy: &dyn Entropy) -> String {
     text
 }
 
+/// What the cookie of a session holds: nothing but a secret.
+pub(super) fn draw_session(entropy: &dyn Entropy) -> String {
+    let [one, two] = [entropy.bits(), entropy.bits()].map(|bits| base62(bits, BLOCK_DIGITS));
+    let mut text = one + &two;
+    let sum = checksum(&text);
+    text.push_str(&sum);
+    text
+}
+
+/// Could it be one of ours?
+pub(super) fn is_session(text: &str) -> bool {
+    text.len() == SESSION_LENGTH && text.is_ascii() && has_checksum(text)
+}
+
+fn has_checksum(text: &str) -> bool {
+    let (rest, sum) = text.split_at(text.len() - CHECKSUM_DIGITS);
+    checksum(rest) == sum
+}
+
 /// The part of a key that may be shown: enough to find its row, useless to get in.
 pub(in crate::api) fn beginning(id: KeyId) -> String {
     format!("{PREFIX}{}", base62(id.0.as_u128(), BLOCK_DIGITS))
@@ -31,10 +51,7 @@ pub(in crate::api) fn beginning(id: KeyId) -> String {
 /// Could it be a key of ours?
 pub(super) fn is_well_formed(text: &str) -> bool {
     let ours = text.len() == LENGTH && text.is_ascii() && text.starts_with(PREFIX);
-    ours && {
-        let (rest, sum) = text.split_at(LENGTH - CHECKSUM_DIGITS);
-        checksum(rest) == sum
-    }
+    ours && has_checksum(text)
 }
 
 fn checksum(text: &str) -> String {
@@ -96,6 +113,19 @@ mod tests {
         for other in ["", "pawl_", &key[1..], &format!("{key}x"), &"é".repeat(39)] {
             assert!(!is_well_formed(other), "{other}");
         }
+    }
+
+    #[test]
+    fn what_a_cookie_holds_is_random_and_checked() {
+        let all: BTreeSet<String> = (0..200).map(|_| draw_session(&SystemEntropy)).collect();
+        assert_eq!(all.len(), 200);
+        for token in &all {
+            assert!(is_session(token) && !is_well_formed(token), "{token}");
+            assert!(!is_session(&token[1..]) && !is_session(&format!("{token}0")));
+            let last = if token.ends_with('x') { "y" } else { "x" };
+            assert!(!is_session(&format!("{}{last}", &token[..token.len() - 1])));
+        }
+        assert!(!is_session(&drawn()) && !is_session("") && !is_session(&"é".repeat(25)));
     }
 
     #[test]

@@ -11,7 +11,8 @@ use pawl_kernel::time::Timestamp;
 
 use super::super::ApiState;
 use super::super::error::{ApiError, ApiResult};
-use super::{Identity, key_text, unauthorized};
+use super::sessions::Sessions;
+use super::{Credential, Identity, key_text, unauthorized};
 
 /// How long a key that was good counts as good without another look.
 const REMEMBERED: Duration = Duration::from_secs(3);
@@ -35,6 +36,7 @@ pub struct BadAdminKey(&'static str);
 pub(in crate::api) struct KeyRing {
     admin: Option<KeyHash>,
     remembered: Mutex<HashMap<KeyHash, CachedKey>>,
+    sessions: Sessions,
 }
 
 struct CachedKey {
@@ -55,25 +57,73 @@ impl KeyRing {
         Ok(Self {
             admin: admin_key.map(admin_hash).transpose()?,
             remembered: Mutex::default(),
+            sessions: Sessions::default(),
         })
     }
 
-    pub(super) async fn identify(&self, state: &ApiState, text: &str) -> ApiResult<Identity> {
+    pub(super) async fn identify(
+        &self,
+        state: &ApiState,
+        credential: &Credential,
+    ) -> ApiResult<Identity> {
+        let key = match credential {
+            Credential::Key(text) => self.key(text)?,
+            Credential::Session(token) => self.sessions.key(state, token).await?,
+        };
+        let identity = self.owner(state, key).await?;
+        Ok(Identity {
+            login: credential.login(),
+            ..identity
+        })
+    }
+
+    /// What can be a key, as its hash.
+    pub(in crate::api) fn key(&self, text: &str) -> ApiResult<KeyHash> {
         if text.len() > *ADMIN_LENGTH.end() {
             return Err(stranger());
         }
         let hash = KeyHash::of(text);
-        if self.admin.is_some_and(|admin| admin.is(&hash)) {
-            return Ok(Identity::key(ADMIN_NAME, ADMIN_NAME, None, Role::Admin));
+        match self.is_admin(hash) || key_text::is_well_formed(text) {
+            true => Ok(hash),
+            false => Err(stranger()),
         }
-        if !key_text::is_well_formed(text) {
-            return Err(stranger());
+    }
+
+    fn is_admin(&self, hash: KeyHash) -> bool {
+        self.admin.is_some_and(|admin| admin.is(&hash))
+    }
+
+    /// Who comes with this key, if it is good.
+    pub(in crate::api) async fn owner(
+        &self,
+        state: &ApiState,
+        hash: KeyHash,
+    ) -> ApiResult<Identity> {
+        if self.is_admin(hash) {
+            return Ok(Identity::key(ADMIN_NAME, ADMIN_NAME, None, Role::Admin));
         }
         let now = state.now();
         let record = self.record(state, hash, now).await?;
         record.check(now).map_err(refused)?;
         self.note_use(state, hash, &record, now);
         Ok(Identity::from(&record))
+    }
+
+    pub(in crate::api) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// When it ends, if it is one that ends by itself.
+    pub(in crate::api) async fn end(
+        &self,
+        state: &ApiState,
+        hash: KeyHash,
+    ) -> ApiResult<Option<Timestamp>> {
+        if self.is_admin(hash) {
+            return Ok(None);
+        }
+        let record = self.record(state, hash, state.now()).await?;
+        Ok(record.expires_at)
     }
 
     async fn record(
@@ -123,10 +173,10 @@ impl KeyRing {
     }
 
     /// Returns when the key no longer opens anything. While the store does not answer, it does.
-    pub(super) async fn until_refused(self: Arc<Self>, state: ApiState, text: String) {
+    pub(super) async fn until_refused(self: Arc<Self>, state: ApiState, shown: Credential) {
         loop {
             tokio::time::sleep(STREAM_LOOK).await;
-            match self.identify(&state, &text).await {
+            match self.identify(&state, &shown).await {
                 Err(error) if error.is_unauthorized() => return,
                 _ => {}
             }
@@ -257,7 +307,8 @@ mod tests {
     }
 
     async fn opens(state: &ApiState, text: &str) -> bool {
-        ring(state).identify(state, text).await.is_ok()
+        let shown = Credential::Key(text.to_owned());
+        ring(state).identify(state, &shown).await.is_ok()
     }
 
     /// Lets the tasks run that were started on the side.
@@ -290,7 +341,7 @@ mod tests {
         let watch = tokio::spawn(
             ring(&there)
                 .clone()
-                .until_refused(there.clone(), text.clone()),
+                .until_refused(there.clone(), Credential::Key(text.clone())),
         );
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert!(!watch.is_finished());

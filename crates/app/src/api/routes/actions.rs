@@ -18,6 +18,20 @@ const FILTER: &[Param] = &[
         "`true`: only those that are over; `false`: only the others.",
     ),
     Param::text("due_before", "Due before this time (RFC 3339)."),
+    Param::choice(
+        "order",
+        "By `id` if left out; `due`: what is due next comes first, what is paused last.",
+        &schedule::ORDERS,
+    ),
+    Param::text("schema", "Those that start this schema: its name or id."),
+    Param::flag(
+        "paused",
+        "`true`: only those that are paused; `false`: only the others.",
+    ),
+    Param::text(
+        "kind",
+        "`http_callback`, `start_execution` or `rabbitmq_publish`.",
+    ),
 ];
 
 pub(super) fn all() -> Vec<Route> {
@@ -33,7 +47,7 @@ fn action_routes() -> Vec<Route> {
             "/api/scheduled-actions",
             VIEWER,
             TAG,
-            "List scheduled actions by id",
+            "List scheduled actions",
             schedule::list,
         )
         .query(FILTER)

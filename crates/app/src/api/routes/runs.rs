@@ -2,7 +2,7 @@
 
 use super::super::access::{OPERATOR, VIEWER};
 use super::super::openapi::Param;
-use super::super::{bulk, control, events, executions, history, insight};
+use super::super::{contexts, control, events, executions, history, insight, outline};
 use super::table::PAGE;
 use super::{Route, get, post};
 use crate::wire::{self, Page};
@@ -11,7 +11,7 @@ const WAIT: &[Param] = &[Param::text(
     "wait",
     "Wait up to this long for the end, at most 60s: `30s`.",
 )];
-const FILTER: &[Param] = &[
+pub(super) const FILTER: &[Param] = &[
     Param::text("status", "Status names, separated by commas."),
     Param::text("schema", "Name or id of a schema."),
     Param::text("schema_id", "The same as `schema`."),
@@ -22,20 +22,52 @@ const FILTER: &[Param] = &[
         "Found in id, correlation id, idempotency key, creator, labels or error.",
     ),
     Param::text("tenant", "The tenant."),
+    Param::text("label", "A label and its value, `team:payments`."),
+    Param::text("created_by", "The caller who started it."),
+    Param::integer("version", "Of the schema.").up_to(u32::MAX as u64),
+    Param::text("node", "The node it stands at."),
+    Param::text("error_code", "The code of the error it ended with."),
+    Param::text("retry_of", "Retries of this execution."),
+    Param::text("forked_from", "Forks of this execution."),
+    Param::text("finished_since", "Ended at or after this time (RFC 3339)."),
     Param::text(
+        "longer_than",
+        "It took longer than this, or has taken longer by now: `30s`.",
+    ),
+    Param::text("ids", "Only these, separated by commas; at most 500."),
+    Param::flag(
         "unresolved",
         "`true`: only what failed, got stuck or was stopped and has not been retried.",
     ),
 ];
-const INHERITED: &[Param] = &[Param::text(
+const INHERITED: &[Param] = &[Param::flag(
     "inherited",
     "`false`: without the steps that a retry or fork took over.",
 )];
 
+const CONTEXT_VIEW: &[Param] = &[
+    Param::choice(
+        "view",
+        "Only this, cut to size; both contexts whole if none of these parameters is there.",
+        &contexts::VIEWS,
+    ),
+    Param::text("pointer", "JSON pointer of the part to show."),
+    Param::integer("depth", "Objects and lists deeper than this are cut.")
+        .between(0, contexts::DEPTH_MOST),
+    Param::integer(
+        "max_bytes",
+        "About how large the shown values get; 65,536 if left out.",
+    )
+    .between(contexts::BYTES_LEAST, contexts::BYTES_MOST),
+];
+
 pub(super) fn all() -> Vec<Route> {
     [
         execution_routes(),
+        one_execution_routes(),
         history_routes(),
+        context_routes(),
+        record_routes(),
         insight_routes(),
         control_routes(),
         branch_routes(),
@@ -78,8 +110,56 @@ fn execution_routes() -> Vec<Route> {
             executions::list,
         )
         .query(FILTER)
+        .query(&[Param::choice(
+            "view",
+            "`brief`: without outputs, and of errors only code and the beginning of the message.",
+            &executions::LIST_VIEWS,
+        )])
         .query(PAGE)
         .answer::<Page<wire::Execution>>(200),
+        get(
+            "/api/executions/counts",
+            VIEWER,
+            tag,
+            "Count executions by status, node or schema, up to 10 000 each",
+            overview::counts,
+        )
+        .query(FILTER)
+        .query(&[Param::choice("group", "`status` if left out.", &overview::GROUPS)])
+        .answer::<wire::ExecutionCounts>(200),
+        get(
+            "/api/executions/errors",
+            VIEWER,
+            tag,
+            "What went wrong lately, by error code, schema and node",
+            overview::errors,
+        )
+        .query(&[
+            Param::text("since", "Created at or after this time (RFC 3339); a day ago if left out."),
+            Param::text("until", "Created before this time (RFC 3339)."),
+            Param::text("schema", "Name or id of a schema."),
+            Param::text("error_code", "Only this code."),
+            Param::integer("limit", "How many groups, 1 to 500; 50 if left out.")
+                .up_to(LIMIT_MAX as u64),
+        ])
+        .answer::<wire::ErrorList>(200),
+        get(
+            "/api/stats",
+            VIEWER,
+            tag,
+            "Executions by time: started, how they ended, how long they took",
+            overview::statistics,
+        )
+        .query(&[
+            Param::text("since", "From this time (RFC 3339); an hour ago if left out."),
+            Param::text("until", "To this time (RFC 3339); now if left out."),
+            Param::text(
+                "step",
+                "The length of a bucket, like `5m`; at most 500 of them. Left out: one that makes no more than 120.",
+            ),
+            Param::text("schema", "Name or id of a schema."),
+        ])
+        .answer::<wire::StatisticsReport>(200),
         post(
             "/api/executions/bulk",
             OPERATOR,
@@ -90,6 +170,12 @@ fn execution_routes() -> Vec<Route> {
         .audited()
         .json::<wire::BulkRequest>()
         .answer::<wire::BulkResult>(200),
+    ]
+}
+
+fn one_execution_routes() -> Vec<Route> {
+    let tag = "executions";
+    vec![
         get(
             "/api/executions/{id}",
             VIEWER,
@@ -98,7 +184,21 @@ fn execution_routes() -> Vec<Route> {
             executions::get,
         )
         .query(WAIT)
+        .query(&[Param::choice(
+            "include",
+            "`initial`: with what it was started with.",
+            &executions::INCLUDED,
+        )])
         .answer::<wire::Execution>(200)
+        .refusal(404),
+        get(
+            "/api/executions/{id}/definition",
+            VIEWER,
+            tag,
+            "The definition that it runs, also of a deleted schema",
+            executions::definition,
+        )
+        .answer::<wire::PinnedDefinition>(200)
         .refusal(404),
     ]
 }
@@ -113,26 +213,63 @@ fn history_routes() -> Vec<Route> {
             "The steps, in order",
             history::steps,
         )
+        .query(&[
+            Param::integer("from", "Only from this step on."),
+            Param::integer("to", "Only up to this step."),
+        ])
         .query(PAGE)
         .query(INHERITED)
         .answer::<wire::StepPage>(200),
+        get(
+            "/api/executions/{id}/steps/{seq}",
+            VIEWER,
+            tag,
+            "One step",
+            history::step,
+        )
+        .answer::<wire::Step>(200)
+        .refusal(404),
+        get(
+            "/api/executions/{id}/outline",
+            VIEWER,
+            tag,
+            "Every step without its payloads, in columns",
+            outline::show,
+        )
+        .query(&[Param::integer("after", "Only steps after this one.")])
+        .query(INHERITED)
+        .answer::<wire::Outline>(200)
+        .refusal(404),
+    ]
+}
+
+fn context_routes() -> Vec<Route> {
+    let tag = "history";
+    vec![
         get(
             "/api/executions/{id}/steps/{seq}/context",
             VIEWER,
             tag,
             "The context before and after a step",
-            history::step_context,
+            contexts::of_step,
         )
-        .answer::<wire::StepContext>(200)
+        .query(CONTEXT_VIEW)
+        .answer::<wire::ContextAnswer>(200)
         .refusal(404),
         get(
             "/api/executions/{id}/context",
             VIEWER,
             tag,
             "The context as it is now",
-            history::context,
+            contexts::current,
         )
         .answer::<wire::CurrentContext>(200),
+    ]
+}
+
+fn record_routes() -> Vec<Route> {
+    let tag = "history";
+    vec![
         get(
             "/api/executions/{id}/logs",
             VIEWER,
@@ -140,8 +277,27 @@ fn history_routes() -> Vec<Route> {
             "What log nodes wrote",
             history::logs,
         )
+        .query(&[
+            Param::choice("level", "The lowest level shown.", &history::LEVELS),
+            Param::text("node", "Only lines of this node."),
+            Param::choice(
+                "order",
+                "`desc`: newest first; a cursor goes on in the same order.",
+                &history::ORDERS,
+            ),
+        ])
         .query(PAGE)
         .answer::<Page<wire::LogLine>>(200),
+        get(
+            "/api/executions/{id}/signals",
+            VIEWER,
+            tag,
+            "Events that were sent to it, in the order in which they came",
+            history::signals,
+        )
+        .query(PAGE)
+        .answer::<Page<wire::TakenSignal>>(200)
+        .refusal(404),
         get(
             "/api/executions/{id}/events",
             VIEWER,
@@ -184,8 +340,32 @@ fn insight_routes() -> Vec<Route> {
             "with",
             "The other execution; for a failed one the last good run if left out.",
         )])
+        .query(&[Param::choice(
+            "view",
+            "`outline`: without what differs in a pair, for long runs.",
+            &insight::DIFF_VIEWS,
+        )])
         .query(INHERITED)
         .answer::<wire::Comparison>(200)
+        .refusal(404),
+        get(
+            "/api/executions/{id}/diff/pair",
+            VIEWER,
+            tag,
+            "Compare one visit of a node in two runs",
+            insight::compare_pair,
+        )
+        .query(&[
+            Param::text(
+                "with",
+                "The other execution; for a failed one the last good run if left out.",
+            ),
+            Param::text("node", "The node."),
+            Param::integer("visit", "Which visit of it; the first if left out.")
+                .up_to(u32::MAX as u64),
+        ])
+        .query(INHERITED)
+        .answer::<wire::StepPair>(200)
         .refusal(404),
     ]
 }
@@ -219,6 +399,15 @@ fn control_routes() -> Vec<Route> {
             control::stop,
         )
         .audited()
+        .answer::<wire::Execution>(200)
+        .refusal(409),
+        post(
+            "/api/executions/{id}/debug",
+            OPERATOR,
+            tag,
+            "Hand it to the debugger after the node it is at",
+            control::debug,
+        )
         .answer::<wire::Execution>(200)
         .refusal(409),
         post(

@@ -6,9 +6,10 @@ use super::super::access::{ADMIN, ANYBODY, EDITOR, OPERATOR, VIEWER};
 use super::super::openapi::{self, Param};
 use super::super::query::LIMIT_MAX;
 use super::super::{
-    health, keys, letters, metrics, operations, pages, quotas, retention, schemas, workers,
+    editor, expressions, health, keys, live, me, metrics, operations, pages, quotas, retention,
+    schemas, session, workers,
 };
-use super::{Route, actions, get, post, runs, webhooks};
+use super::{Route, actions, get, letters, overview, post, runs, webhooks};
 use crate::wire::{self, Page};
 
 pub(super) const PAGE: &[Param] = &[
@@ -16,16 +17,28 @@ pub(super) const PAGE: &[Param] = &[
     Param::text("cursor", "`next` of the page before."),
 ];
 
+const NOTE: Param = Param::text(
+    "note",
+    "What has changed, up to 500 characters; shown with the version.",
+);
+
 pub(in crate::api) fn table() -> Vec<Route> {
     [
+        catalog_routes(),
         schema_routes(),
         version_routes(),
+        layout_routes(),
+        pin_routes(),
         runs::all(),
+        overview::all(),
         actions::all(),
         operation_routes(),
+        expression_routes(),
+        name_routes(),
         watch_routes(),
-        letter_routes(),
+        letters::all(),
         key_routes(),
+        session_routes(),
         quota_routes(),
         webhooks::all(),
         page_routes(),
@@ -35,7 +48,7 @@ pub(in crate::api) fn table() -> Vec<Route> {
     .collect()
 }
 
-fn schema_routes() -> Vec<Route> {
+fn catalog_routes() -> Vec<Route> {
     let tag = "schemas";
     vec![
         post(
@@ -45,12 +58,20 @@ fn schema_routes() -> Vec<Route> {
             "Save a new schema",
             schemas::create,
         )
+        .query(&[NOTE])
         .document::<wire::Definition>()
         .answer::<wire::SavedSchema>(201)
         .refusal(409)
         .refusal(422),
         get("/api/schemas", VIEWER, tag, "List schemas", schemas::list)
-            .query(&[Param::text("text", "Found in name or description.")])
+            .query(&[
+                Param::text("text", "Found in name or description."),
+                Param::choice(
+                    "include",
+                    "`summary`: also triggers, open executions, the last 20 outcomes and the next firing.",
+                    &schemas::INCLUDED,
+                ),
+            ])
             .query(PAGE)
             .answer::<Page<wire::Schema>>(200),
         post(
@@ -62,6 +83,12 @@ fn schema_routes() -> Vec<Route> {
         )
         .document::<wire::Definition>()
         .answer::<wire::Validation>(200),
+    ]
+}
+
+fn schema_routes() -> Vec<Route> {
+    let tag = "schemas";
+    vec![
         get(
             "/api/schemas/{id}",
             VIEWER,
@@ -82,6 +109,13 @@ fn schema_routes() -> Vec<Route> {
             "Save a new version",
             schemas::update,
         )
+        .query(&[
+            Param::text(
+                "publish",
+                "`false`: save a draft, which starts without a version and triggers do not use.",
+            ),
+            NOTE,
+        ])
         .header(Param::text(
             "If-Match",
             "The version last seen, `\"3\"`; 412 if there is a newer one.",
@@ -117,6 +151,18 @@ fn version_routes() -> Vec<Route> {
         )
         .answer::<Page<wire::Version>>(200),
         post(
+            "/api/schemas/{id}/publish",
+            EDITOR,
+            tag,
+            "Use a stored version from now on, also an older one",
+            schemas::publish,
+        )
+        .json::<wire::PublishRequest>()
+        .answer::<wire::Schema>(200)
+        .refusal(404)
+        .refusal(409)
+        .refusal(422),
+        post(
             "/api/schemas/{id}/activate",
             EDITOR,
             tag,
@@ -132,6 +178,115 @@ fn version_routes() -> Vec<Route> {
             schemas::deactivate,
         )
         .answer::<wire::Schema>(200),
+    ]
+}
+
+fn layout_routes() -> Vec<Route> {
+    let (tag, layout) = ("schemas", "/api/schemas/{id}/layout");
+    vec![
+        get(
+            layout,
+            VIEWER,
+            tag,
+            "Where a schema is drawn; the ETag is the revision",
+            editor::show_layout,
+        )
+        .answer::<wire::ShownLayout>(200)
+        .refusal(404),
+        Route::new(
+            Method::PUT,
+            layout,
+            EDITOR,
+            tag,
+            "Draw it elsewhere; makes no version",
+            editor::put_layout,
+        )
+        .header(Param::text(
+            "If-Match",
+            "The revision last seen, `\"3\"`; 412 if there is another one.",
+        ))
+        .json::<wire::Layout>()
+        .answer::<wire::ShownLayout>(200)
+        .refusal(404)
+        .refusal(412)
+        .refusal(422),
+    ]
+}
+
+fn pin_routes() -> Vec<Route> {
+    let (tag, pin) = ("schemas", "/api/schemas/{id}/pins/{node}");
+    vec![
+        get(
+            "/api/schemas/{id}/pins",
+            VIEWER,
+            tag,
+            "The nodes whose output is pinned for trial runs",
+            editor::list_pins,
+        )
+        .answer::<Page<wire::Pin>>(200)
+        .refusal(404),
+        get(
+            pin,
+            VIEWER,
+            tag,
+            "One pin, with its output",
+            editor::show_pin,
+        )
+        .answer::<wire::Pin>(200)
+        .refusal(404),
+        Route::new(
+            Method::PUT,
+            pin,
+            EDITOR,
+            tag,
+            "Pin the output of a node for trial runs",
+            editor::put_pin,
+        )
+        .json::<wire::PutPin>()
+        .answer::<wire::Pin>(200)
+        .refusal(404)
+        .refusal(409)
+        .refusal(422),
+        Route::new(
+            Method::DELETE,
+            pin,
+            EDITOR,
+            tag,
+            "Remove a pin",
+            editor::remove_pin,
+        )
+        .empty(204)
+        .refusal(404),
+    ]
+}
+
+fn name_routes() -> Vec<Route> {
+    let tag = "operations";
+    vec![
+        get(
+            "/api/connections",
+            VIEWER,
+            tag,
+            "The connections that this server knows, by name",
+            editor::connections,
+        )
+        .answer::<Page<wire::NamedConnection>>(200),
+        get(
+            "/api/secrets",
+            VIEWER,
+            tag,
+            "The names of the secrets that this server knows",
+            editor::secrets,
+        )
+        .answer::<Page<wire::KnownName>>(200),
+        get(
+            "/api/env",
+            VIEWER,
+            tag,
+            "The names of the variables that expressions see as `env`",
+            editor::env,
+        )
+        .answer::<Page<wire::KnownName>>(200),
     ]
 }
 
@@ -155,6 +310,14 @@ fn operation_routes() -> Vec<Route> {
         )
         .answer::<wire::NodeType>(200)
         .refusal(404),
+        get(
+            "/api/format.json",
+            VIEWER,
+            tag,
+            "JSON Schema of a whole schema file, for editors",
+            operations::format,
+        )
+        .answer::<wire::Any>(200),
         get(
             "/api/doctor",
             VIEWER,
@@ -187,6 +350,31 @@ fn operation_routes() -> Vec<Route> {
     ]
 }
 
+fn expression_routes() -> Vec<Route> {
+    let tag = "expressions";
+    vec![
+        get(
+            "/api/expressions/functions",
+            VIEWER,
+            tag,
+            "The functions of the expression language",
+            expressions::list,
+        )
+        .answer::<Page<wire::ExpressionFunction>>(200),
+        post(
+            "/api/expressions/evaluate",
+            VIEWER,
+            tag,
+            "What a text with expressions gives at a point of an execution; nothing is stored",
+            expressions::evaluate,
+        )
+        .json::<wire::EvaluateRequest>()
+        .answer::<wire::Evaluation>(200)
+        .refusal(404)
+        .refusal(422),
+    ]
+}
+
 fn watch_routes() -> Vec<Route> {
     let tag = "operations";
     vec![
@@ -215,45 +403,6 @@ fn watch_routes() -> Vec<Route> {
             metrics::show,
         )
         .text::<wire::Metrics>(200, "text/plain"),
-    ]
-}
-
-fn letter_routes() -> Vec<Route> {
-    let tag = "dead letters";
-    vec![
-        get(
-            "/api/dead-letters",
-            VIEWER,
-            tag,
-            "List dead letters, oldest first",
-            letters::list,
-        )
-        .query(&[Param::text(
-            "open",
-            "`true`: only those that were not requeued.",
-        )])
-        .query(PAGE)
-        .answer::<Page<wire::DeadLetter>>(200),
-        get(
-            "/api/dead-letters/{id}",
-            VIEWER,
-            tag,
-            "One of them, with its message",
-            letters::show,
-        )
-        .answer::<wire::WholeDeadLetter>(200)
-        .refusal(404),
-        post(
-            "/api/dead-letters/{id}/requeue",
-            OPERATOR,
-            tag,
-            "Let it go on; may be repeated",
-            letters::requeue,
-        )
-        .answer::<wire::Requeue>(201)
-        .answer::<wire::Requeue>(200)
-        .refusal(404)
-        .refusal(409),
     ]
 }
 
@@ -290,6 +439,57 @@ fn key_routes() -> Vec<Route> {
         )
         .empty(204)
         .refusal(404),
+    ]
+}
+
+fn session_routes() -> Vec<Route> {
+    let tag = "sessions";
+    let one = "/api/session";
+    vec![
+        get("/api/me", VIEWER, tag, "Who is asking, and with what limits", me::show)
+            .answer::<wire::Me>(200),
+        post(
+            one,
+            ANYBODY,
+            tag,
+            "Log in with a key; the answer sets a cookie",
+            session::open,
+        )
+        .json::<wire::LoginRequest>()
+        .empty(204)
+        .refusal(401)
+        .refusal(403)
+        .refusal(409)
+        .refusal(422)
+        .refusal(429),
+        get(one, VIEWER, tag, "The session of the request", session::show)
+            .answer::<wire::Session>(200)
+            .refusal(404),
+        Route::new(
+            Method::DELETE,
+            one,
+            ANYBODY,
+            tag,
+            "Log out; may be repeated",
+            session::close,
+        )
+        .empty(204)
+        .refusal(409),
+        get(
+            "/api/events",
+            VIEWER,
+            tag,
+            "Server-sent events about all that a page shows, in one stream",
+            live::events,
+        )
+        .query(&[
+            Param::text(
+                "topics",
+                "Any of `executions`, `letters`, `workers`, `schemas`, `run:ID`, `run:ID@VERSION`, with commas between them.",
+            ),
+            Param::text("brief", "`true`: steps and executions without payloads."),
+        ])
+        .text::<wire::LiveStream>(200, "text/event-stream"),
     ]
 }
 
@@ -358,7 +558,5 @@ fn page_routes() -> Vec<Route> {
             pages::docs,
         )
         .text::<wire::Html>(200, "text/html"),
-        get("/", VIEWER, tag, "What is going on", pages::status)
-            .text::<wire::Html>(200, "text/html"),
     ]
 }

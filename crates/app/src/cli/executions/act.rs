@@ -49,10 +49,11 @@ pub(super) async fn plain(one: OneExecution, verb: &str, json: bool) -> Done {
 
 pub(super) async fn go_on(args: ContinueArgs, json: bool) -> Done {
     let client = Client::new(&args.one.server)?;
-    let mode = match (args.to, args.run) {
-        (Some(node), _) => ContinueMode::To(node),
-        (None, true) => ContinueMode::Run,
-        (None, false) => ContinueMode::Step,
+    let nodes: Vec<String> = args.to.into_iter().chain(args.until).collect();
+    let mode = match (nodes.is_empty(), args.run) {
+        (false, _) => ContinueMode::Until(nodes),
+        (true, true) => ContinueMode::Run,
+        (true, false) => ContinueMode::Step,
     };
     let body = only_given(&ContinueRequest {
         mode: Some(mode),

@@ -9,7 +9,7 @@ use super::super::schemas::pair;
 use super::super::table::{self, Table};
 use super::super::terminal::{self, Colour, Style};
 use super::super::text;
-use super::{HistoryArgs, ListArgs, OneExecution};
+use super::{HistoryArgs, ListArgs, LogArgs, OneExecution};
 use crate::wire::{
     Change, Comparison, CurrentContext, CurrentWait, Execution, ExplainAnswer, GoneSteps, LogLine,
     Note, Page, ShownStep, Step, StepContext, StepPage, StepPair, StepPlace,
@@ -18,19 +18,10 @@ use crate::wire::{
 pub(super) async fn list(args: ListArgs, json: bool) -> Done {
     let client = Client::new(&args.server)?;
     let mut url = client.at(&["executions"]);
-    let wanted = [
-        ("status", &args.status),
-        ("schema", &args.schema),
-        ("text", &args.text),
-        ("since", &args.since),
-        ("cursor", &args.cursor),
-    ];
-    let given = wanted
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value.as_deref()?)));
-    let unresolved = args.unresolved.then_some(("unresolved", "true"));
+    args.filter.write(&mut url);
+    let cursor = args.cursor.as_deref().map(|cursor| ("cursor", cursor));
     url.query_pairs_mut()
-        .extend_pairs(given.chain(unresolved))
+        .extend_pairs(cursor)
         .append_pair("limit", &args.limit.to_string());
     let answer = client.get_url(url).await?;
     if json {
@@ -158,12 +149,12 @@ fn describe_wait(wait: Option<&CurrentWait<'_>>) -> Done {
 
 pub(super) async fn steps(args: HistoryArgs, json: bool) -> Done {
     let one = args.one;
-    let own: &[(&str, &str)] = match args.no_inherited {
-        true => &[("inherited", "false")],
-        false => &[],
-    };
+    let numbers = [("from", args.from), ("to", args.to)];
+    let numbers = numbers.map(|(name, number)| Some((name, number?.to_string())));
+    let own = args.no_inherited.then(|| ("inherited", "false".to_owned()));
+    let query: Vec<(&str, String)> = numbers.into_iter().flatten().chain(own).collect();
     let client = Client::new(&one.server)?;
-    let all = all_pages(&client, &one.id, "steps", own).await?;
+    let all = all_pages(&client, &one.id, "steps", &query).await?;
     if json {
         return terminal::print_json(&all);
     }
@@ -211,8 +202,12 @@ pub(super) fn result(step: &Step<'_>) -> String {
     }
 }
 
-pub(super) async fn logs(one: OneExecution, json: bool) -> Done {
-    let all = all_pages(&Client::new(&one.server)?, &one.id, "logs", &[]).await?;
+pub(super) async fn logs(args: LogArgs, json: bool) -> Done {
+    let one = args.one;
+    let wanted = [("level", args.level), ("node", args.node)];
+    let wanted = wanted.map(|(name, text)| Some((name, text?)));
+    let query: Vec<(&str, String)> = wanted.into_iter().flatten().collect();
+    let all = all_pages(&Client::new(&one.server)?, &one.id, "logs", &query).await?;
     if json {
         return terminal::print_json(&all);
     }
@@ -248,7 +243,7 @@ async fn all_pages(
     client: &Client,
     id: &str,
     what: &str,
-    query: &[(&str, &str)],
+    query: &[(&str, String)],
 ) -> Result<Value, Failure> {
     let mut all = Vec::new();
     let mut cursor: Option<String> = None;

@@ -110,7 +110,7 @@ fn understand(line: &str) -> Line {
         ("c" | "run", "") => Line::Go(ContinueMode::Run),
         ("q" | "stop", "") => Line::Stop,
         ("t", "") => Line::Unclear("t needs the id of a node, like `t http_1`".into()),
-        ("t", node) => Line::Go(ContinueMode::To(node.to_owned())),
+        ("t", node) => Line::Go(ContinueMode::Until(vec![node.to_owned()])),
         ("v", assignment) => match source::variable(assignment) {
             Ok((name, value)) => Line::Set(name, value),
             Err(reason) => Line::Unclear(reason),
@@ -131,7 +131,7 @@ mod tests {
         assert!(matches!(understand(""), Line::Go(ContinueMode::Step)));
         assert!(matches!(understand(" c "), Line::Go(ContinueMode::Run)));
         assert!(
-            matches!(understand("t  http_1"), Line::Go(ContinueMode::To(node)) if node == "http_1")
+            matches!(understand("t  http_1"), Line::Go(ContinueMode::Until(nodes)) if nodes == ["http_1"])
         );
         assert!(matches!(understand("v a = [1, 2]"), Line::Set(name, _) if name == "a"));
         assert!(matches!(understand("q"), Line::Stop));

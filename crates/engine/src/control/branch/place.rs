@@ -145,6 +145,7 @@ mod tests {
             node_type: "http_request".into(),
             prev_node_id: None,
             next_node_id: None,
+            handle: None,
             input: None,
             output: None,
             changes: None,

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
+use crate::node::form::FieldForm;
 use crate::node::{
     FieldKind, FieldMode, FieldSpec, NodeCall, NodeError, NodeHandler, NodeSpec, Outcome, Registry,
 };
@@ -95,6 +96,7 @@ const fn field(name: &'static str, kind: FieldKind, mode: FieldMode) -> FieldSpe
         required: false,
         default: None,
         doc: "A field.",
+        form: FieldForm::PLAIN,
     }
 }
 

@@ -1,2 +1,0 @@
--- Also of schemas that were deleted: their executions are still there.
-SELECT id, latest_version FROM schemas WHERE id > $1::uuid ORDER BY id LIMIT $2::bigint

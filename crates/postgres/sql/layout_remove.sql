@@ -1,0 +1,1 @@
+DELETE FROM schema_layouts WHERE schema_id = $1::uuid

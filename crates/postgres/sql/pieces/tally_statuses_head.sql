@@ -1,0 +1,3 @@
+-- A row that does not fit has no key; all of them together are the rows looked at.
+SELECT looked.key, count(*) FROM unnest($2::smallint[]) w (status) CROSS JOIN LATERAL (
+SELECT CASE WHEN

@@ -1,0 +1,1 @@
+SELECT node_id, handle, output, updated_by, updated_at FROM schema_pins WHERE schema_id = $1::uuid AND node_id = $2::text

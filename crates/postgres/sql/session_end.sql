@@ -1,0 +1,1 @@
+DELETE FROM sessions WHERE hash = $1::bytea RETURNING hash

@@ -1,0 +1,10 @@
+-- Without a look at the rows.
+SELECT w.status::text, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM executions e
+        WHERE e.status <> 4 AND e.status = w.status
+        ORDER BY e.id DESC
+        LIMIT $2::bigint
+    ) found
+)
+FROM unnest($1::smallint[]) w (status)

@@ -1,1 +1,0 @@
-SELECT hash FROM schema_versions WHERE schema_id = $1::uuid AND version = $2::integer

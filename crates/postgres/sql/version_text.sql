@@ -1,0 +1,1 @@
+SELECT hash, source, source_format FROM schema_versions WHERE schema_id = $1::uuid AND version = $2::integer

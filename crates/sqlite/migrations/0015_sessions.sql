@@ -1,0 +1,10 @@
+-- Sessions of people who logged in with an API key.
+
+CREATE TABLE sessions (
+    -- SHA-256 of what the cookie holds, which itself is stored nowhere.
+    hash BLOB NOT NULL PRIMARY KEY,
+    -- That of the key. A session is good for as long as its key is.
+    key_hash BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    used_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,3 @@
+ORDER BY e.id DESC
+LIMIT ?9
+) GROUP BY 1, 2, 3

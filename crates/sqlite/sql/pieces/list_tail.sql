@@ -1,0 +1,2 @@
+ORDER BY e.id DESC
+LIMIT ?9

@@ -1,0 +1,1 @@
+DELETE FROM schema_pins WHERE schema_id = ?1

@@ -1,0 +1,4 @@
+SELECT id, status, created_at, finished_at FROM executions
+WHERE id >= ?1 AND id < ?2
+ORDER BY id
+LIMIT ?3

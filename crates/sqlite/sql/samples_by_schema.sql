@@ -1,0 +1,4 @@
+SELECT id, status, created_at, finished_at FROM executions INDEXED BY executions_by_schema
+WHERE schema_id = ?4 AND id >= ?1 AND id < ?2
+ORDER BY id
+LIMIT ?3

@@ -1,0 +1,1 @@
+var e=[`pending`,`queued`,`running`,`sleeping`,`waiting`,`paused`,`waiting_debug`,`completed`,`failed`,`stopped`,`failed_stuck`],t=[`pending`,`queued`,`running`,`sleeping`,`waiting`,`paused`,`waiting_debug`],n=[`viewer`,`operator`,`editor`,`admin`];export{n,e as r,t};
