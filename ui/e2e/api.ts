@@ -51,8 +51,6 @@ export class Api {
     return this.call('PUT', path, body);
   }
 
-  until = until;
-
   async ready(): Promise<void> {
     await until('the server answers', async () => (await fetch(`${this.url}/health/live`).catch(() => null))?.ok === true);
   }

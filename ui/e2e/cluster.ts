@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Api } from './api';
+import { Api, until } from './api';
 import { Program } from './pawl';
 
 /** S scenarios run where the services are; elsewhere they are reported as skipped. */
@@ -37,10 +37,15 @@ export class Cluster {
 
   /** Another worker; when it is listed it takes work. */
   async worker(): Promise<Program> {
-    const known = (await this.#workers()).length;
+    const known = new Set((await this.#workers()).map((worker) => worker.id));
     const program = this.#run('worker');
-    await this.api.until('the worker is listed', async () => (await this.#workers()).length > known);
+    await until('the worker is listed', async () => (await this.#workers()).some((worker) => !known.has(worker.id)));
     return program;
+  }
+
+  /** The first worker, as a power cut would end it. */
+  async killWorker(): Promise<void> {
+    await this.#programs[1]?.kill('SIGKILL');
   }
 
   async #workers(): Promise<{ id: string }[]> {

@@ -54,14 +54,25 @@ async function seed(url) {
   const good = await start('order-check', { order_id: 1001 });
   const other = await start('order-check', { order_id: 77777 }, { labels: { team: 'billing' } });
   const failed = await start('error-handling', { strict: true }, { tenant: 'acme' });
-  const waiting = await call('POST', '/api/executions', { schema: 'approval', input: { amount: 900, patience: '2h' }, labels: { team: 'finance' } });
+  const waiting = await call('POST', '/api/executions', {
+    schema: 'approval',
+    input: { amount: 900, patience: '2h' },
+    labels: { team: 'finance' },
+  });
   const loop = await start('polling-loop', {});
   for (let at = 0; at < 4; at += 1) await call('POST', '/api/executions', { schema: 'order-check', input: { order_id: 1001 + at } });
   for (let at = 0; at < 3; at += 1) await start('error-handling', { strict: true });
   await call('POST', '/api/executions', { schema: 'onboarding', input: { customer_id: 3, pause: '1h' } });
   const debug = await call('POST', '/api/executions', { schema: 'math-invoice', debug_mode: true });
-  await call('PUT', '/api/scheduled-actions/nine', { spec: { policy: { cron: { expr: '0 9 * * MON-FRI', timezone: 'Europe/Berlin' } }, action: { start_execution: { schema: 'nightly-report' } } } });
-  await call('PUT', '/api/scheduled-actions/heartbeat', { spec: { policy: { periodic: { period: '15m' } }, action: { start_execution: { schema: 'order-check' } } } });
+  await call('PUT', '/api/scheduled-actions/nine', {
+    spec: {
+      policy: { cron: { expr: '0 9 * * MON-FRI', timezone: 'Europe/Berlin' } },
+      action: { start_execution: { schema: 'nightly-report' } },
+    },
+  });
+  await call('PUT', '/api/scheduled-actions/heartbeat', {
+    spec: { policy: { periodic: { period: '15m' } }, action: { start_execution: { schema: 'order-check' } } },
+  });
   return { good, other, failed, waiting, loop, debug };
 }
 
@@ -99,7 +110,11 @@ function screens({ good, other, failed, waiting, loop, debug }) {
 }
 
 async function shoot(browser, url, name, { path, keys, text }, [theme, language]) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: theme, locale: language === 'ru' ? 'ru-RU' : 'en-GB' });
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    colorScheme: theme,
+    locale: language === 'ru' ? 'ru-RU' : 'en-GB',
+  });
   await context.addInitScript((preferences) => localStorage.setItem('pawl.preferences', preferences), JSON.stringify({ theme, language }));
   const page = await context.newPage();
   const faults = [];
@@ -108,7 +123,9 @@ async function shoot(browser, url, name, { path, keys, text }, [theme, language]
   await page.goto(url + path, { waitUntil: 'load' });
   await page.waitForSelector('main h1, main form, main [role=alert]', { timeout: 20_000 });
   // The stream never ends, so "network idle" is of no use: nothing is loading any more.
-  await page.waitForFunction(() => document.querySelectorAll('[role=status][aria-label]').length === 0, undefined, { timeout: 10_000 }).catch(() => faults.push('still loading'));
+  await page
+    .waitForFunction(() => document.querySelectorAll('[role=status][aria-label]').length === 0, undefined, { timeout: 10_000 })
+    .catch(() => faults.push('still loading'));
   if (keys) {
     await page.locator('main').click({ position: { x: 5, y: 5 } });
     await page.keyboard.press(keys);
@@ -129,7 +146,8 @@ try {
   const first = { path: '/' };
   if (is('first')) for (const look of looks) await shoot(browser, pawl.url, 'first', first, look);
   const all = screens(await seed(pawl.url));
-  for (const [name, screen] of Object.entries(all)) if (!screen.before && is(name)) for (const look of looks) await shoot(browser, pawl.url, name, screen, look);
+  for (const [name, screen] of Object.entries(all))
+    if (!screen.before && is(name)) for (const look of looks) await shoot(browser, pawl.url, name, screen, look);
 } finally {
   await browser.close();
   pawl.stop();

@@ -1,4 +1,6 @@
 // S scenarios: a server and a worker on PostgreSQL and RabbitMQ.
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster, hasServices } from '../cluster';
 import { accessible, button, dialog, expectFault, field, link, open, see, statusIs, until } from '../harness';
@@ -17,7 +19,7 @@ async function login(page: import('playwright-core').Page, key: string): Promise
 
 describe.skipIf(!hasServices)('S', () => {
   beforeAll(async () => {
-    cluster = await Cluster.start();
+    cluster = await Cluster.start('[http]\nallow = ["127.0.0.1/32"]\n[engine]\nlease = "3s"\n');
   });
   afterAll(() => cluster?.end());
 
@@ -127,29 +129,48 @@ edges:
     return rows('processing_queue') + rows('incoming_queue');
   }
 
-  const EFFECT = `
-name: slow-code
-nodes:
-  - { id: begin, type: start }
-  - { id: nap, type: wait_event, config: { name: go, timeout: 1h } }
-  - { id: done, type: end, config: { output: { survived: true } } }
-edges:
-  - { source: begin, target: nap }
-  - { source: nap, target: done }
-`;
-
-  test('28 the page of a run follows a run that another worker goes on with', async () => {
-    await cluster.api.save(EFFECT);
-    const { id } = await cluster.api.start('slow-code');
-    await cluster.api.reaches(id, 'waiting');
-    expectFault(/answer: 401/);
-    const page = await open(`${cluster.url}/runs/${id}`);
-    await page.waitForURL('**/login?next=*');
-    await login(page, await newKey('watcher', 'operator'));
-    await page.waitForURL(`**/runs/${id}`);
-    await statusIs(page, 'waiting');
-    await cluster.api.post(`/api/executions/${id}/signals/go`, {});
-    await statusIs(page, 'completed');
-    expect(await cluster.api.run(id)).toMatchObject({ status: 'completed', output: { survived: true } });
+  test('25 a worker is killed while it calls: another one takes the run, the page shows the interrupted try', async () => {
+    const calls: ServerResponse[] = [];
+    const service = createServer((_request, answer) => calls.push(answer));
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    const { port } = service.address() as AddressInfo;
+    try {
+      await cluster.api.save(effect(port));
+      const { id } = await cluster.api.start('slow-call');
+      await until('the first call came', async () => calls.length === 1);
+      expectFault(/answer: 401/);
+      const page = await open(`${cluster.url}/runs/${id}?node=call`);
+      await page.waitForURL('**/login?next=*');
+      await login(page, await newKey('watcher', 'operator'));
+      await page.waitForURL(`**/runs/${id}*`);
+      await statusIs(page, 'running');
+      await cluster.killWorker();
+      await cluster.worker();
+      await until('another worker calls again', async () => calls.length === 2, 40_000);
+      calls[1]?.end('done');
+      await statusIs(page, 'completed');
+      await see(page, /INTERRUPTED/);
+      const step = await cluster.api.get<{ items: { node_id: string; attempts: { error: { code: string } | null }[] | null }[] }>(
+        `/api/executions/${id}/steps`,
+      );
+      const tries = step.items.find((one) => one.node_id === 'call')?.attempts ?? [];
+      expect(tries.map((one) => one.error?.code)).toContain('INTERRUPTED');
+    } finally {
+      for (const call of calls) call.destroy();
+      service.close();
+    }
   });
 });
+
+function effect(port: number): string {
+  return `
+name: slow-call
+nodes:
+  - { id: begin, type: start }
+  - { id: call, type: http_request, on_interrupt: rerun, timeout: 5m, config: { method: GET, url: "http://127.0.0.1:${port}/" } }
+  - { id: done, type: end, config: { output: { survived: true } } }
+edges:
+  - { source: begin, target: call }
+  - { source: call, target: done }
+`;
+}

@@ -3,8 +3,20 @@ import { RunFeed } from './live-feed';
 import type { RunEvent } from './live-types';
 import type { Execution, Step } from './model';
 
-const step = (seq: number, version = seq): RunEvent => ({ type: 'run', id: 'r', version, kind: 'step', step: { seq, node_id: `n${seq}` } as Step });
-const status = (version: number, seq: number): RunEvent => ({ type: 'run', id: 'r', version, kind: 'status', execution: { seq, event_version: version } as Execution });
+const step = (seq: number, version = seq): RunEvent => ({
+  type: 'run',
+  id: 'r',
+  version,
+  kind: 'step',
+  step: { seq, node_id: `n${seq}` } as Step,
+});
+const status = (version: number, seq: number): RunEvent => ({
+  type: 'run',
+  id: 'r',
+  version,
+  kind: 'status',
+  execution: { seq, event_version: version } as Execution,
+});
 const seqs = (steps: Step[]) => steps.map((one) => one.seq);
 
 describe('the steps of a run out of a stream', () => {
@@ -54,5 +66,6 @@ describe('the steps of a run out of a stream', () => {
     expect(feed.version).toBe(10);
   });
   it('a state that knows more steps than came is a gap', () => expect(new RunFeed(3, 9).push(status(12, 5)).gap).toBe(true));
-  it('a run that is gone says so', () => expect(new RunFeed(0, 0).push({ type: 'run', id: 'r', version: 0, kind: 'gone' }).gone).toBe(true));
+  it('a run that is gone says so', () =>
+    expect(new RunFeed(0, 0).push({ type: 'run', id: 'r', version: 0, kind: 'gone' }).gone).toBe(true));
 });

@@ -107,7 +107,11 @@ describe('the live stream', () => {
     const world = new FakeWorld();
     world.refuse = new ApiError(404, 'NOT_FOUND', 'no such route');
     const states: string[] = [];
-    const stream = new LiveStream(() => undefined, (state) => states.push(state), world);
+    const stream = new LiveStream(
+      () => undefined,
+      (state) => states.push(state),
+      world,
+    );
     stream.want({ topics: ['executions'], runs: [] });
     await settle();
     expect(states).toEqual(['polling']);

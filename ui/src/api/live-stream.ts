@@ -128,7 +128,7 @@ export class LiveStream {
       this.#opened = true;
       return;
     }
-    const data = (read(sent.data)) as unknown as Record<string, unknown>;
+    const data = read(sent.data) as unknown as Record<string, unknown>;
     const event = { type: sent.event, ...data } as LiveEvent;
     if (event.type === 'run') this.#told(event.id, event.version, event.kind);
     this.on(event);

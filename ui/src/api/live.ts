@@ -94,7 +94,10 @@ class Live {
     if (this.#stream || this.#waitingForLock) return;
     this.#say({ kind: 'ask' });
     const locks = typeof navigator === 'undefined' ? undefined : navigator.locks;
-    if (!locks || !this.#channel) return this.#lead();
+    if (!locks || !this.#channel) {
+      this.#lead();
+      return;
+    }
     const waiting = new AbortController();
     this.#waitingForLock = waiting;
     locks

@@ -15,7 +15,15 @@ const some = codec({
 
 describe('search parameters', () => {
   it('come back as they were written', () => {
-    const value = { status: ['failed', 'running'], view: 'outline', step: 17, q: 'a & b=c?#ä', label: ['team:a', 'x:1,2'], fork: true, since: '24h' } as const;
+    const value = {
+      status: ['failed', 'running'],
+      view: 'outline',
+      step: 17,
+      q: 'a & b=c?#ä',
+      label: ['team:a', 'x:1,2'],
+      fork: true,
+      since: '24h',
+    } as const;
     const text = some.write(value);
     expect(some.read(parseSearch(text))).toEqual({ value, bad: [] });
   });
@@ -24,7 +32,9 @@ describe('search parameters', () => {
     expect(some.write({})).toBe('');
   });
   it('are readable: commas and colons stay', () => {
-    expect(some.write({ status: ['failed', 'running'], since: '2026-11-18T10:00:00Z' })).toBe('?status=failed,running&since=2026-11-18T10:00:00Z');
+    expect(some.write({ status: ['failed', 'running'], since: '2026-11-18T10:00:00Z' })).toBe(
+      '?status=failed,running&since=2026-11-18T10:00:00Z',
+    );
   });
   it('name unknown parameters and bad values, and fall back', () => {
     const { value, bad } = some.read(parseSearch('?view=3d&step=-1&status=failed,gone&x=1&__proto__=2&since=soon'));
@@ -43,7 +53,8 @@ describe('search parameters', () => {
     }
   });
   it('of the runs: all filters at once', () => {
-    const text = '?status=failed,failed_stuck&schema=order-check&since=24h&q=x&tenant=acme&label=team:a&by=key:ci&code=HTTP_STATUS&node=fetch&unresolved=1&sel=abc&start=1&bulk=retry';
+    const text =
+      '?status=failed,failed_stuck&schema=order-check&since=24h&q=x&tenant=acme&label=team:a&by=key:ci&code=HTTP_STATUS&node=fetch&unresolved=1&sel=abc&start=1&bulk=retry';
     expect(runsSearch.write(runsSearch.read(parseSearch(text)).value)).toBe(text);
   });
 });

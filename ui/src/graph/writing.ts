@@ -28,8 +28,10 @@ function define(target: Record<string, unknown>, key: string, value: unknown) {
 export function styleOf(text: string, before: Scalar.Type | undefined): Scalar.Type {
   const block = before === Scalar.BLOCK_LITERAL || before === Scalar.BLOCK_FOLDED;
   if (text.includes('\n')) return Scalar.BLOCK_LITERAL;
-  if (before !== undefined && !block) return before;
-  return text.includes('{{') ? Scalar.QUOTE_DOUBLE : Scalar.PLAIN;
+  const single = text.includes('"') && !text.includes("'") && !/[\\\n\t]/.test(text);
+  if (before !== undefined && !block) return before === Scalar.QUOTE_DOUBLE && single ? Scalar.QUOTE_SINGLE : before;
+  if (!text.includes('{{')) return Scalar.PLAIN;
+  return single ? Scalar.QUOTE_SINGLE : Scalar.QUOTE_DOUBLE;
 }
 
 export const keyOf = (key: unknown) => String(isScalar(key) ? key.value : key);

@@ -21,7 +21,8 @@ describe('numbers in words', () => {
     expect(formatDuration(2400)).toBe('2,4 с');
     await setLanguage('en');
   });
-  it('exact times show the microseconds', () => expect(formatTime('2026-11-18T12:03:11.000417Z', 'exact', 'UTC')).toMatch(/12:03:11\.000417$/));
+  it('exact times show the microseconds', () =>
+    expect(formatTime('2026-11-18T12:03:11.000417Z', 'exact', 'UTC')).toMatch(/12:03:11\.000417$/));
   it('times of today go without their date', () => {
     const now = Date.parse('2026-11-18T12:00:00Z');
     expect(timeStyleFor('2026-11-18T01:00:00Z', now, 'UTC')).toBe('time');

@@ -8,7 +8,11 @@ describe('the lines of a JSON tree', () => {
     expect(lines.find((line) => line.pointer === '/a/b')).toMatchObject({ open: false, count: 2 });
   });
   it('of a long list are a slice and the rest of it', () => {
-    const lines = jsonLines(Array.from({ length: SLICE + 5 }, (_, at) => at), new Map(), new Map());
+    const lines = jsonLines(
+      Array.from({ length: SLICE + 5 }, (_, at) => at),
+      new Map(),
+      new Map(),
+    );
     expect(lines).toHaveLength(SLICE + 2);
     expect(lines.at(-1)?.more).toBe(5);
   });

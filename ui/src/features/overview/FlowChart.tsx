@@ -20,7 +20,8 @@ export default function FlowChart({ statistics }: { statistics: Statistics }) {
   useEffect(() => {
     const element = place.current;
     if (!element) return;
-    const draw = () => chartOf(element, statistics, { started: t('overview.started'), failed: t('overview.of_them_failed'), p95: t('overview.p95') }, utc);
+    const draw = () =>
+      chartOf(element, statistics, { started: t('overview.started'), failed: t('overview.of_them_failed'), p95: t('overview.p95') }, utc);
     let chart = draw();
     const resized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
     resized.observe(element);
@@ -49,7 +50,12 @@ function colour(element: HTMLElement, token: string): string {
   return value;
 }
 
-function chartOf(element: HTMLElement, statistics: Statistics, names: { started: string; failed: string; p95: string }, utc: boolean): uPlot {
+function chartOf(
+  element: HTMLElement,
+  statistics: Statistics,
+  names: { started: string; failed: string; p95: string },
+  utc: boolean,
+): uPlot {
   const { buckets } = statistics;
   const [soft, line, accent, bad, warn] = ['soft', 'line', 'accent', 'bad', 'warn'].map((token) => colour(element, token));
   const bars = uPlot.paths.bars?.({ size: [0.7, 24] });
@@ -62,17 +68,35 @@ function chartOf(element: HTMLElement, statistics: Statistics, names: { started:
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
       ...(utc && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'UTC') }),
-      scales: { x: { time: true }, y: { range: (_chart, _low, high) => [0, Math.max(4, high * 1.1)] }, p95: { range: (_chart, _low, high) => [0, Math.max(10, high * 1.2)] } },
+      scales: {
+        x: { time: true },
+        y: { range: (_chart, _low, high) => [0, Math.max(4, high * 1.1)] },
+        p95: { range: (_chart, _low, high) => [0, Math.max(10, high * 1.2)] },
+      },
       axes: [
         { ...axis, grid: { show: false }, values: timeLabels() },
         { ...axis, size: 40, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000] },
-        { ...axis, scale: 'p95', side: 1, size: 64, grid: { show: false }, values: (_chart, marks) => marks.map((mark) => (mark === 0 ? '' : formatDuration(mark))) },
+        {
+          ...axis,
+          scale: 'p95',
+          side: 1,
+          size: 64,
+          grid: { show: false },
+          values: (_chart, marks) => marks.map((mark) => (mark === 0 ? '' : formatDuration(mark))),
+        },
       ],
       series: [
         {},
         { label: names.started, stroke: accent, fill: accent, paths: bars, points: { show: false } },
         { label: names.failed, stroke: bad, fill: bad, paths: bars, points: { show: false } },
-        { label: names.p95, scale: 'p95', stroke: warn, width: 1.5, points: { show: buckets.filter((one) => one.p95_ms !== null).length < 3, size: 5 }, spanGaps: false },
+        {
+          label: names.p95,
+          scale: 'p95',
+          stroke: warn,
+          width: 1.5,
+          points: { show: buckets.filter((one) => one.p95_ms !== null).length < 3, size: 5 },
+          spanGaps: false,
+        },
       ],
     },
     [

@@ -28,7 +28,11 @@ export function Next() {
           {due.error && !due.data && <Problem compact error={due.error} onRetry={() => void due.refetch()} />}
           {due.isPending && <Skeleton rows={3} />}
           {due.data && firings.length === 0 && (
-            <Empty icon={<CalendarClock />} title={t('overview.no_firings')} action={<Link href="/new/schedule">{t('frame.new_schedule')}</Link>} />
+            <Empty
+              icon={<CalendarClock />}
+              title={t('overview.no_firings')}
+              action={<Link href="/new/schedule">{t('frame.new_schedule')}</Link>}
+            />
           )}
           <ul className={css.lines}>
             {firings.map((action) => (

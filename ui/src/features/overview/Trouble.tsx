@@ -112,13 +112,20 @@ function Errors({ window }: { window: Window }) {
 
 function ErrorLine({ group, window }: { group: ErrorGroup; window: Window }) {
   const t = useT();
-  const search = new URLSearchParams({ status: 'failed,failed_stuck,stopped', schema: group.schema, code: group.code, node: group.node, since: window });
+  const search = new URLSearchParams({
+    status: 'failed,failed_stuck,stopped',
+    schema: group.schema,
+    code: group.code,
+    node: group.node,
+    since: window,
+  });
   return (
     <li>
       <Link href={`/runs?${search.toString().replaceAll('%2C', ',')}`} className={css.error} title={group.last_message}>
         <strong className={css.count}>{formatNumber(group.count)}</strong>
         <span className={css.what}>
-          <code className={css.code}>{group.code}</code> <span className={css.where}>{t('overview.at_node', { schema: group.schema, node: group.node })}</span>
+          <code className={css.code}>{group.code}</code>{' '}
+          <span className={css.where}>{t('overview.at_node', { schema: group.schema, node: group.node })}</span>
         </span>
         <span className={css.when}>
           <Ago at={group.last_at} />

@@ -55,7 +55,11 @@ export const overview = {
     queryOptions({
       queryKey: ['overview', 'errors', window],
       queryFn: ({ signal }) =>
-        api.get<{ groups: ErrorGroup[]; total: number; capped: boolean }>('/api/executions/errors', { since: absolute(window), limit: 8 }, signal),
+        api.get<{ groups: ErrorGroup[]; total: number; capped: boolean }>(
+          '/api/executions/errors',
+          { since: absolute(window), limit: 8 },
+          signal,
+        ),
     }),
   letters: () =>
     queryOptions({
@@ -83,12 +87,22 @@ export const overview = {
   waits: () =>
     queryOptions({
       queryKey: ['overview', 'waits'],
-      queryFn: ({ signal }) => api.get<Page<Execution>>('/api/executions', { status: 'waiting,paused,waiting_debug,pending', view: 'brief', limit: 200 }, signal),
+      queryFn: ({ signal }) =>
+        api.get<Page<Execution>>('/api/executions', { status: 'waiting,paused,waiting_debug,pending', view: 'brief', limit: 200 }, signal),
       refetchInterval: POLL,
     }),
-  doctor: () => queryOptions({ queryKey: ['overview', 'doctor'], queryFn: ({ signal }) => api.get<DoctorReport>('/api/doctor', undefined, signal), enabled: false }),
+  doctor: () =>
+    queryOptions({
+      queryKey: ['overview', 'doctor'],
+      queryFn: ({ signal }) => api.get<DoctorReport>('/api/doctor', undefined, signal),
+      enabled: false,
+    }),
   examples: () =>
-    queryOptions({ queryKey: ['schemas', { limit: 500 }], queryFn: ({ signal }) => api.get<Page<Schema>>('/api/schemas', { limit: 500 }, signal), staleTime: 30_000 }),
+    queryOptions({
+      queryKey: ['schemas', { limit: 500 }],
+      queryFn: ({ signal }) => api.get<Page<Schema>>('/api/schemas', { limit: 500 }, signal),
+      staleTime: 30_000,
+    }),
 };
 
 /** Roles that somebody must have for runs to move. */

@@ -26,7 +26,12 @@ export function BulkDialog({ action, target, onClose }: { action: BulkAction; ta
   const client = useQueryClient();
   // Relative times are read once: what was counted is what is done.
   const [filter] = useState(() => bulkFilter(target));
-  const dry = useQuery({ queryKey: ['bulk', action, filter], queryFn: () => bulk(filter, action, true), gcTime: 0, staleTime: Number.POSITIVE_INFINITY });
+  const dry = useQuery({
+    queryKey: ['bulk', action, filter],
+    queryFn: () => bulk(filter, action, true),
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   const [progress, setProgress] = useState<Progress | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [typed, setTyped] = useState('');
@@ -76,7 +81,11 @@ export function BulkDialog({ action, target, onClose }: { action: BulkAction; ta
         ) : (
           <>
             <Button onClick={onClose}>{t('common.cancel')}</Button>
-            <Button kind={action === 'stop' ? 'danger' : 'primary'} disabledReason={!ready && (count === 0 ? t('runs.bulk_nothing') : t('common.type_first'))} onClick={run}>
+            <Button
+              kind={action === 'stop' ? 'danger' : 'primary'}
+              disabledReason={!ready && (count === 0 ? t('runs.bulk_nothing') : t('common.type_first'))}
+              onClick={run}
+            >
               {t(`runs.bulk_go_${action}`, { n: count })}
             </Button>
           </>
@@ -85,7 +94,14 @@ export function BulkDialog({ action, target, onClose }: { action: BulkAction; ta
     >
       {dry.isPending && <Skeleton rows={2} />}
       {dry.error && <Problem compact error={dry.error} onRetry={() => void dry.refetch()} />}
-      {dry.data && !progress && <Sentence action={action} matched={dry.data.matched} applicable={count} filter={'filter' in target ? target.filter : { ids: target.ids.join() }} />}
+      {dry.data && !progress && (
+        <Sentence
+          action={action}
+          matched={dry.data.matched}
+          applicable={count}
+          filter={'filter' in target ? target.filter : { ids: target.ids.join() }}
+        />
+      )}
       {dry.data && !progress && mustType && (
         <Field label={t('runs.bulk_type', { n: count })}>
           {(ids) => <Input {...ids} inputMode="numeric" value={typed} onChange={(event) => setTyped(event.target.value)} />}
@@ -103,9 +119,12 @@ function Sentence({ action, matched, applicable, filter }: { action: BulkAction;
   return (
     <div className={css.sentence}>
       <p>
-        {t(`runs.bulk_count_${action}`, { n: applicable })} {schemas !== undefined && schemas > 0 && t('runs.bulk_of_schemas', { n: schemas })}
+        {t(`runs.bulk_count_${action}`, { n: applicable })}{' '}
+        {schemas !== undefined && schemas > 0 && t('runs.bulk_of_schemas', { n: schemas })}
       </p>
-      {matched > applicable && <p className={css.soft}>{t(action === 'retry' ? 'runs.bulk_before' : 'runs.bulk_unfit', { n: matched - applicable })}</p>}
+      {matched > applicable && (
+        <p className={css.soft}>{t(action === 'retry' ? 'runs.bulk_before' : 'runs.bulk_unfit', { n: matched - applicable })}</p>
+      )}
     </div>
   );
 }

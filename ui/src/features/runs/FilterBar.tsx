@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Copy, ListFilter, Pin, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { address } from '../../api/client';
-import { type Status, STATUSES } from '../../api/model';
+import { STATUSES, type Status } from '../../api/model';
 import { parseSpan } from '../../api/time';
 import type { SetSearch } from '../../frame/navigate';
 import { useT } from '../../messages';
@@ -16,7 +16,7 @@ import { StatusIcon, toneOf } from '../../ui/Status';
 import { asCommand, asCurl, atNow, counts, filterOf, isFiltered, pinned, schemaNames } from './calls';
 import css from './FilterBar.module.css';
 import { MoreFilters, type MoreName, usedMore } from './MoreFilters';
-import { runsSearch, type RunsSearch } from './search';
+import { type RunsSearch, runsSearch } from './search';
 
 const SINCE = ['', '1h', '24h', '7d', '30d'] as const;
 

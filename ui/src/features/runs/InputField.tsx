@@ -56,7 +56,11 @@ export function InputField({
           <p className={css.note}>{t('runs.input_form_hint')}</p>
         </div>
       ) : (
-        <Field label={<span className="sr">{t('runs.input')}</span>} error={input.ok ? undefined : input.message} hint={!asJson && fields?.length === 0 ? t('runs.input_none') : undefined}>
+        <Field
+          label={<span className="sr">{t('runs.input')}</span>}
+          error={input.ok ? undefined : input.message}
+          hint={!asJson && fields?.length === 0 ? t('runs.input_none') : undefined}
+        >
           {(ids) => <TextArea {...ids} mono rows={7} placeholder="{ }" value={value} onChange={(event) => onChange(event.target.value)} />}
         </Field>
       )}

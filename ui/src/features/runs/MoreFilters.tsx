@@ -43,7 +43,11 @@ export function MoreFilters({
       <Menu
         label={t('runs.more')}
         items={[
-          ...TEXTS.map((name) => ({ name: t(`runs.more_${name}`), disabledReason: shown.includes(name) && t('runs.more_used'), act: () => onShow(name) })),
+          ...TEXTS.map((name) => ({
+            name: t(`runs.more_${name}`),
+            disabledReason: shown.includes(name) && t('runs.more_used'),
+            act: () => onShow(name),
+          })),
           ...FLAGS.map((name) => ({ name: t(`runs.more_${name}`), checked: search[name], act: () => set({ [name]: !search[name] }) })),
         ]}
       >

@@ -122,7 +122,13 @@ function RunList({ search, set }: Part) {
           )}
           {rows.length > 0 && <Foot loaded={rows.length} total={total && { count: total.total, capped: total.capped }} />}
         </div>
-        {search.sel && <Peek id={search.sel} row={rows.find((one: Execution) => one.id === search.sel)} onClose={() => set({ sel: '' }, { replace: true })} />}
+        {search.sel && (
+          <Peek
+            id={search.sel}
+            row={rows.find((one: Execution) => one.id === search.sel)}
+            onClose={() => set({ sel: '' }, { replace: true })}
+          />
+        )}
       </div>
       {search.bulk && (
         <BulkDialog
@@ -157,7 +163,10 @@ function Nothing({ search, set }: Part) {
   if (filtered) {
     const of = all ? `${formatNumber(all.total)}${all.capped ? '+' : ''}` : '…';
     return (
-      <Empty title={t('runs.none_fit', { of })} action={<Button onClick={() => set(runsSearch.read({}).value)}>{t('common.clear_filters')}</Button>} />
+      <Empty
+        title={t('runs.none_fit', { of })}
+        action={<Button onClick={() => set(runsSearch.read({}).value)}>{t('common.clear_filters')}</Button>}
+      />
     );
   }
   return (
@@ -186,14 +195,42 @@ function useListCommands({
   show,
   toggle,
   clear,
-}: Part & { row: Execution | undefined; waiting: number; show: () => Promise<void>; toggle: (range: boolean) => void; clear: () => void }): void {
+}: Part & {
+  row: Execution | undefined;
+  waiting: number;
+  show: () => Promise<void>;
+  toggle: (range: boolean) => void;
+  clear: () => void;
+}): void {
   const t = useT();
   const { reason } = useRole();
   const none = !row && t('runs.choose_row');
   useCommands([
-    { id: 'runs.start', name: t('runs.start'), group: 'page', keys: 'Shift+N', icon: <Play />, disabledReason: reason('operator'), act: () => set({ start: true }) },
-    { id: 'runs.fresh', name: t('runs.show_fresh'), group: 'page', keys: 'n', disabledReason: waiting === 0 && t('runs.no_fresh'), act: () => void show() },
-    { id: 'runs.peek', name: t('runs.peek'), group: 'page', keys: 'Space|e', disabledReason: none, act: () => row && set({ sel: search.sel === row.id ? '' : row.id }, { replace: true }) },
+    {
+      id: 'runs.start',
+      name: t('runs.start'),
+      group: 'page',
+      keys: 'Shift+N',
+      icon: <Play />,
+      disabledReason: reason('operator'),
+      act: () => set({ start: true }),
+    },
+    {
+      id: 'runs.fresh',
+      name: t('runs.show_fresh'),
+      group: 'page',
+      keys: 'n',
+      disabledReason: waiting === 0 && t('runs.no_fresh'),
+      act: () => void show(),
+    },
+    {
+      id: 'runs.peek',
+      name: t('runs.peek'),
+      group: 'page',
+      keys: 'Space|e',
+      disabledReason: none,
+      act: () => row && set({ sel: search.sel === row.id ? '' : row.id }, { replace: true }),
+    },
     { id: 'runs.tick', name: t('runs.tick'), group: 'page', keys: 'x', disabledReason: none, act: () => toggle(false) },
     { id: 'runs.range', name: t('runs.tick_range'), group: 'page', keys: 'Shift+X', disabledReason: none, act: () => toggle(true) },
     { id: 'runs.open', name: t('runs.open'), group: 'page', disabledReason: none, act: () => row && go(`/runs/${row.id}`) },

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Copy, Play } from 'lucide-react';
 import { useEffect, useState } from 'react';
+import { write } from '../../api/json';
 import { queries } from '../../api/queries';
 import { go, type SetSearch } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
@@ -11,8 +12,7 @@ import { Dialog } from '../../ui/Dialog';
 import { Checkbox, Field, Input, Select } from '../../ui/Field';
 import { Menu } from '../../ui/Menu';
 import { Problem } from '../../ui/Problem';
-import { write } from '../../api/json';
-import { asCurl, inputOf, lastRunOf, schemaNames, type StartRequest, start } from './calls';
+import { asCurl, inputOf, lastRunOf, type StartRequest, schemaNames, start } from './calls';
 import { InputField } from './InputField';
 import css from './StartDialog.module.css';
 import type { RunsSearch } from './search';
@@ -71,8 +71,18 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
           <Menu
             label={t('common.copy_command')}
             items={[
-              { name: t('common.copy_command'), icon: <Copy />, disabledReason: wrong, act: () => request && copyText(asStartCommand(request)) },
-              { name: t('common.copy_curl'), icon: <Copy />, disabledReason: wrong, act: () => request && copyText(asCurl('POST', '/api/executions', request)) },
+              {
+                name: t('common.copy_command'),
+                icon: <Copy />,
+                disabledReason: wrong,
+                act: () => request && copyText(asStartCommand(request)),
+              },
+              {
+                name: t('common.copy_curl'),
+                icon: <Copy />,
+                disabledReason: wrong,
+                act: () => request && copyText(asCurl('POST', '/api/executions', request)),
+              },
             ]}
           >
             <Button kind="quiet" icon={<Copy />}>
@@ -118,7 +128,9 @@ function What({ form, change }: PartProps) {
   const list = useQuery(schemaNames());
   const schemas = list.data?.items ?? [];
   const chosen = schemas.find((schema) => schema.name === form.schema);
-  const active = schemas.filter((schema) => schema.active || schema.name === form.schema).map((schema) => ({ value: schema.name, name: schema.name }));
+  const active = schemas
+    .filter((schema) => schema.active || schema.name === form.schema)
+    .map((schema) => ({ value: schema.name, name: schema.name }));
   const published = chosen?.published_version ?? chosen?.latest_version;
   const versions = Array.from({ length: chosen?.latest_version ?? 0 }, (_, at) => (chosen?.latest_version ?? 0) - at);
   return (
@@ -139,7 +151,10 @@ function What({ form, change }: PartProps) {
             {...ids}
             value={form.version}
             disabled={!chosen}
-            choices={[{ value: '', name: published ? t('runs.version_published', { version: published }) : t('runs.version_any') }, ...versions.map((one) => ({ value: String(one), name: `v${one}` }))]}
+            choices={[
+              { value: '', name: published ? t('runs.version_published', { version: published }) : t('runs.version_any') },
+              ...versions.map((one) => ({ value: String(one), name: `v${one}` })),
+            ]}
             onValue={(version) => change({ version })}
           />
         )}
@@ -170,17 +185,36 @@ function More({ form, change }: PartProps) {
   const t = useT();
   return (
     <div className={css.more}>
-      <Field label={t('runs.labels')} hint={t('runs.labels_hint')} error={readLabels(form.labels) === null ? t('runs.labels_wrong') : undefined}>
+      <Field
+        label={t('runs.labels')}
+        hint={t('runs.labels_hint')}
+        error={readLabels(form.labels) === null ? t('runs.labels_wrong') : undefined}
+      >
         {(ids) => <Input {...ids} value={form.labels} onChange={(event) => change({ labels: event.target.value })} />}
       </Field>
-      <Field label={t('runs.more_tenant')}>{(ids) => <Input {...ids} value={form.tenant} onChange={(event) => change({ tenant: event.target.value })} />}</Field>
+      <Field label={t('runs.more_tenant')}>
+        {(ids) => <Input {...ids} value={form.tenant} onChange={(event) => change({ tenant: event.target.value })} />}
+      </Field>
       <Field label={t('runs.priority')}>
         {(ids) => (
-          <Select {...ids} value={form.priority} choices={PRIORITIES.map((value) => ({ value, name: t(`runs.priority_${value}`) }))} onValue={(priority) => change({ priority })} />
+          <Select
+            {...ids}
+            value={form.priority}
+            choices={PRIORITIES.map((value) => ({ value, name: t(`runs.priority_${value}`) }))}
+            onValue={(priority) => change({ priority })}
+          />
         )}
       </Field>
       <Field label={t('runs.start_at')} hint={t('runs.start_at_hint')}>
-        {(ids) => <Input {...ids} type="datetime-local" step={1} value={form.startAt} onChange={(event) => change({ startAt: event.target.value })} />}
+        {(ids) => (
+          <Input
+            {...ids}
+            type="datetime-local"
+            step={1}
+            value={form.startAt}
+            onChange={(event) => change({ startAt: event.target.value })}
+          />
+        )}
       </Field>
       <Field label={t('runs.key')} hint={t('runs.key_hint')}>
         {(ids) => <Input {...ids} value={form.key} onChange={(event) => change({ key: event.target.value })} />}

@@ -150,14 +150,22 @@ export const inputOf = (id: string) =>
 export const lastRunOf = (schema: string) =>
   queryOptions({
     queryKey: ['runs-last', schema],
-    queryFn: async ({ signal }) => (await api.get<Page<Execution>>('/api/executions', { schema, limit: 1, view: 'brief' }, signal)).items[0] ?? null,
+    queryFn: async ({ signal }) =>
+      (await api.get<Page<Execution>>('/api/executions', { schema, limit: 1, view: 'brief' }, signal)).items[0] ?? null,
     enabled: schema !== '',
     staleTime: 5_000,
   });
 
 /** The list as a command for the terminal. */
 export function asCommand(filter: RunFilter): string {
-  const known: { [name: string]: string } = { status: '--status', schema: '--schema', since: '--since', until: '--until', text: '--text', tenant: '--tenant' };
+  const known: { [name: string]: string } = {
+    status: '--status',
+    schema: '--schema',
+    since: '--since',
+    until: '--until',
+    text: '--text',
+    tenant: '--tenant',
+  };
   const parts = Object.entries(atNow(filter)).flatMap(([name, value]) => (known[name] ? [`${known[name]} ${quoted(String(value))}`] : []));
   return ['pawl executions list', ...parts].join(' ');
 }

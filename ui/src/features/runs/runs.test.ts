@@ -12,7 +12,14 @@ describe('the filter', () => {
     const search = runsSearch.read({ status: 'failed,stopped', schema: 'a', q: 'x', by: 'key:ci', code: 'E', unresolved: '1' }).value;
     const filter = filterOf(search);
     expect(filter).toEqual({ status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: 'true' });
-    expect(bulkFilter({ filter })).toEqual({ status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: true });
+    expect(bulkFilter({ filter })).toEqual({
+      status: 'failed,stopped',
+      schema: 'a',
+      text: 'x',
+      created_by: 'key:ci',
+      error_code: 'E',
+      unresolved: true,
+    });
     expect(bulkFilter({ ids: ['a'] })).toEqual({ ids: ['a'] });
   });
   it('reads relative times when it is used', () => {
@@ -22,10 +29,28 @@ describe('the filter', () => {
 });
 
 describe('live rows', () => {
-  const pages = { pages: [{ items: [run('c'), run('b')], next: 'n' }, { items: [run('a')], next: null }], pageParams: ['', 'n'] };
+  const pages = {
+    pages: [
+      { items: [run('c'), run('b')], next: 'n' },
+      { items: [run('a')], next: null },
+    ],
+    pageParams: ['', 'n'],
+  };
   it('change in place and never become older', () => {
-    const next = patched(pages, new Map([['a', run('a', 2, 'failed')], ['b', run('b', 0)]]));
-    expect(next.pages.map((page) => page.items.map((one) => [one.id, one.status]))).toEqual([[['c', 'running'], ['b', 'running']], [['a', 'failed']]]);
+    const next = patched(
+      pages,
+      new Map([
+        ['a', run('a', 2, 'failed')],
+        ['b', run('b', 0)],
+      ]),
+    );
+    expect(next.pages.map((page) => page.items.map((one) => [one.id, one.status]))).toEqual([
+      [
+        ['c', 'running'],
+        ['b', 'running'],
+      ],
+      [['a', 'failed']],
+    ]);
     expect(next.pages[0]?.items).toBe(pages.pages[0]?.items);
     expect(patched(pages, new Map())).toBe(pages);
   });

@@ -70,7 +70,11 @@ export function formOf(text: string, suggested: readonly { name: string; standar
   const names = [...new Set([...suggested.map((one) => one.name), ...Object.keys(members)])];
   return names.map((name) => {
     const value = Object.hasOwn(members, name) ? members[name] : undefined;
-    return { name, text: value === undefined ? '' : shownValue(value), standard: suggested.find((one) => one.name === name)?.standard ?? '' };
+    return {
+      name,
+      text: value === undefined ? '' : shownValue(value),
+      standard: suggested.find((one) => one.name === name)?.standard ?? '',
+    };
   });
 }
 
@@ -86,7 +90,10 @@ export function withField(text: string, name: string, field: string): string {
 /** `team=a, region=eu` → labels; a part without a name is an error. */
 export function readLabels(text: string): { [name: string]: string } | null {
   const labels: { [name: string]: string } = {};
-  for (const part of text.split(',').map((one) => one.trim()).filter(Boolean)) {
+  for (const part of text
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean)) {
     const found = /^([^=:]+)[=:](.*)$/.exec(part);
     if (!found?.[1]) return null;
     labels[found[1].trim()] = (found[2] ?? '').trim();

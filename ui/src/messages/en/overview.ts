@@ -31,7 +31,10 @@ export const overview = messages({
   waits_of: { one: 'Standing still the longest, of the newest {n}', other: 'Standing still the longest, of the newest {n}' },
   no_waits: 'No run waits for an event, a person or a quota.',
   first: 'Run something',
-  first_text: { one: '{n} example is loaded. Each is a small workflow that runs on this machine.', other: '{n} examples are loaded. Each is a small workflow that runs on this machine. Start one and watch it on the canvas.' },
+  first_text: {
+    one: '{n} example is loaded. Each is a small workflow that runs on this machine.',
+    other: '{n} examples are loaded. Each is a small workflow that runs on this machine. Start one and watch it on the canvas.',
+  },
   first_bare: 'There is no schema yet. Draw the first one.',
   run: 'Run',
   run_example: 'Run {name}',

@@ -114,13 +114,28 @@ export const runs = messages({
   bulk_go_pause: { one: 'Pause {n} run', other: 'Pause {n} runs' },
   bulk_go_resume: { one: 'Resume {n} run', other: 'Resume {n} runs' },
   bulk_go_stop: { one: 'Stop {n} run', other: 'Stop {n} runs' },
-  bulk_count_retry: { one: '{n} failed or stopped run will be repeated from its failed step.', other: '{n} failed or stopped runs will be repeated from their failed steps.' },
-  bulk_count_pause: { one: '{n} open run will be paused after the step it is in.', other: '{n} open runs will be paused after the steps they are in.' },
+  bulk_count_retry: {
+    one: '{n} failed or stopped run will be repeated from its failed step.',
+    other: '{n} failed or stopped runs will be repeated from their failed steps.',
+  },
+  bulk_count_pause: {
+    one: '{n} open run will be paused after the step it is in.',
+    other: '{n} open runs will be paused after the steps they are in.',
+  },
   bulk_count_resume: { one: '{n} paused run will go on.', other: '{n} paused runs will go on.' },
-  bulk_count_stop: { one: '{n} open run will be stopped. It cannot be continued, only retried.', other: '{n} open runs will be stopped. They cannot be continued, only retried.' },
+  bulk_count_stop: {
+    one: '{n} open run will be stopped. It cannot be continued, only retried.',
+    other: '{n} open runs will be stopped. They cannot be continued, only retried.',
+  },
   bulk_of_schemas: { one: 'They are of {n} schema.', other: 'They are of {n} schemas.' },
-  bulk_before: { one: '{n} more that the filter finds was retried before or cannot be retried, and is left alone.', other: '{n} more that the filter finds were retried before or cannot be retried, and are left alone.' },
-  bulk_unfit: { one: '{n} more that the filter finds is in another state, and is left alone.', other: '{n} more that the filter finds are in another state, and are left alone.' },
+  bulk_before: {
+    one: '{n} more that the filter finds was retried before or cannot be retried, and is left alone.',
+    other: '{n} more that the filter finds were retried before or cannot be retried, and are left alone.',
+  },
+  bulk_unfit: {
+    one: '{n} more that the filter finds is in another state, and is left alone.',
+    other: '{n} more that the filter finds are in another state, and are left alone.',
+  },
   bulk_nothing: 'Nothing of it is in a state that allows this',
   bulk_type: { one: 'Type {n} to go on', other: 'Type {n} to go on' },
   bulk_running: { one: '{n} of {total} run handled', other: '{n} of {total} runs handled' },

@@ -137,7 +137,7 @@ export function createEditor(document: SchemaText, saved: SavedState): EditorSto
         if (state.readOnly) return;
         set({ layout, history: record(state.history, snapshot(state.text, layout), join ?? null, Date.now()) });
       },
-      select: (selection) => set({ selection }),
+      select: (selection) => set({ selection: kept(selection, get().document) }),
       undo: () => go(undo(get().history)),
       redo: () => go(redo(get().history)),
       rebase: (next) => set({ saved: next }),
