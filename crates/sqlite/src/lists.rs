@@ -127,7 +127,7 @@ pub(crate) fn prepare<'a>(
     filter: &ExecutionFilter,
     extra: Extra,
 ) -> rusqlite::Result<CachedStatement<'a>> {
-    let mut statement = Binding(connection.prepare_cached(text)?);
+    let mut statement = Parameters(connection.prepare_cached(text)?);
     let before = extra.before.map_or(Uuid::max(), |id| id.0);
     statement.put(1, before.as_bytes())?;
     statement.put_if(9, extra.limit)?;
@@ -138,9 +138,9 @@ pub(crate) fn prepare<'a>(
     Ok(statement.0)
 }
 
-struct Binding<'a>(CachedStatement<'a>);
+struct Parameters<'a>(CachedStatement<'a>);
 
-impl Binding<'_> {
+impl Parameters<'_> {
     fn put(&mut self, number: usize, value: impl ToSql) -> rusqlite::Result<()> {
         self.0.raw_bind_parameter(number, value)
     }
@@ -154,7 +154,7 @@ impl Binding<'_> {
     }
 }
 
-fn plain_fields(statement: &mut Binding<'_>, filter: &ExecutionFilter) -> rusqlite::Result<()> {
+fn plain_fields(statement: &mut Parameters<'_>, filter: &ExecutionFilter) -> rusqlite::Result<()> {
     let statuses = filter.statuses.iter();
     let mask = statuses.fold(0_i64, |mask, status| mask | 1 << status.code());
     let (first, last) = filter.id_range();
@@ -172,7 +172,10 @@ fn plain_fields(statement: &mut Binding<'_>, filter: &ExecutionFilter) -> rusqli
     statement.put(26, last.as_bytes())
 }
 
-fn related_fields(statement: &mut Binding<'_>, filter: &ExecutionFilter) -> rusqlite::Result<()> {
+fn related_fields(
+    statement: &mut Parameters<'_>,
+    filter: &ExecutionFilter,
+) -> rusqlite::Result<()> {
     let label = filter.label.as_ref();
     statement.put(12, label.map(|(name, _)| name))?;
     statement.put(13, label.map(|(_, value)| value))?;

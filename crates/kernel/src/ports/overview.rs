@@ -261,7 +261,7 @@ pub async fn errors_by(
         }
     }
     let mut groups: Vec<ErrorGroup> = all.into_values().collect();
-    groups.sort_by(|a, b| (b.count, b.last).cmp(&(a.count, a.last)));
+    groups.sort_by_key(|group| std::cmp::Reverse((group.count, group.last)));
     Ok(ErrorGroups {
         total: groups.iter().map(|group| group.count).sum(),
         groups,

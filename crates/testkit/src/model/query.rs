@@ -170,7 +170,7 @@ fn is_labelled(record: &Record, name: &str, value: &str) -> bool {
     match labels.as_ref().and_then(|labels| labels.get(name)) {
         None => false,
         Some(Value::String(text)) => text == value,
-        Some(other) => other.to_string() == value,
+        Some(other) => value == format!("{other}"),
     }
 }
 
