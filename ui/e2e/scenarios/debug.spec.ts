@@ -98,8 +98,8 @@ test('29 eight tabs: all show the list, and together they hold one stream', asyn
   context.on('request', (request) => {
     if (new URL(request.url()).pathname === '/api/events') streams.add(request);
   });
-  for (const over of ['requestfinished', 'requestfailed'] as const)
-    context.on(over, (request: import('playwright-core').Request) => void streams.delete(request));
+  context.on('requestfinished', (request) => void streams.delete(request));
+  context.on('requestfailed', (request) => void streams.delete(request));
   const pages = [];
   for (let at = 0; at < 8; at += 1) {
     const page = await context.newPage();
