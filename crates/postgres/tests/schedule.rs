@@ -53,7 +53,7 @@ const WITHOUT_KINDS: &str = "ALTER TABLE incoming_queue DROP COLUMN kind; \
     ALTER TABLE processing_queue DROP COLUMN kind; DROP FUNCTION timer_kind(text, uuid); \
     DROP TABLE sessions, schema_layouts, schema_pins; ALTER TABLE execution_steps DROP COLUMN handle; \
     ALTER TABLE schema_versions DROP COLUMN source, DROP COLUMN source_format, DROP COLUMN note; \
-    ALTER TABLE schemas DROP COLUMN published_version; \
+    ALTER TABLE schemas DROP COLUMN published_version; DROP INDEX executions_by_origin, executions_by_fork; \
     DELETE FROM schema_migrations WHERE version >= 14";
 
 /// What workers of the version before have written, or write beside newer ones, is judged by id and guid.
