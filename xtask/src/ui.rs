@@ -23,16 +23,20 @@ pub(super) fn command(words: &[String]) -> Done {
         [flag, folder] if flag == "--shots" => Some(absolute(folder)?),
         _ => return Err("write: cargo xtask ui, or cargo xtask ui --shots DIR".into()),
     };
+    build_program()?;
     let ui = Workbench::prepare()?;
     ui.types(&[])?;
     ui.build(&absolute(DIST)?)?;
     let Some(folder) = shots else { return Ok(()) };
-    let mut variables = browser()?;
+    // With the pages that were just built.
+    build_program()?;
+    let mut variables = ui.browser()?;
     variables.push(("SHOTS_DIR", folder.display().to_string()));
     ui.npm("shots", &[], variables)
 }
 
-/// That what is committed is what the sources give, and that it works in a browser.
+/// That what is committed is what the sources give, and that it works in a browser. The program is the one that the tests
+/// before have built: a build of its own would have other features, and take minutes.
 pub(super) fn test(services: &TestServices) -> Done {
     let ui = Workbench::prepare()?;
     ui.types(&["--check"])?;
@@ -42,14 +46,19 @@ pub(super) fn test(services: &TestServices) -> Done {
     for script in ["lint", "unit"] {
         ui.npm(script, &[], Vec::new())?;
     }
-    let mut variables = browser()?;
+    let mut variables = ui.browser()?;
     variables.extend(services.variables());
     ui.npm("e2e", &[], variables)
 }
 
-/// Node, and the packages that the lock file names.
+fn build_program() -> Done {
+    run(Command::new(cargo_path()).args(["build", "--locked", "-p", "pawl"]))
+}
+
+/// Node, the packages that the lock file names, and the program.
 struct Workbench {
     node: Node,
+    program: PathBuf,
 }
 
 impl Workbench {
@@ -57,7 +66,9 @@ impl Workbench {
         let lock = Path::new(FOLDER).join("package-lock.json");
         let wanted = fs::read(&lock).map_err(|error| format!("{}: {error}", lock.display()))?;
         let node = Node::find(&absolute(".")?)?;
-        let ui = Self { node };
+        let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+        let program = absolute(&format!("{target}/debug/pawl"))?;
+        let ui = Self { node, program };
         // What was installed for this very lock file is as it should be.
         let stamp = Path::new(FOLDER).join("node_modules/.installed");
         if fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
@@ -83,10 +94,10 @@ impl Workbench {
 
     /// The types of the API, from the description that the program gives of itself.
     fn types(&self, more: &[&str]) -> Done {
-        let output = Command::new(cargo_path())
-            .args(["run", "--quiet", "--locked", "-p", "pawl", "--", "openapi"])
+        let output = Command::new(&self.program)
+            .arg("openapi")
             .output()
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| format!("{}: {error}", self.program.display()))?;
         if !output.status.success() {
             let told = String::from_utf8_lossy(&output.stderr);
             return Err(format!("pawl openapi: {told}"));
@@ -104,22 +115,19 @@ impl Workbench {
         let into = into.display().to_string();
         self.npm("build", &["--outDir", &into, "--emptyOutDir"], Vec::new())
     }
-}
 
-/// The program with the UI in it, and a browser.
-fn browser() -> Result<Vec<(&'static str, String)>, String> {
-    install_missing(&[Need::Chromium])?;
-    run(Command::new(cargo_path()).args(["build", "--locked", "-p", "pawl"]))?;
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let program = absolute(&format!("{target}/debug/pawl"))?;
-    let browser = match std::env::var("CHROMIUM") {
-        Ok(given) if !given.is_empty() => given,
-        _ => chromium()?.display().to_string(),
-    };
-    Ok(vec![
-        ("PAWL_BIN", program.display().to_string()),
-        ("CHROMIUM", browser),
-    ])
+    /// What the scripts that need a browser are told.
+    fn browser(&self) -> Result<Vec<(&'static str, String)>, String> {
+        install_missing(&[Need::Chromium])?;
+        let browser = match std::env::var("CHROMIUM") {
+            Ok(given) if !given.is_empty() => given,
+            _ => chromium()?.display().to_string(),
+        };
+        Ok(vec![
+            ("PAWL_BIN", self.program.display().to_string()),
+            ("CHROMIUM", browser),
+        ])
+    }
 }
 
 fn absolute(path: &str) -> Result<PathBuf, String> {
