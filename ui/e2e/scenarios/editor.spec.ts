@@ -109,7 +109,7 @@ edges:
   expect(wrong.length).toBeGreaterThanOrEqual(4);
   const counter = button(page, new RegExp(`^${wrong.length} problems?$`));
   await counter.click();
-  for (const one of wrong.slice(0, 4)) await see(page.getByRole('region', { name: 'Problems' }), one.message);
+  for (const one of wrong.slice(0, 4)) await see(page.getByRole('region', { name: 'Problems' }), one.message.replaceAll('`', ''));
   await accessible(page, 'editor with problems');
   const good = COMMENTED.replace('name: commented', 'name: mistaken');
   await write(page, code(page), good);
@@ -127,7 +127,7 @@ test('6 undo and redo over gestures in canvas, form and code: the text is that o
   const page = await open(`${dev.url}/schemas/undone/edit?mode=split`);
   await code(page).waitFor();
   const start = await textOf(page);
-  const canvas = page.getByRole('application');
+  const canvas = page.getByRole('application').first();
   for (const id of ['say', 'done']) {
     await card(page, id).click();
     await canvas.focus();
@@ -208,9 +208,9 @@ test('9 the server is killed while a schema is edited: the draft survives, and s
   await page.reload();
   await see(page, /A draft of .* was not saved/);
   await button(page, 'Go on with it').click();
-  await until('the draft is on the screen', async () => (await textOf(page)).includes('Kept in the draft'));
+  await until('the draft is on the screen', async () => (await textOf(page)).includes('Kept in the draft, too'));
   await save(page, 2);
-  expect((await stored('drafted')).definition.nodes.find((node) => node.id === 'say')?.name).toBe('Kept in the draft');
+  expect((await stored('drafted')).definition.nodes.find((node) => node.id === 'say')?.name).toBe('Kept in the draft, too');
 });
 
 test('2 a new schema by mouse: nodes, an edge each, a field, saved and run', async () => {
@@ -243,18 +243,18 @@ test('3 the same by keyboard alone', async () => {
   await field(page, 'Name').focus();
   await page.keyboard.press('Control+A');
   await page.keyboard.type('by-keys');
-  await page.getByRole('application').focus();
+  await page.getByRole('application').first().focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
   for (const type of ['log', 'end']) {
-    await page.getByRole('application').focus();
+    await page.getByRole('application').first().focus();
     await page.keyboard.press('a');
     await page.keyboard.type(type);
     await page.keyboard.press('Enter');
     await until(`${type} is in the text`, async () => (await textOf(page)).includes(`type: ${type}`));
   }
   await until('the edges are there', async () => ((await textOf(page)).match(/target:/g) ?? []).length === 2);
-  await page.getByRole('application').focus();
+  await page.getByRole('application').first().focus();
   await page.keyboard.press('Control+S');
   await dialog(page)
     .or(page.getByRole('region', { name: 'Problems' }))

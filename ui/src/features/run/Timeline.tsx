@@ -118,11 +118,12 @@ const Row = memo(function Row({ index, top, width, scale, version, chosen }: Row
         type="button"
         className={cx(css.bar, chosen && css.chosen)}
         onClick={open}
-        aria-label={t('run.timeline_row', { node: node.title, n: visits.length, time: formatDuration(total / 1000) })}
+        title={t('run.timeline_row', { node: node.title, n: visits.length, time: formatDuration(total / 1000) })}
       >
         <span className={css.name}>
           <Icon aria-hidden /> <span>{node.title}</span>
           {visits.length > 1 && <small>×{visits.length}</small>}
+          <span className="sr">, </span>
         </span>
         <canvas ref={canvas} className={css.bars} aria-hidden />
         <span className={css.total}>{total > 0 && formatDuration(total / 1000)}</span>
