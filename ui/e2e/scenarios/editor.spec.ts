@@ -296,3 +296,44 @@ test('3 the same by keyboard alone', async () => {
     .waitFor();
   expect(await textOf(page)).toContain('name: by-keys');
 });
+
+const PAIR = `name: copied-from
+nodes:
+  - { id: begin, type: start }
+  - { id: say, type: log, config: { message: "hello" } }
+  - { id: again, type: log, config: { message: "{{steps.say.output}}" } }
+  - { id: done, type: end }
+edges:
+  - { source: begin, target: say }
+  - { source: say, target: again }
+  - { source: again, target: done }
+`;
+
+test('7 copied in one tab, pasted in another: new ids, and expressions inside of the copy follow them', async () => {
+  await dev.api.save(PAIR);
+  await dev.api.save(COMMENTED.replace('commented', 'copied-to'));
+  const context = await profile();
+  const [from, to] = [await context.newPage(), await context.newPage()];
+  await from.goto(`${dev.url}/schemas/copied-from/edit?mode=split`);
+  await from.bringToFront();
+  await card(from, 'say').click();
+  await card(from, 'again').click({ modifiers: ['Shift'] });
+  await from.getByRole('application').first().focus();
+  await from.keyboard.press('Control+C');
+  await to.bringToFront();
+  await to.goto(`${dev.url}/schemas/copied-to/edit?mode=split`);
+  await card(to, 'say').waitFor();
+  const before = await textOf(to);
+  await to.getByRole('application').first().focus();
+  await to.keyboard.press('Control+V');
+  await until('something was pasted', async () => (await textOf(to)) !== before);
+  await button(to, /^0 problems$/).waitFor();
+  await save(to, 2);
+  const { definition } = await stored('copied-to');
+  const logs = (definition.nodes as { id: string; type: string; config?: { message?: string } }[]).filter((node) => node.type === 'log');
+  expect(logs).toHaveLength(3);
+  const copy = logs.find((node) => node.config?.message === 'hello' && node.id !== 'say')?.id;
+  expect(copy).toBeDefined();
+  expect(logs.map((node) => node.config?.message)).toContain(`{{steps.${copy}.output}}`);
+  expect(definition.edges.some((edge) => edge.source === copy)).toBe(true);
+});

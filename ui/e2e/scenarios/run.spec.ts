@@ -91,7 +91,7 @@ test('14 approval: the head says why it waits, the event is sent from there, the
   const { id } = await dev.api.start('approval', { amount: 900, patience: '1h' });
   const page = await open(`${dev.url}/runs/${id}`);
   await statusIs(page, 'waiting');
-  await see(page, /It waits at `?decision`? for the event `?approved/);
+  await see(page, /It waits at (node )?`?decision`? for the event `?approved/);
   await accessible(page, 'a waiting run');
   await button(page, 'Send event').click();
   expect(await field(dialog(page), 'Event').inputValue()).toBe('approved');
