@@ -69,6 +69,7 @@ export class Cluster {
       [this.#database, '-v', 'ON_ERROR_STOP=1', '-qAt', '-c', `SET search_path TO "${this.name}"`, '-c', statement],
       {
         encoding: 'utf8',
+        env: { ...process.env, PGOPTIONS: '-c client_min_messages=warning' },
       },
     );
   }

@@ -29,13 +29,23 @@ afterAll(async () => {
   await browser?.close();
 });
 
-afterEach(async () => {
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await pictures(task.name);
   const found = faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault)));
   const open = contexts;
   [faults, allowed, contexts] = [[], [], []];
   await Promise.all(open.map((context) => context.close()));
   if (found.length > 0) throw new Error(`the browser reported:\n${found.join('\n')}`);
 });
+
+/** What was on the screen when a scenario failed: E2E_SHOTS is the folder. */
+async function pictures(name: string): Promise<void> {
+  const dir = process.env.E2E_SHOTS;
+  if (!dir) return;
+  const pages = contexts.flatMap((context) => context.pages());
+  for (const [at, page] of pages.entries())
+    await page.screenshot({ path: `${dir}/${name.split(/[ :]/)[0]}-${at}.png` }).catch(() => undefined);
+}
 
 /** Answers and messages that this scenario brings about on purpose. */
 export function expectFault(pattern: RegExp): void {

@@ -13,11 +13,14 @@ import { applyPreferences } from './frame/preferences';
 import { parseSearch, writeSearch } from './frame/search';
 import { ROUTES, type Route } from './routes';
 
+const pathOf = (route: Route) => new RegExp(`^${route.path.replace(/\$\w+/g, '[^/]+')}/?$`);
+
 function screen(route: Route) {
+  const path = pathOf(route);
   const LazyPage = lazy(route.page);
   return function Screen() {
     return (
-      <Guarded role={route.role} search={route.search}>
+      <Guarded path={path} role={route.role} search={route.search}>
         <LazyPage />
       </Guarded>
     );
@@ -42,7 +45,7 @@ const router = createRouter({
   scrollRestoration: true,
 });
 
-const patterns = ROUTES.map((route) => ({ route, test: new RegExp(`^${route.path.replace(/\$\w+/g, '[^/]+')}/?$`) }));
+const patterns = ROUTES.map((route) => ({ route, test: pathOf(route) }));
 
 connect(router.history, (href) => {
   const path = href.split(/[?#]/)[0] ?? '';

@@ -107,7 +107,7 @@ test('22 quota full: pending, the explanation names the holder, a higher limit l
   await accessible(page, 'quota');
   await link(page, /Show who waits/).click();
   await see(page, waiter.id.slice(-8));
-  expect(await page.getByText(holder.id.slice(-8)).count()).toBe(0);
+  expect(await page.getByRole('grid').getByText(holder.id.slice(-8)).count()).toBe(0);
 
   await page.goto(`${dev.url}/runs/${waiter.id}`);
   await see(page, 'pending');
@@ -155,7 +155,7 @@ test('workers, doctor, keys, settings and dead letters show what the API says', 
   expect(key).toMatchObject({ name: 'ci', role: 'operator' });
   expect(secret.startsWith(key?.starts_with ?? '?')).toBe(true);
   await button(page, 'Revoke ci').click();
-  await button(dialog(page), 'Revoke').click();
+  await button(dialog(page), 'Revoke').click({ force: true });
   expect(await dialog(page).isVisible()).toBe(true);
   await dialog(page).getByRole('textbox').fill('ci');
   await button(dialog(page), 'Revoke').click();

@@ -91,7 +91,7 @@ test('14 approval: the head says why it waits, the event is sent from there, the
   const { id } = await dev.api.start('approval', { amount: 900, patience: '1h' });
   const page = await open(`${dev.url}/runs/${id}`);
   await statusIs(page, 'waiting');
-  await see(page, /It waits at decision for the event approved/);
+  await see(page, /It waits at (node )?`?decision`? for the event `?approved/);
   await accessible(page, 'a waiting run');
   await button(page, 'Send event').click();
   expect(await field(dialog(page), 'Event').inputValue()).toBe('approved');
@@ -140,7 +140,7 @@ test('16 scrub a loop of 500 visits: keys, visits, and the difference of the con
   const steps = await dev.api.get<{ items: { seq: number; node_id: string }[] }>(`/api/executions/${id}/steps?from=${seq - 4}&to=${seq}`);
   const lastVisit = steps.items.filter((step) => step.node_id === 'count').at(-1)?.seq;
   await until('the last visit of the selected node', async () => (await scrubber(page)).now === lastVisit);
-  expect(page.url()).toContain(`step=${lastVisit}`);
+  await page.waitForURL(`**step=${lastVisit}*`);
   await page.keyboard.press('Shift+ArrowLeft');
   const before = (lastVisit ?? 0) - 2;
   await until('the visit before', async () => (await scrubber(page)).now === before);
@@ -184,7 +184,7 @@ test('17 fork at step 3 with another variable; compared with its parent, the fir
   }>(`/api/executions/${id}/diff?with=${parent.id}`);
   const node = truth.first_divergence.left?.node_id ?? truth.first_divergence.right?.node_id ?? '?';
   await page.goto(`${dev.url}/runs/${id}/compare?with=${parent.id}`);
-  await see(page, new RegExp(`first.*${node}|${node}.*first`, 'i'));
+  await see(page, new RegExp(`First difference: .*, at ${node.replace('$', '\\$')}\\.`));
   await accessible(page, 'compare');
 });
 

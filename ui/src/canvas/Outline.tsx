@@ -8,7 +8,7 @@ import { iconOf, summaryOf } from '../nodes';
 import { cx } from '../ui/cx';
 import { StatusIcon } from '../ui/Status';
 import { Countdown } from '../ui/Time';
-import { nodeName } from './a11y';
+import { nodeState } from './a11y';
 import { type Looks, useNodeLook } from './looks';
 import css from './Outline.module.css';
 
@@ -110,12 +110,12 @@ const Line = memo(function Line({ at, line, graph, looks, top, current, chosen, 
       tabIndex={-1}
       aria-level={line.depth + 1}
       aria-selected={chosen}
-      aria-label={`${exit && exit !== 'success' ? `${exit}: ` : ''}${nodeName(graph, looks, line.node, t)}${again ? `, ${t(line.kind === 'loop' ? 'canvas.loop' : 'canvas.again')}` : ''}`}
       className={cx(css.line, current && css.current, chosen && css.chosen, look.faint && css.faint, look.ring === 'at' && css.at)}
       style={{ transform: `translateY(${top}px)`, paddingInlineStart: 12 + Math.min(line.depth, 24) * 18 }}
       onClick={onPick}
     >
       {exit !== '' && exit !== 'success' && <span className={css.exit}>{exit}</span>}
+      <span className="sr">{exit !== '' && exit !== 'success' ? ': ' : ''}</span>
       {again ? (
         line.kind === 'loop' ? (
           <Repeat2 className={css.icon} />
@@ -126,6 +126,7 @@ const Line = memo(function Line({ at, line, graph, looks, top, current, chosen, 
         <Icon className={css.icon} />
       )}
       <span className={css.title}>{node.title}</span>
+      <span className="sr">, {nodeState(graph, looks, line.node, t)}, </span>
       {again ? (
         <span className={css.summary}>{t(line.kind === 'loop' ? 'canvas.loop' : 'canvas.again')}</span>
       ) : (

@@ -20,6 +20,8 @@ const MARGIN = 36;
 const READABLE = 0.5;
 const FEW = 60;
 const SMALLEST = 0.02;
+/** Of a graph that is smaller than this when it is shown whole, nothing can be made out. */
+const VISIBLE = 0.06;
 
 export function useView(host: RefObject<HTMLElement | null>, graph: Graph, layout: Layout, focus: string | null): View {
   const flow = useReactFlow();
@@ -75,7 +77,7 @@ function useFirstView(host: RefObject<HTMLElement | null>, graph: Graph, layout:
       observer.disconnect();
       const now = wanted.current;
       const whole = fitted(now.bounds, rect);
-      if (whole.zoom >= READABLE || graph.nodes.length > FEW) return void flow.setViewport(whole);
+      if (whole.zoom >= READABLE || (graph.nodes.length > FEW && whole.zoom >= VISIBLE)) return void flow.setViewport(whole);
       const index = graph.byId.get(now.focus ?? '') ?? 0;
       const at = now.layout.positions[index] ?? { x: 0, y: 0 };
       const zoom = 0.75;

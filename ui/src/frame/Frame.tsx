@@ -1,6 +1,8 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { Activity, CalendarClock, Home, Keyboard, Languages, Moon, Play, Search, Settings, Stethoscope, Sun, Workflow } from 'lucide-react';
 import { type ReactNode, Suspense, useState } from 'react';
+import type { RunTopic, Topic } from '../api/live';
+import { useLiveEvents } from '../api/queries';
 import { useT } from '../messages';
 import { Button, IconButton } from '../ui/Button';
 import { Menu } from '../ui/Menu';
@@ -20,6 +22,8 @@ import { setPreferences, usePreferences } from './preferences';
 import { logout, useMe } from './session';
 import { useVisited } from './visited';
 
+const ALWAYS: Topic[] = ['schemas'];
+const NO_RUNS: RunTopic[] = [];
 const OPERATIONS = ['dead-letters', 'workers', 'quotas', 'doctor'] as const;
 
 /** What is around every page: navigation, palette, banner, toasts, keys. */
@@ -31,6 +35,8 @@ export function Frame() {
     () => setPalette(true),
     () => setHelp(true),
   );
+  // One stream is always open: so every screen notices at once that the server is gone, and that it is back.
+  useLiveEvents(ALWAYS, NO_RUNS, () => undefined);
   const t = useT();
   return (
     <div className={css.frame}>

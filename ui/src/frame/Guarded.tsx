@@ -6,15 +6,26 @@ import { useOnline } from '../api/online';
 import { useT } from '../messages';
 import { Empty } from '../ui/Empty';
 import { toast } from '../ui/toasts';
-import { go } from './navigate';
+import { go, here } from './navigate';
 import { type Codec, parseSearch } from './search';
 import { useRole } from './session';
 
 /** Around every screen: its role, the way to the login, and parameters of the address that nobody understands. */
-export function Guarded({ role, search, children }: { role: Role | null; search: Codec<unknown>; children: ReactNode }) {
+export function Guarded({
+  path,
+  role,
+  search,
+  children,
+}: {
+  /** The addresses of the screen. */
+  path: RegExp;
+  role: Role | null;
+  search: Codec<unknown>;
+  children: ReactNode;
+}) {
   const { reason } = useRole();
   useLogin(role !== null);
-  useCleanSearch(search);
+  useCleanSearch(path, search);
   const why = role === null ? undefined : reason(role);
   if (why) return <Empty icon={<Lock />} title={why} />;
   return children;
@@ -24,18 +35,22 @@ function useLogin(needed: boolean): void {
   const loggedOut = useOnline((state) => state.loggedOut);
   useEffect(() => {
     if (!loggedOut || !needed) return;
-    const here = window.location.pathname + window.location.search;
-    go(`/login${here === '/' ? '' : `?next=${encodeURIComponent(here)}`}`, { replace: true });
+    const { pathname, search } = here();
+    const next = pathname + search;
+    go(`/login${next === '/' ? '' : `?next=${encodeURIComponent(next)}`}`, { replace: true });
   }, [loggedOut, needed]);
 }
 
-function useCleanSearch(codec: Codec<unknown>): void {
+/** While the next screen loads, this one is still there: parameters of other addresses are not its business. */
+function useCleanSearch(path: RegExp, codec: Codec<unknown>): void {
   const t = useT();
   const text = useRouterState({ select: (state) => state.location.searchStr });
+  const pathname = useRouterState({ select: (state) => state.location.pathname });
   useEffect(() => {
+    if (!path.test(pathname)) return;
     const { value, bad } = codec.read(parseSearch(text));
     if (bad.length === 0) return;
     toast({ tone: 'warn', text: t('common.bad_search', { names: bad.join(', ') }) });
-    go(`${window.location.pathname}${codec.write(value as never)}`, { replace: true });
-  }, [codec, text, t]);
+    go(`${pathname}${codec.write(value as never)}`, { replace: true });
+  }, [path, codec, pathname, text, t]);
 }

@@ -12,8 +12,8 @@ export function Logo({ size = 20 }: { size?: number }) {
       strokeLinecap="round"
       strokeLinejoin="round"
     >
-      <circle cx="8" cy="12" r="5" />
-      <path d="M8 12h.01M17.5 2.5 11.8 8.2M17.5 2.5H13M17.5 2.5V7" />
+      <path d="M13.2 6.8L13.3 11.6L15.2 11.6L11.9 15.1L13.2 16.4L8.4 16.5L8.4 18.4L4.9 15.1L3.6 16.4L3.5 11.6L1.6 11.6L4.9 8.1L3.6 6.8L8.4 6.7L8.4 4.8L11.9 8.1z" />
+      <circle cx="8.4" cy="11.6" r="1" />
     </svg>
   );
 }

@@ -116,7 +116,7 @@ function useItems(search: string, typed: string): Item[] {
   if (needle === '') return [...byGroup, ...schemas.slice(0, 5)];
   return [
     ...runs,
-    ...rank(schemas, needle, (item) => `${item.name} ${item.hint ?? ''}`).slice(0, 8),
+    ...rank(schemas, needle, (item) => item.name).slice(0, 8),
     ...rank(schedules, needle, (item) => item.name),
     ...byGroup,
   ];

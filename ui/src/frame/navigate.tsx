@@ -7,6 +7,7 @@ interface History {
   push: (href: string) => void;
   replace: (href: string) => void;
   back: () => void;
+  location: { pathname: string; search: string };
 }
 
 let history: History | null = null;
@@ -22,6 +23,11 @@ export function connect(given: History, prefetchPage: (href: string) => void): v
 export function go(href: string, options: { replace?: boolean } = {}): void {
   if (options.replace) history?.replace(href);
   else history?.push(href);
+}
+
+/** Where the page is, also right after `go`: the browser's own address follows a moment later. */
+export function here(): { pathname: string; search: string } {
+  return history?.location ?? window.location;
 }
 
 export function goBack(): void {
@@ -50,8 +56,9 @@ export function useSearch<S>(codec: Codec<S>): [S, SetSearch<S>] {
   const set = useCallback<SetSearch<S>>(
     (change, options) => {
       // Read again: two changes in one turn must not undo each other.
-      const { value: now } = codec.read(parseSearch(window.location.search));
-      go(`${window.location.pathname}${codec.write({ ...now, ...change })}`, options);
+      const { pathname, search } = here();
+      const { value: now } = codec.read(parseSearch(search));
+      go(`${pathname}${codec.write({ ...now, ...change })}`, options);
     },
     [codec],
   );

@@ -62,7 +62,8 @@ export function score(text: string, needle: string): number | null {
     gaps += next - at - 1;
     at = next;
   }
-  return want.length < 2 ? null : 10 + gaps;
+  // Letters strewn over a whole sentence are no match.
+  return want.length < 2 || gaps > want.length * 2 ? null : 10 + gaps;
 }
 
 export function rank<T>(items: readonly T[], needle: string, textOf: (item: T) => string): T[] {

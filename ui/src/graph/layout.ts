@@ -26,7 +26,7 @@ export interface Layout {
   height: number;
 }
 
-export const GAP_X = 72;
+export const GAP_X = 64;
 export const GAP_Y = 28;
 export const LANE = 18;
 /** More dummies than this would cost more than they show: the longest edges then go straight. */

@@ -29,10 +29,11 @@ export function Dialog({ title, open = true, onClose, children, actions, size = 
     >
       <header className={css.head}>
         <Ariakit.DialogHeading className={css.title}>{title}</Ariakit.DialogHeading>
-        <IconButton name={t('common.close')} icon={<X />} onClick={onClose} />
       </header>
       <div className={css.body}>{children}</div>
       {actions && <footer className={css.foot}>{actions}</footer>}
+      {/* Last, so that the focus begins in what the dialog is about. */}
+      <IconButton className={css.close} name={t('common.close')} icon={<X />} onClick={onClose} />
     </Ariakit.Dialog>
   );
 }

@@ -23,7 +23,7 @@ export function Pairs({ comparison }: { comparison: Comparison }) {
       {
         id: 'mark',
         head: '',
-        width: '28px',
+        width: '40px',
         cell: (pair) => <span className={pair.same ? css.soft : css.differs}>{pair.same ? '=' : '≠'}</span>,
       },
       {

@@ -101,8 +101,9 @@ function chartOf(
     },
     [
       buckets.map((bucket) => parseTime(bucket.from).ms / 1000),
-      buckets.map((bucket) => bucket.started),
-      buckets.map((bucket) => bucket.failed + bucket.failed_stuck),
+      // A bar of no height would still draw its outline.
+      buckets.map((bucket) => bucket.started || null),
+      buckets.map((bucket) => bucket.failed + bucket.failed_stuck || null),
       buckets.map((bucket) => bucket.p95_ms),
     ],
     element,

@@ -1,16 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { CalendarClock } from 'lucide-react';
 import type { Execution, ScheduledAction } from '../../api/model';
 import { serverNow } from '../../api/time';
 import { Link } from '../../frame/navigate';
 import { useT } from '../../messages';
-import { Empty } from '../../ui/Empty';
 import { Panel } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
 import { Skeleton } from '../../ui/Skeleton';
 import { StatusIcon } from '../../ui/Status';
 import { Ago, Countdown } from '../../ui/Time';
-import { isOverdue, longestWaits, overview, targetOf } from './calls';
+import { isOverdue, longestWaits, overview, policyOf, targetOf, titleOf } from './calls';
 import css from './Overview.module.css';
 
 /** What comes next: firings, and the runs that have stood still the longest. */
@@ -28,11 +26,9 @@ export function Next() {
           {due.error && !due.data && <Problem compact error={due.error} onRetry={() => void due.refetch()} />}
           {due.isPending && <Skeleton rows={3} />}
           {due.data && firings.length === 0 && (
-            <Empty
-              icon={<CalendarClock />}
-              title={t('overview.no_firings')}
-              action={<Link href="/new/schedule">{t('frame.new_schedule')}</Link>}
-            />
+            <p className={css.none}>
+              {t('overview.no_firings')} <Link href="/new/schedule">{t('frame.new_schedule')}</Link>
+            </p>
           )}
           <ul className={css.lines}>
             {firings.map((action) => (
@@ -44,7 +40,7 @@ export function Next() {
           <h3 className={css.sub}>{waits.data?.next ? t('overview.waits_of', { n: waits.data.items.length }) : t('overview.waits')}</h3>
           {waits.error && !waits.data && <Problem compact error={waits.error} onRetry={() => void waits.refetch()} />}
           {waits.isPending && <Skeleton rows={3} />}
-          {waits.data && standing.length === 0 && <Empty title={t('overview.no_waits')} />}
+          {waits.data && standing.length === 0 && <p className={css.none}>{t('overview.no_waits')}</p>}
           <ul className={css.lines}>
             {standing.map((run) => (
               <Standing key={run.id} run={run} />
@@ -63,7 +59,7 @@ function Firing({ action }: { action: ScheduledAction }) {
     <li>
       <Link href={`/schedules/${encodeURIComponent(action.id)}`} className={css.line}>
         <span className={css.what}>
-          {action.id} <span className={css.where}>{targetOf(action)}</span>
+          {titleOf(action)} <span className={css.where}>{[targetOf(action), policyOf(action)].filter((part) => part !== titleOf(action)).join(' · ')}</span>
         </span>
         <span className={css.when} data-late={late || undefined}>
           {late && `${t('overview.late')} `}

@@ -126,10 +126,23 @@ export function longestWaits(runs: readonly Execution[], most: number): Executio
   return [...runs].sort((a, b) => (since(a) < since(b) ? -1 : 1)).slice(0, most);
 }
 
+/** Its id, but the name of the schema for a cron trigger, whose id is made of numbers. */
+export function titleOf(action: ScheduledAction): string {
+  return action.id.startsWith('cron:') && typeof action.meta.schema === 'string' ? action.meta.schema : action.id;
+}
+
+/** When, as it was written. */
+export function policyOf(action: ScheduledAction): string {
+  const [kind, what] = Object.entries(action.spec.policy)[0] ?? ['', null];
+  const inner = typeof what === 'object' && what !== null && !Array.isArray(what) ? what : {};
+  const text = inner.expr ?? inner.period;
+  return typeof text === 'string' ? text : kind;
+}
+
 /** What an action does, in one word or name. */
 export function targetOf(action: ScheduledAction): string {
   const [kind, what] = Object.entries(action.spec.action)[0] ?? ['', null];
   const inner = typeof what === 'object' && what !== null && !Array.isArray(what) ? what : {};
-  const name = inner.schema ?? inner.url ?? inner.routing_key;
+  const name = (action.id.startsWith('cron:') ? action.meta.schema : null) ?? inner.schema ?? inner.url ?? inner.routing_key;
   return typeof name === 'string' ? name : kind;
 }

@@ -6,8 +6,10 @@ import type { Execution, Explanation } from '../../api/model';
 import { hasEnded, queries } from '../../api/queries';
 import { useCommands } from '../../frame/commands';
 import { Link } from '../../frame/navigate';
-import { type Translate, useT } from '../../messages';
+import { sentenceOf } from '../../frame/sentence';
+import { useT } from '../../messages';
 import { cx } from '../../ui/cx';
+import { formatTime, timeStyleFor } from '../../ui/format';
 import { Countdown, Time } from '../../ui/Time';
 import css from './Head.module.css';
 
@@ -25,7 +27,7 @@ export function Explain({ run }: { run: Execution }) {
   return (
     <div className={css.explain}>
       <Ariakit.PopoverDisclosure store={store} className={cx(css.sentence, run.error !== null && css.bad)}>
-        {sentenceOf(data, run, t)}
+        {plainly(sentenceOf(data, run, t))}
         {run.wait?.wake_at && (
           <>
             {' '}
@@ -41,17 +43,12 @@ export function Explain({ run }: { run: Execution }) {
   );
 }
 
-/** Said from the reason and the facts; in English the engine's own sentence is the most exact. */
-function sentenceOf({ reason, sentence, facts }: Explanation, run: Execution, t: Translate): string {
-  if (reason === 'ended' && run.error !== null) return `${run.error.code}: ${run.error.message}`;
-  if (t.language === 'en') return sentence.replaceAll('`', '');
-  const text = (name: string) => (typeof facts[name] === 'string' || typeof facts[name] === 'number' ? String(facts[name]) : '');
-  const ended = reason === 'ended' ? t.maybe(`run.reason_ended_${run.status}`, {}) : undefined;
-  return (
-    ended ??
-    t.maybe(`run.reason_${reason}`, { node: run.current_node_id, event: run.wait?.name ?? text('event'), attempt: run.attempt }) ??
-    sentence.replaceAll('`', '')
-  );
+/** The engine's sentence for a line of a page: times as people read them; what is left is counted down beside it. */
+function plainly(sentence: string): string {
+  return sentence
+    .replaceAll('`', '')
+    .replace(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z), in [\w.]+( \(timer shard \d+\))?/g, '$1')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) => formatTime(time, timeStyleFor(time, Date.now())));
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;

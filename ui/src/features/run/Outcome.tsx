@@ -12,11 +12,13 @@ import css from './Inspector.module.css';
 /** How the run ended, and what people wrote on it. */
 export function Outcome() {
   const t = useT();
-  const { run } = useRun();
+  const { run, scrub } = useRun();
   const [open, setOpen] = useState(true);
   const notes = run.notes ?? [];
   if (!hasEnded(run)) return notes.length === 0 ? null : <Notes />;
   const failed = run.error !== null;
+  // The failed step below says the same.
+  const said = scrub.step(scrub.last)?.status === 'failed';
   return (
     <section className={failed ? css.failed : css.ended}>
       <button type="button" className={css.fold} aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -30,9 +32,11 @@ export function Outcome() {
       </button>
       {open && run.error !== null && (
         <div className={css.inside}>
-          <p className={css.message}>
-            <code>{run.error.code}</code> {run.error.message}
-          </p>
+          {!said && (
+            <p className={css.message}>
+              <code>{run.error.code}</code> {run.error.message}
+            </p>
+          )}
           <Button size="small" onClick={() => go(`/runs/${run.id}/compare`)}>
             {t('run.compare_last_good')}
           </Button>

@@ -34,7 +34,8 @@ function Transport() {
       <IconButton name={t(playing ? 'run.pause_play' : 'run.play')} hint="Space" icon={playing ? <Pause /> : <Play />} onClick={toggle} />
       <IconButton name={t('run.next_step')} hint="→" icon={<ChevronRight />} onClick={() => step(1)} />
       <IconButton name={t('run.last_step')} hint="End" icon={<ChevronLast />} onClick={() => goTo(scrub.last)} />
-      <Button size="small" kind="quiet" className={css.speed} aria-label={t('run.speed')} onClick={faster}>
+      <Button size="small" kind="quiet" className={css.speed} onClick={faster}>
+        <span className="sr">{t('run.speed')} </span>
         {speed === -1 ? t('run.real_time') : `${speed}×`}
       </Button>
       <Place />

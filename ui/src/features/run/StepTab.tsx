@@ -35,14 +35,16 @@ export function StepTab() {
   const position = positionOf({ run, scrub, seq, breakpoints });
   const node = chosen >= 0 ? chosen : position;
   const stands = position >= 0 && node === position;
-  const shown = chosen >= 0 ? scrub.nodeAt(chosen, seq).step : seq;
+  // Where the run stands now, the step of the moment belongs to another node.
+  const shown = chosen >= 0 || stands ? scrub.nodeAt(node, seq).step : seq;
   const found = node >= 0 ? node : scrub.nodeOf(seq);
   return (
     <div className={css.step}>
       {seq >= scrub.last && <Outcome />}
-      <Head node={graph.nodes[shown > 0 && chosen < 0 && !stands ? scrub.nodeOf(shown) : found]} seq={stands && chosen < 0 ? 0 : shown} />
+      <Head node={graph.nodes[found]} seq={shown} />
       {stands && <Waiting />}
-      {shown > 0 ? <StepBody seq={shown} last={stands} /> : chosen < 0 ? !stands && <Beginning /> : <NotReached node={chosen} seq={seq} />}
+      {shown > 0 && <StepBody seq={shown} last={stands} />}
+      {shown === 0 && !stands && (chosen < 0 ? <Beginning /> : <NotReached node={chosen} seq={seq} />)}
     </div>
   );
 }

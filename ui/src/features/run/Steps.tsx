@@ -86,7 +86,7 @@ function useColumns(): Column<StepLine>[] {
   return useMemo(
     () => [
       { id: 'seq', head: '#', width: '64px', align: 'end', cell: (step) => formatNumber(step.seq) },
-      { id: 'status', head: '', width: '28px', cell: (step) => <StepStatusMark status={step.status} word={false} /> },
+      { id: 'status', head: '', width: '44px', cell: (step) => <StepStatusMark status={step.status} word={false} /> },
       { id: 'node', head: t('run.node'), width: 'minmax(140px, 2fr)', cell: (step) => <NodeCell step={step} /> },
       {
         id: 'type',

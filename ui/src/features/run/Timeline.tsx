@@ -4,6 +4,7 @@ import { hasEnded } from '../../api/queries';
 import { serverNow } from '../../api/time';
 import { prepared, usePalette } from '../../canvas/palette';
 import type { Scale } from '../../graph/scale';
+import { microsOf, type Scrub } from '../../graph/scrub';
 import { useT } from '../../messages';
 import { iconOf } from '../../nodes';
 import { cx } from '../../ui/cx';
@@ -21,19 +22,20 @@ const TOTALS = 84;
 /** One row per node in the order of first visits; idle time is folded. The whole row can be clicked. */
 export function Timeline() {
   const t = useT();
-  const { scrub, version, graph } = useRun();
+  const { scrub, version, graph, run } = useRun();
+  const position = hasEnded(run) ? -1 : (graph.byId.get(run.current_node_id) ?? -1);
   const [search] = useRunSearch();
   const scroller = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says when the steps are others
-  const scale = useMemo(() => scaleOf(scrub), [scrub, version]);
+  const scale = useMemo(() => scaleOf(scrub, position < 0 ? null : serverNow() * 1000), [scrub, version, position]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: as above
   const rows = useMemo(
     () =>
       graph.nodes
-        .filter((node) => scrub.visitsOf(node.index).length > 0)
-        .sort((a, b) => (scrub.visitsOf(a.index)[0] ?? 0) - (scrub.visitsOf(b.index)[0] ?? 0)),
-    [graph, scrub, version],
+        .filter((node) => node.index === position || scrub.visitsOf(node.index).length > 0)
+        .sort((a, b) => first(scrub, a.index) - first(scrub, b.index)),
+    [graph, scrub, version, position],
   );
   useEffect(() => {
     const element = scroller.current;
@@ -67,6 +69,9 @@ export function Timeline() {
   );
 }
 
+/** The number of the first visit; where the run stands for the first time comes last. */
+const first = (scrub: Scrub, node: number) => scrub.visitsOf(node)[0] ?? Number.MAX_SAFE_INTEGER;
+
 interface RowProps {
   index: number;
   top: number;
@@ -87,7 +92,8 @@ const Row = memo(function Row({ index, top, width, scale, version, chosen }: Row
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says when the steps are others
   useEffect(() => {
     const context = canvas.current === null || width === 0 ? null : prepared(canvas.current, width, ROW);
-    if (context !== null) drawBars(context, scrub, index, scale, width, ROW, colors, live ? serverNow() * 1000 : null);
+    if (context !== null)
+      drawBars(context, scrub, index, scale, width, ROW, colors, live ? microsOf(run.entered_at ?? run.created_at) : null);
   }, [scrub, index, scale, width, colors, version, live]);
   if (node === undefined) return null;
   const Icon = iconOf(node.type);
@@ -96,7 +102,7 @@ const Row = memo(function Row({ index, top, width, scale, version, chosen }: Row
   const open = (event: MouseEvent<HTMLElement>) => {
     const x = event.clientX - event.currentTarget.getBoundingClientRect().left - NAMES;
     select(node.id);
-    goTo(nearest(event.detail === 0 ? 0 : x));
+    if (visits.length > 0) goTo(nearest(event.detail === 0 ? 0 : x));
   };
   const nearest = (x: number) => {
     let best = visits[0] ?? 0;
@@ -112,14 +118,15 @@ const Row = memo(function Row({ index, top, width, scale, version, chosen }: Row
         type="button"
         className={cx(css.bar, chosen && css.chosen)}
         onClick={open}
-        aria-label={t('run.timeline_row', { node: node.title, n: visits.length, time: formatDuration(total / 1000) })}
+        title={t('run.timeline_row', { node: node.title, n: visits.length, time: formatDuration(total / 1000) })}
       >
         <span className={css.name}>
           <Icon aria-hidden /> <span>{node.title}</span>
           {visits.length > 1 && <small>×{visits.length}</small>}
+          <span className="sr">, </span>
         </span>
         <canvas ref={canvas} className={css.bars} aria-hidden />
-        <span className={css.total}>{formatDuration(total / 1000)}</span>
+        <span className={css.total}>{total > 0 && formatDuration(total / 1000)}</span>
       </button>
     </div>
   );

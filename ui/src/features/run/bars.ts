@@ -14,7 +14,7 @@ export function drawBars(
   width: number,
   height: number,
   colors: Palette,
-  now: number | null,
+  entered: number | null,
 ) {
   const top = (height - HIGH) / 2;
   context.fillStyle = colors.line;
@@ -31,7 +31,7 @@ export function drawBars(
     last = to;
     drawBar(context, step, from, Math.max(2.5, to - from), top, colors);
   }
-  if (now !== null) hatch(context, scale.at(scrub.step(scrub.last)?.start ?? now) * width, top, width, colors);
+  if (entered !== null) hatch(context, scale.at(entered) * width, top, width, colors);
 }
 
 function drawBar(context: CanvasRenderingContext2D, step: StepLine, x: number, width: number, top: number, colors: Palette) {

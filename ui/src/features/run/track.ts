@@ -13,13 +13,15 @@ export const VISITS = 7;
 const WAITS = new Set(['sleep', 'wait_event']);
 export const isWait = (step: StepLine) => WAITS.has(step.nodeType);
 
-export function scaleOf(scrub: Scrub): Scale {
+/** `now`: a run that goes on reaches to this moment (microseconds). */
+export function scaleOf(scrub: Scrub, now: number | null = null): Scale {
   const work: { start: number; end: number }[] = [];
   for (const step of scrub.steps) {
     const end = step.start + step.duration;
     if (isWait(step)) work.push({ start: step.start, end: step.start }, { start: end, end });
     else work.push({ start: step.start, end });
   }
+  if (now !== null) work.push({ start: now, end: now });
   return timeScale(work);
 }
 

@@ -92,7 +92,7 @@ export function runColumns(t: Translate, ticks: Ticks | null): Column<Execution>
         </label>
       ),
     },
-    { id: 'status', head: t('runs.status'), width: '138px', cell: (run) => <Status status={run.status} /> },
+    { id: 'status', head: t('runs.status'), width: '152px', cell: (run) => <Status status={run.status} /> },
     {
       id: 'schema',
       head: t('runs.schema'),

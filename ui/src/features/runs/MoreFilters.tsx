@@ -75,6 +75,7 @@ function TextPart({ name, value, onChange }: { name: MoreName; value: string; on
         onBlur={save}
         onKeyDown={(event) => event.key === 'Enter' && save()}
       />
+      {value !== '' && <IconButton size="small" name={t('common.remove')} icon={<X />} onClick={() => onChange('')} />}
     </span>
   );
 }

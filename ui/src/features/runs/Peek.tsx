@@ -3,8 +3,9 @@ import { ArrowRight, X } from 'lucide-react';
 import { api, path } from '../../api/client';
 import { asApiError } from '../../api/error';
 import type { Execution, Page, Step } from '../../api/model';
-import { hasEnded, queries } from '../../api/queries';
+import { queries } from '../../api/queries';
 import { go, Link } from '../../frame/navigate';
+import { sentenceOf } from '../../frame/sentence';
 import { useT } from '../../messages';
 import { Button, IconButton } from '../../ui/Button';
 import { Empty } from '../../ui/Empty';
@@ -52,7 +53,6 @@ function Gone({ error }: { error: unknown }) {
 
 function PeekBody({ run, version }: { run: Execution; version: number }) {
   const t = useT();
-  const ended = hasEnded(run);
   const explain = useQuery({ ...queries.explain(run.id, version), placeholderData: (before) => before });
   return (
     <div className={css.body}>
@@ -60,8 +60,7 @@ function PeekBody({ run, version }: { run: Execution; version: number }) {
         <Status status={run.status} chip />
         <Id id={run.id} copy />
       </div>
-      {explain.data && <p className={css.sentence}>{explain.data.sentence}</p>}
-      {run.error && !ended && <p className={css.error}>{run.error.message}</p>}
+      {explain.data && !run.error && <p className={css.sentence}>{sentenceOf(explain.data, run, t)}</p>}
       <dl className={css.facts}>
         <dt>{t('runs.created')}</dt>
         <dd>

@@ -229,6 +229,7 @@ export const editor = messages({
   node_about: 'The node runs with the chosen data. Nothing is stored; its effects happen.',
   saves_first: 'What is on the screen is kept as v{version} first. Triggers go on using the version before.',
   runs_saved: 'Runs v{version}, which is what is on the screen.',
+  is_real_run: 'This server has no trial runs: the run is in the lists and counts like any other.',
   start_test: 'Start',
   open_run: 'Open the run',
   back_to_editing: 'Back to editing',

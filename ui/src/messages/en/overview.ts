@@ -22,7 +22,7 @@ export const overview = messages({
   flow: 'Flow',
   started: 'Started',
   of_them_failed: 'Failed of them',
-  p95: 'Slowest 5 % take',
+  p95: '95 % end within',
   next: 'Next',
   firings: 'Next firings',
   no_firings: 'Nothing is scheduled.',

@@ -48,7 +48,7 @@ export const overview: Russian<typeof en> = {
   flow: 'Поток',
   started: 'Начато',
   of_them_failed: 'Из них с ошибкой',
-  p95: 'Самые долгие 5 %',
+  p95: '95 % завершаются за',
   next: 'Дальше',
   firings: 'Ближайшие срабатывания',
   no_firings: 'Ничего не запланировано.',

@@ -145,7 +145,7 @@ export const run: Russian<typeof en> = {
   tab_context: 'Контекст',
   tab_variables: 'Переменные',
   tab_logs: 'Журнал',
-  tab_definition: 'Определение',
+  tab_definition: 'Узел',
   edited_by_hand: 'Переменные заданы вручную',
   visit_of: 'заход {visit} из {all}',
   not_yet: 'Запуск приходит сюда после этого момента.',

@@ -11,6 +11,7 @@ import { Problem } from '../../../ui/Problem';
 import { useContextAt, useStepAt } from '../code/data';
 import { valueAt } from '../code/expression';
 import { useEditor, useTools } from '../model/context';
+import { useTrials } from '../model/trials';
 import type { Pin } from '../model/wire';
 import css from './NodeForm.module.css';
 
@@ -83,6 +84,7 @@ function PinButton({
   const t = useT();
   const { stored } = useTools();
   const { reason } = useRole();
+  const trials = useTrials();
   const where = path('/api/schemas', stored ?? '', 'pins', node.id);
   const change = useMutation({
     mutationFn: async () => {
@@ -91,7 +93,7 @@ function PinButton({
     },
     onSuccess: onPins,
   });
-  if (stored === null) return null;
+  if (stored === null || !trials) return null;
   return (
     <div className={css.source}>
       <Button

@@ -19,6 +19,7 @@ import { useContextAt } from '../code/data';
 import { jsonLanguage } from '../code/languages';
 import { useEditor, useTools } from '../model/context';
 import { isDirty } from '../model/store';
+import { startTest, useTrials } from '../model/trials';
 import { saveText, settle } from '../save/save';
 import css from './TestRun.module.css';
 
@@ -42,6 +43,10 @@ export interface TrialResult {
   duration_ms: number;
 }
 
+/** Trying one node alone needs trial runs. */
+const modesOf = (hasNode: boolean, trials: boolean): TestMode[] =>
+  hasNode ? (trials ? ['run', 'step', 'until', 'node'] : ['run', 'step', 'until']) : ['run', 'step'];
+
 const inputKey = (schema: string) => `pawl.input.${schema}`;
 
 export function TestDialog({ node, onStarted, onResult, onSaved, onClose }: TestDialogProps) {
@@ -54,16 +59,16 @@ export function TestDialog({ node, onStarted, onResult, onSaved, onClose }: Test
   const [mode, setMode] = useState<TestMode>('run');
   const [input, setInput] = useState(() => localStorage.getItem(inputKey(stored ?? '')) ?? '{}');
   const [pins, setPins] = useState(true);
-  const modes: TestMode[] = node === null ? ['run', 'step'] : ['run', 'step', 'until', 'node'];
+  const trials = useTrials();
+  const modes = modesOf(node !== null, trials);
   const start = useMutation({
     mutationFn: async () => {
       const given = read(input.trim() === '' ? '{}' : input);
       localStorage.setItem(inputKey(stored ?? ''), input);
       if (mode === 'node' && node !== null) return void onResult(await trialNode(store, stored ?? '', node, given, context));
       const runs = await keptVersion(store, stored ?? '', onSaved);
-      const trial = { ...(pins ? { pins: true } : {}), ...(mode === 'until' && node !== null ? { stop_after: node } : {}) };
       onStarted(
-        await api.post<Execution>('/api/executions', { schema: stored, version: runs, input: given, trial, debug_mode: mode === 'step' }),
+        await startTest(trials, { schema: stored ?? '', version: runs, input: given, mode: mode === 'node' ? 'run' : mode, node, pins }),
       );
     },
     onSuccess: onClose,
@@ -98,7 +103,9 @@ export function TestDialog({ node, onStarted, onResult, onSaved, onClose }: Test
         <Field label={t('editor.input')}>
           {() => <CodeField value={input} onChange={setInput} extensions={jsonLanguage} label={t('editor.input')} multiline />}
         </Field>
-        {mode !== 'node' && <Checkbox label={t('editor.use_pins')} checked={pins} onChange={(event) => setPins(event.target.checked)} />}
+        {trials && mode !== 'node' && (
+          <Checkbox label={t('editor.use_pins')} checked={pins} onChange={(event) => setPins(event.target.checked)} />
+        )}
         <p className={css.about}>
           {mode === 'node'
             ? t('editor.node_about')
@@ -106,6 +113,7 @@ export function TestDialog({ node, onStarted, onResult, onSaved, onClose }: Test
               ? t('editor.saves_first', { version: (version ?? 0) + 1 })
               : t('editor.runs_saved', { version: version ?? 0 })}
         </p>
+        {!trials && <p className={css.about}>{t('editor.is_real_run')}</p>}
         {start.error && <Problem compact error={start.error} />}
       </div>
     </Dialog>
