@@ -48,7 +48,8 @@ async function seed(url) {
   const call = async (method, path, body) => {
     const answer = await fetch(url + path, { method, headers: { 'content-type': 'application/json' }, body: body && JSON.stringify(body) });
     // With SHOTS_URL the schedules may be there from the time before.
-    if (!answer.ok && !(method === 'PUT' && answer.status === 409)) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    if (!answer.ok && !(method === 'PUT' && answer.status === 409))
+      throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return answer.status === 204 ? null : answer.json();
   };
   const start = (schema, input, more = {}) => call('POST', '/api/executions?wait=5s', { schema, input, ...more });

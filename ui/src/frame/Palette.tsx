@@ -114,10 +114,5 @@ function useItems(search: string, typed: string): Item[] {
   const groups = ['page', 'go', 'settings'] as const;
   const byGroup = groups.flatMap((group) => fitting.filter((item) => item.group === t(`frame.group_${group}`)));
   if (needle === '') return [...byGroup, ...schemas.slice(0, 5)];
-  return [
-    ...runs,
-    ...rank(schemas, needle, (item) => item.name).slice(0, 8),
-    ...rank(schedules, needle, (item) => item.name),
-    ...byGroup,
-  ];
+  return [...runs, ...rank(schemas, needle, (item) => item.name).slice(0, 8), ...rank(schedules, needle, (item) => item.name), ...byGroup];
 }

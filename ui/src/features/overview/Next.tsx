@@ -59,7 +59,8 @@ function Firing({ action }: { action: ScheduledAction }) {
     <li>
       <Link href={`/schedules/${encodeURIComponent(action.id)}`} className={css.line}>
         <span className={css.what}>
-          {titleOf(action)} <span className={css.where}>{[targetOf(action), policyOf(action)].filter((part) => part !== titleOf(action)).join(' · ')}</span>
+          {titleOf(action)}{' '}
+          <span className={css.where}>{[targetOf(action), policyOf(action)].filter((part) => part !== titleOf(action)).join(' · ')}</span>
         </span>
         <span className={css.when} data-late={late || undefined}>
           {late && `${t('overview.late')} `}
