@@ -54,7 +54,7 @@ test('15 debugger: a step, a double click makes one step, an edited variable, ru
   const steps = await dev.api.get<{ items: { node_id: string }[] }>(`/api/executions/${id}/steps`);
   expect(steps.items.map((step) => step.node_id)).toContain('$edit');
   const ended: Run = await at();
-  expect(ended.output).toBe(42);
+  expect(ended.output).toBe(41);
   await page.goto(`${dev.url}/runs/${id}?low=steps`);
   await see(page, '$edit');
 });

@@ -256,7 +256,6 @@ test('2 a new schema by mouse: nodes, an edge each, a field, saved and run', asy
   const form = page.getByRole('region', { name: /^Form of/ });
   await form.waitFor();
   await write(page, form.getByRole('textbox', { name: /^Message/ }), 'made by mouse');
-  await button(types, 'End').click();
   await until(
     'three nodes and two edges are in the text',
     async () => /type: end/.test(await textOf(page)) && /made by mouse/.test(await textOf(page)),

@@ -63,7 +63,7 @@ test('26 hostile payloads: nothing runs, numbers are exact, the page stays whole
   expect(await page.evaluate(() => document.body.innerText.length)).toBeLessThan(300_000);
 
   await page.goto(`${dev.url}/runs`);
-  await see(page, 'hostile');
+  await page.getByRole('row').filter({ hasText: 'hostile' }).first().waitFor();
   await page.goto(`${dev.url}/schemas`);
   await see(page, 'hostile');
   await see(page, /onerror=/);

@@ -56,8 +56,15 @@ pub(super) struct Pattern {
     text: String,
     nfa: NFA,
     forward: Automaton,
-    /// Made when a match has to be found from its end, which not every use needs.
-    backward: Option<Automaton>,
+    backward: Backward,
+}
+
+/// The automaton that finds a match from its end. Made when it is needed for the first time, which not every use does.
+enum Backward {
+    NotMade,
+    Made(Box<Automaton>),
+    /// Larger than the one forward, and too large. It is not tried again: that would cost the same for every match.
+    TooLarge,
 }
 
 impl Pattern {
@@ -67,7 +74,7 @@ impl Pattern {
             text: text.to_owned(),
             forward: Automaton::new(&nfa, Direction::Forward)?,
             nfa,
-            backward: None,
+            backward: Backward::NotMade,
         })
     }
 
@@ -127,13 +134,15 @@ impl Pattern {
         if end == from {
             return Ok(Some(end..end));
         }
-        let backward = match &mut self.backward {
-            Some(backward) => backward,
+        if let Backward::NotMade = self.backward {
             // It was compiled before, in the other direction: what fails here is only its size.
-            missing => match backward(&self.text) {
-                Ok(made) => missing.insert(made),
-                Err(_) => return Err(SearchStop::Undecided),
-            },
+            self.backward = match backward(&self.text) {
+                Ok(made) => Backward::Made(Box::new(made)),
+                Err(_) => Backward::TooLarge,
+            };
+        }
+        let Backward::Made(backward) = &mut self.backward else {
+            return Err(SearchStop::Undecided);
         };
         let start = backward.start(text, from..end, pay)?;
         Ok(start.map(|start| start..end))

@@ -447,6 +447,19 @@ fn every_function_ends_soon_whatever_it_is_given() {
     println!("{} calls, slowest: {took:?} {text}", bench.calls);
 }
 
+/// Found by the search above: the automaton from the end is too large here, and was made anew for every match.
+#[test]
+fn a_pattern_that_is_too_large_from_its_end_ends_soon() {
+    let mut bench = Bench {
+        roots: roots(),
+        draw: Draw(1),
+        slowest: (Duration::ZERO, String::new()),
+        calls: 0,
+    };
+    bench.time(r"regex_replace(printed, '([\\w&&[^a]]+){1,16}', deep) == null");
+    bench.time(r"len(regex_replace(printed, '([\\w&&[^a]]+){1,16}', '-'))");
+}
+
 #[test]
 fn every_pattern_ends_soon_on_every_text() {
     let mut bench = Bench {

@@ -39,7 +39,7 @@ export default function DoctorPage() {
   const repair = async () => {
     const after = await api.post<DoctorReport>('/api/doctor', { fix: true });
     setRepaired(after.findings);
-    await queryClient.fetchQuery({ queryKey: KEY, queryFn: () => api.get<DoctorReport>('/api/doctor') });
+    await queryClient.fetchQuery({ queryKey: KEY, queryFn: () => api.get<DoctorReport>('/api/doctor'), staleTime: 0 });
   };
   const findings = report.data?.findings ?? [];
   useCommands([{ id: 'examine', name: t('operations.examine'), group: 'page', keys: 'e', icon: <Stethoscope />, act: examine }]);

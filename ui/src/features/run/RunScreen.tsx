@@ -46,7 +46,11 @@ export function RunScreen({ run, definition, graph, history }: Props) {
     const goTo = (seq: number, keep = false) => {
       const to = Math.max(scrub.first - 1, Math.min(scrub.last, seq));
       moment.setState({ seq: to, end: to === scrub.last });
-      writeSoon(() => set({ step: to === scrub.last ? undefined : to }, { replace: !keep }));
+      // The moment as it is by then: a step that was made in between has moved the end, not the moment.
+      writeSoon(() => {
+        const now = moment.getState();
+        set({ step: now.end ? undefined : now.seq }, { replace: !keep });
+      });
     };
     const select = (node: string | null) =>
       set({ node: node ?? '', step: moment.getState().end ? undefined : moment.getState().seq }, { replace: true });
