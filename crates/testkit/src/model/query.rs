@@ -1,5 +1,6 @@
 //! Lists and details.
 
+use std::collections::HashMap;
 use std::ops::Bound;
 
 use async_trait::async_trait;
@@ -11,6 +12,7 @@ use pawl_kernel::ports::store::{
     ExecutionFilter, ExecutionView, MinimumDuration, Pulse, QueryStore, StoreResult,
 };
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::ModelStore;
 use super::tables::{Row, Tables};
@@ -165,12 +167,17 @@ fn took(filter: &ExecutionFilter, row: &Row) -> bool {
     filter.finished_since.is_none_or(ended) && filter.longer_than.is_none_or(long)
 }
 
+/// Numbers are compared as they were written.
 fn is_labelled(record: &Record, name: &str, value: &str) -> bool {
-    let labels: Option<Value> = parsed(record.labels.as_deref());
-    match labels.as_ref().and_then(|labels| labels.get(name)) {
-        None => false,
-        Some(Value::String(text)) => text == value,
-        Some(other) => value == format!("{other}"),
+    let text = record.labels.as_deref();
+    let labels: Option<HashMap<String, Box<RawValue>>> =
+        text.and_then(|text| serde_json::from_str(text).ok());
+    let Some(label) = labels.as_ref().and_then(|labels| labels.get(name)) else {
+        return false;
+    };
+    match serde_json::from_str::<String>(label.get()) {
+        Ok(text) => text == value,
+        Err(_) => label.get() == value,
     }
 }
 
