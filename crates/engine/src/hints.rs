@@ -106,7 +106,7 @@ impl Hints {
         }
     }
 
-    /// It is new, and nobody can watch it yet; lists show it.
+    /// It is new, so no caller can watch it yet; lists show it.
     pub(crate) fn created(&self, id: ExecutionId) {
         self.all.changed(id);
         if let Some(bus) = self.bus.get() {

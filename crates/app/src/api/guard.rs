@@ -292,7 +292,7 @@ pub(super) async fn sealed(handling: impl Future<Output = Response>) -> Response
 }
 
 /// Without a key no caller learns even what there is not.
-/// But the UI is for everybody: its pages are under every path that is no other's.
+/// The pages of the UI need no key: they are under every path that no route has.
 pub(super) async fn no_such_route(State(state): State<ApiState>, request: Request) -> Response {
     if let Some(page) = shell::answer(&state, &request) {
         return page;

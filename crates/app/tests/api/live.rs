@@ -95,7 +95,7 @@ async fn a_run_is_told_as_in_a_stream_of_its_own() {
     assert_eq!(seqs, [1, 2, 3]);
     assert_eq!(last["execution"]["output"]["payload"], payload);
 
-    // Whoever comes back hears what came after, here without payloads.
+    // A client that opens the stream again hears what came after, here without payloads.
     let topics = format!("run:{}@{seen}&brief=true", id(&run));
     let mut again = open(&server, &topics).await;
     let mut kinds = Vec::new();

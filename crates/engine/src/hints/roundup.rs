@@ -1,5 +1,5 @@
-//! Which executions have changed lately, for those who watch all of them: a page with a list. While nobody does, a change
-//! costs one look at a number.
+//! Which executions have changed lately, for streams about all of them, which pages with a list open. While there is no
+//! such stream, a change costs one look at a number.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};

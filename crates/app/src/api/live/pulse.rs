@@ -99,7 +99,7 @@ impl PulseDesk {
         let _ = tokio::time::timeout(pause - LOOK_PAUSE, rung).await;
     }
 
-    /// Nobody watches any more, and whoever comes now starts the looking anew.
+    /// True when no stream is left: then the next stream that opens starts the looking anew.
     fn has_stopped(&self) -> bool {
         let mut is_looking = self
             .is_looking
