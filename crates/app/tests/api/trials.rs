@@ -155,7 +155,12 @@ async fn trial_runs_are_listed_and_counted_only_where_they_are_asked_for() {
     assert_eq!(listed(both).await, [id(&tried), id(&real)]);
 
     let counts = server.get("/api/executions/counts").await.expect(200);
-    assert_eq!(counts["groups"], json!([{"key": "failed", "count": 1}]));
+    let counted = &counts["groups"][0];
+    assert_eq!(
+        (&counted["key"], &counted["count"]),
+        (&json!("failed"), &json!(1))
+    );
+    assert_eq!(counts["groups"].as_array().map(Vec::len), Some(1));
     let errors = server.get("/api/executions/errors").await.expect(200);
     assert_eq!(errors["groups"][0]["count"], 1);
     assert_eq!(errors["groups"][0]["last"]["id"], real["id"]);
