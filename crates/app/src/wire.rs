@@ -35,7 +35,8 @@ pub(crate) use actions::{
 };
 pub(crate) use diagnostics::{DiagnosticLine, ErrorBody};
 pub(crate) use editor::{
-    CanvasGroup, CanvasNote, KnownName, Layout, NamedConnection, Pin, Point, PutPin, ShownLayout,
+    CanvasGroup, CanvasNote, KnownName, Layout, NamedConnection, NodeTrialLog, NodeTrialRequest,
+    NodeTrialResult, NodeTrialWait, Pin, Point, PutPin, ShownLayout,
 };
 pub(crate) use executions::{CurrentWait, Execution, StartRecord};
 pub(crate) use expressions::{
@@ -66,7 +67,7 @@ pub(crate) use payload::Payload;
 pub(crate) use quotas::{Quota, QuotaHolder, SetQuota};
 pub(crate) use requests::{
     BulkOutcomes, BulkRequest, BulkResult, ContinueMode, ContinueRequest, Filter, ForkRequest,
-    NoFields, Reference, RetryRequest, Span, StartRequest, StatusList,
+    NoFields, Reference, RetryRequest, Span, StartRequest, StatusList, TrialRequest,
 };
 pub(crate) use schemas::{
     Definition, PinnedDefinition, PublishRequest, RunOutcome, SavedSchema, Schema, SchemaSummary,

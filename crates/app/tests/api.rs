@@ -71,6 +71,8 @@ mod server;
 mod session;
 #[path = "api/shell.rs"]
 mod shell;
+#[path = "api/trials.rs"]
+mod trials;
 #[path = "api/triggers.rs"]
 mod triggers;
 #[path = "api/users.rs"]

@@ -10,8 +10,11 @@ mod requeue;
 mod schedule;
 mod secrets;
 mod start;
+mod trial;
 mod triggers;
 mod written;
+
+use std::sync::Arc;
 
 use pawl_kernel::execution::{Signal, Status};
 use pawl_kernel::id::ExecutionId;
@@ -19,6 +22,7 @@ use pawl_kernel::lifecycle::{Command, ContinueMode, Refusal};
 use pawl_kernel::ports::hints::Hint;
 use pawl_kernel::ports::store::{CommandError, ExecutionView, StoreError};
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 use crate::graphs::GraphError;
 use crate::runtime::Runtime;
@@ -30,6 +34,7 @@ pub use requeue::RequeueOutcome;
 pub(crate) use schedule::OWN_PREFIX;
 pub use schedule::ScheduleError;
 pub use start::{SchemaKey, StartOutcome, StartRequest};
+pub use trial::{NodeTrial, NodeTrialReport};
 pub use triggers::{
     TriggerKeeper, drop_triggers, keep_all_triggers_in_step, keep_triggers_in_step,
 };
@@ -40,6 +45,8 @@ pub struct Control {
     runtime: Runtime,
     /// The worker of this process, if it has one.
     worker: Option<Handle>,
+    /// Places for nodes that are tried by themselves.
+    trials: Arc<Semaphore>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +72,11 @@ pub enum ControlError {
 
 impl Control {
     pub fn new(runtime: Runtime, worker: Option<Handle>) -> Self {
-        Self { runtime, worker }
+        Self {
+            runtime,
+            worker,
+            trials: Arc::new(Semaphore::new(trial::NODES_AT_ONCE)),
+        }
     }
 
     pub fn runtime(&self) -> &Runtime {

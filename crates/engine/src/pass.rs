@@ -24,6 +24,7 @@ use pawl_kernel::ports::store::{ClaimedExecution, Dispatch};
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Next;
+use pawl_kernel::trial::Trial;
 use pawl_kernel::visit::{self, Move};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -75,6 +76,8 @@ pub(crate) struct Pass {
     limits: Limits,
     /// What the request of a repeated effect says of the run, instead of what is true of this one.
     repeats: Option<Map<String, Value>>,
+    /// How an editor tries it.
+    trial: Option<Box<Trial>>,
     /// The rendered config of the try under way, for the step's `input`.
     input: Option<String>,
     /// The output of the visit under way is an answer.
@@ -238,6 +241,10 @@ impl Pass {
 
     /// Takes in what a visit came to.
     async fn follow(&mut self, graph: &Graph, node: &Node, decision: Move<'_>) -> Turn {
+        let decision = match &self.trial {
+            Some(trial) => trial.cut_short(node, decision),
+            None => decision,
+        };
         match decision {
             Move::Leave(finished, next) => match self.record(node, finished, Some(next)) {
                 Ok(()) => self.arrived(next).await,

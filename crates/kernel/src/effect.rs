@@ -7,6 +7,16 @@ pub fn key(execution_id: ExecutionId, seq: u64) -> String {
     format!("{execution_id}:{seq}")
 }
 
+/// The key of a node that is tried by itself, by the id that stands for its execution.
+pub fn of_trial(id: &str) -> String {
+    format!("{id}:1")
+}
+
+/// Was the key drawn for a node that was tried by itself? Then no execution will ever ask for its effect again.
+pub fn is_of_trial(key: &str) -> bool {
+    key.starts_with("trial-")
+}
+
 /// The execution and the seq that a key was drawn for: what `uuid()` derives from, so that a worker that repeats the effect,
 /// a retry in another execution too, sends the same request. `None`: not a key of [`key`].
 pub fn parts(key: &str) -> Option<(&str, u64)> {

@@ -170,6 +170,8 @@ pub struct Record {
     /// The newest retry of this one.
     pub retried_as: Option<ExecutionId>,
     pub forked_from: Option<ExecutionId>,
+    /// An editor's test, which lists and statistics leave out; its start record says how it is run.
+    pub trial: bool,
     /// The start record as JSON text: `{input, webhook, user, variables}`.
     pub initial: Arc<str>,
     pub output: Option<String>,

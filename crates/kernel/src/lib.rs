@@ -30,6 +30,7 @@ pub mod statistics;
 pub mod text;
 pub mod time;
 pub mod transition;
+pub mod trial;
 pub mod user;
 pub mod variables;
 pub mod visit;

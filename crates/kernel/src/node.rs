@@ -192,6 +192,17 @@ pub enum LogLevel {
     Error,
 }
 
+impl LogLevel {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// How a node failed; stored with the step and shown to expressions as `steps.X.error`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeError {

@@ -2,7 +2,7 @@
 SELECT e.id, e.tenant, e.labels, e.schema_id, e.schema_version, e.status, e.priority, e.debug_mode, e.created_by,
        e.correlation_id, e.idempotency_key, e.parent_id, e.parent_seq, e.child_index, e.retry_of, e.forked_from,
        e.base_seq, e.created_at, e.queued_at, e.started_at, e.finished_at, '{}'::json, NULL::json, left(e.error::text, 65536), e.quotas,
-       e.retried_as,
+       e.retried_as, e.trial,
        s.execution_id, s.seq, s.current_node_id, s.prev_node_id, s.entered_at, s.attempt, NULL::json, s.effect_key,
        s.not_before, s.wait_kind, s.wait_id, s.wake_at, s.wait_name, s.hold, s.control, s.inbox, s.lease_owner,
        s.lease_token, s.lease_until, s.commit_id, s.recoveries, s.interrupted, s.debug, s.deadline_at,

@@ -17,6 +17,9 @@ use crate::session::Session;
 use crate::sql::{self, Sql};
 use crate::value::Columns;
 
+/// Columns of `executions` that are written with a new one, before those of `execution_state`.
+const EXECUTION_COLUMNS: usize = 25;
+
 /// Needs no statement but the one for creations.
 pub(crate) fn is_simple(new: &NewExecution) -> bool {
     new.snapshot.is_none()
@@ -36,7 +39,7 @@ pub(crate) async fn create(
         return Ok(Some(HashSet::new()));
     }
     let kinds = sql::EXECUTIONS_CREATE.kinds();
-    let (of_execution, of_state) = kinds[..kinds.len() - 1].split_at(24);
+    let (of_execution, of_state) = kinds[..kinds.len() - 1].split_at(EXECUTION_COLUMNS);
     let mut executions = Columns::new(of_execution);
     let mut states = Columns::new(of_state);
     for new in news {

@@ -3,7 +3,7 @@
 //!
 //! 1 before, 2 statuses, 3 schema, 4 tenant, 5 and 6 created after and before, 7 and 8 text, 9 not retried, 10 and 11 label,
 //! 12 creator, 13 version, 14 node, 15 error code, 16 retry of, 17 forked from, 18 finished since, 19 and 20 longer than and now,
-//! 21 ids, 22 and 23 the ids of its time, 24 limit, 25 group.
+//! 21 ids, 22 and 23 the ids of its time, 24 trial, 25 limit, 26 group.
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
@@ -160,7 +160,7 @@ impl Statements {
     }
 }
 
-/// The parameters 1 to 23, which all of them have in common.
+/// The parameters 1 to 24, which all of them have in common.
 pub(crate) struct Values<'a> {
     before: Uuid,
     statuses: Option<Vec<i16>>,
@@ -185,6 +185,7 @@ pub(crate) struct Values<'a> {
     ids: Option<Vec<Uuid>>,
     first: Uuid,
     last: Uuid,
+    trial: Option<bool>,
 }
 
 impl<'a> Values<'a> {
@@ -222,6 +223,7 @@ impl<'a> Values<'a> {
             ids: ids.map(|ids| ids.iter().map(|id| id.0).collect()),
             first,
             last,
+            trial: filter.trial,
         }
     }
 
@@ -250,6 +252,7 @@ impl<'a> Values<'a> {
             &self.ids,
             &self.first,
             &self.last,
+            &self.trial,
         ]
     }
 }

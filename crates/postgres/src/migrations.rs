@@ -27,6 +27,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     18 "0018_drafts",
     19 "0019_editor",
     20 "0020_branches",
+    21 "0021_trials",
 ];
 
 pub type MigrationError = migration::MigrationError<String>;

@@ -89,7 +89,7 @@ async fn tally(session: &Session, look: &Look, group: GroupBy, limit: u32) -> Ou
         (GroupBy::Status, Along::Statuses(statuses)) if look.filter.is_by_status_alone() => {
             let codes = lists::codes(statuses);
             session
-                .alone(&sql::TALLY_STATUSES, &[&codes, &limit])
+                .alone(&sql::TALLY_STATUSES, &[&codes, &limit, &look.filter.trial])
                 .await?
         }
         _ => {

@@ -165,6 +165,7 @@ fn execution(reader: &mut Reader<'_>) -> Outcome<Execution> {
     let error = reader.optional_text()?;
     let quotas = reader.claims()?;
     let retried_as = reader.get::<Option<Uuid>>()?.map(ExecutionId);
+    let trial = reader.get()?;
     let head = Head {
         id,
         schema_id,
@@ -191,6 +192,7 @@ fn execution(reader: &mut Reader<'_>) -> Outcome<Execution> {
         retry_of,
         retried_as,
         forked_from,
+        trial,
         initial,
         output,
         error,
@@ -224,6 +226,7 @@ pub(crate) fn put_execution<'a>(columns: &mut Columns<'a>, execution: &'a Execut
     columns.text(&*record.initial);
     columns.text(record.output.as_deref());
     columns.text(record.error.as_deref());
+    columns.bool(record.trial);
 }
 
 fn state(reader: &mut Reader<'_>) -> Outcome<State> {

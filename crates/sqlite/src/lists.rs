@@ -3,7 +3,7 @@
 //!
 //! 1 before, 2 statuses, 3 schema, 4 tenant, 5 and 6 created after and before, 7 and 8 text, 9 limit, 10 the status of the way,
 //! 11 not retried, 12 and 13 label, 14 creator, 15 version, 16 node, 17 error code, 18 retry of, 19 forked from, 20 finished
-//! since, 21 and 22 longer than and now, 23 ids, 25 and 26 the ids of its time, 27 group.
+//! since, 21 and 22 longer than and now, 23 ids, 24 trial, 25 and 26 the ids of its time, 27 group.
 
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::ExecutionId;
@@ -166,6 +166,7 @@ fn plain_fields(statement: &mut Parameters<'_>, filter: &ExecutionFilter) -> rus
     statement.put(7, &filter.text)?;
     statement.put(8, filter.text.as_deref().and_then(part_of_id))?;
     statement.put(11, filter.not_retried)?;
+    statement.put(24, filter.trial)?;
     statement.put(14, &filter.created_by)?;
     statement.put(15, filter.version)?;
     statement.put(25, first.as_bytes())?;

@@ -64,7 +64,7 @@ fn tally(connection: &Connection, look: &Look, group: GroupBy, limit: u32) -> Jo
     if let (GroupBy::Status, Along::Statuses(statuses)) = (group, &look.along)
         && look.filter.is_by_status_alone()
     {
-        return tally_statuses(connection, statuses, limit);
+        return tally_statuses(connection, statuses, look.filter.trial, limit);
     }
     let mut tally = Tally::default();
     for (text, status) in lists::TALLY.along(&look.along) {
@@ -97,12 +97,19 @@ fn key_of(group: GroupBy, key: String) -> JobResult<String> {
 }
 
 /// The index alone knows.
-fn tally_statuses(connection: &Connection, statuses: &[Status], limit: u32) -> JobResult<Tally> {
+fn tally_statuses(
+    connection: &Connection,
+    statuses: &[Status],
+    trial: Option<bool>,
+    limit: u32,
+) -> JobResult<Tally> {
     let mut tally = Tally::default();
     for status in statuses {
         let count = connection
             .prepare_cached(sql::TALLY_STATUSES)?
-            .query_row(params![status.code(), limit], |row| rows::count(row, 0))?;
+            .query_row(params![status.code(), limit, trial], |row| {
+                rows::count(row, 0)
+            })?;
         tally.looked_at += count;
         if count > 0 {
             tally.groups.insert(status.code().to_string(), count);

@@ -71,7 +71,7 @@ pub(crate) fn look_up(connection: &Connection, id: ExecutionId) -> Result<Lookup
 }
 
 const HEAD_COLUMNS: usize = 11;
-const EXECUTION_COLUMNS: usize = 26;
+const EXECUTION_COLUMNS: usize = 27;
 const STATE_COLUMNS: usize = 30;
 
 pub(crate) fn loaded(row: &Row<'_>) -> Result<ClaimedExecution> {
@@ -128,6 +128,7 @@ fn execution(row: &Row<'_>) -> Result<Execution> {
         retry_of: optional_uuid(row, 14)?.map(ExecutionId),
         retried_as: optional_uuid(row, 25)?.map(ExecutionId),
         forked_from: optional_uuid(row, 15)?.map(ExecutionId),
+        trial: row.get(26)?,
         initial: row.get(21)?,
         output: row.get(22)?,
         error: row.get(23)?,
@@ -166,7 +167,8 @@ pub(crate) fn bind_execution(
     binder.put(&record.initial)?;
     binder.put(&record.output)?;
     binder.put(&record.error)?;
-    binder.put(QuotaUse::to_column(claims))
+    binder.put(QuotaUse::to_column(claims))?;
+    binder.put(record.trial)
 }
 
 fn claims(row: &Row<'_>, at: usize) -> Result<Vec<QuotaUse>> {

@@ -110,6 +110,7 @@ fn execution(n: u64) -> Execution {
         retry_of: None,
         retried_as: None,
         forked_from: None,
+        trial: false,
         initial: Arc::from(r#"{"input":{},"variables":{}}"#),
         output: None,
         error: None,

@@ -194,6 +194,7 @@ fn narrowed(
         finished_since: text_of(&asked.finished_since),
         longer_than: text_of(&asked.longer_than),
         ids,
+        trial: asked.trial.unwrap_or(false),
     };
     asked.narrow(found, now)
 }

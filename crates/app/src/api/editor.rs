@@ -25,6 +25,7 @@ use super::schemas::{find, if_match, missing, version};
 use crate::wire::{self, KnownName, Layout, NamedConnection, Page, Point, ShownLayout, Time};
 
 mod layout;
+pub(super) mod trial;
 
 /// No id of a node is longer.
 const NODE_CHARS_MAX: usize = 200;

@@ -9,6 +9,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::ExecutionView;
 use pawl_kernel::start_key;
 use pawl_kernel::time::Timestamp;
+use pawl_kernel::trial::Trial;
 use serde_json::{Map, Number, Value, json};
 use std::time::Duration;
 
@@ -81,8 +82,17 @@ pub(super) fn start_request(asked: wire::StartRequest, now: Timestamp) -> ApiRes
         labels: labels(asked.labels.unwrap_or_default())?,
         idempotency_key: asked.idempotency_key.map(|key| key.0),
         start_at: asked.start_at.map(|at| start_at(&at, now)).transpose()?,
+        trial: asked.trial.map(trial),
         ..StartRequest::default()
     })
+}
+
+fn trial(asked: wire::TrialRequest) -> Trial {
+    Trial {
+        stop_after: asked.stop_after.map(|node| node.0),
+        with_stored_pins: asked.pins.unwrap_or(false),
+        ..Trial::default()
+    }
 }
 
 /// A number is an `external_id`, a text a name or an id.

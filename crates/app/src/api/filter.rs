@@ -5,6 +5,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::{ExecutionFilter, MinimumDuration};
 use pawl_kernel::time::{Timestamp, parse_duration};
 
+use super::error::ApiResult;
 use super::query::{self, moment};
 use crate::wire::problem_of;
 
@@ -23,6 +24,7 @@ pub(super) struct FilterFields<'a> {
     pub(super) finished_since: Option<&'a str>,
     pub(super) longer_than: Option<&'a str>,
     pub(super) ids: Option<Vec<&'a str>>,
+    pub(super) trial: bool,
 }
 
 impl FilterFields<'_> {
@@ -47,9 +49,19 @@ impl FilterFields<'_> {
                 .transpose()?,
             longer_than: self.longer_than.map(|text| longer(text, now)).transpose()?,
             ids: self.ids.as_deref().map(id_list).transpose()?,
+            trial: self.trials(),
             ..filter
         };
         Ok(only_with_errors(narrowed))
+    }
+
+    /// Trial runs are for those who ask for them: by their kind, or by their ids.
+    fn trials(&self) -> Option<bool> {
+        match (self.trial, &self.ids) {
+            (true, _) => Some(true),
+            (false, None) => Some(false),
+            (false, Some(_)) => None,
+        }
     }
 }
 
@@ -114,8 +126,8 @@ pub(super) fn unresolved(given: &[Status]) -> Result<Vec<Status>, String> {
 
 impl query::Query {
     /// The names that lists and counts of executions take.
-    pub(super) fn asked(&self) -> FilterFields<'_> {
-        FilterFields {
+    pub(super) fn asked(&self) -> ApiResult<FilterFields<'_>> {
+        Ok(FilterFields {
             label: self.get("label"),
             created_by: self.get("created_by"),
             version: self.get("version"),
@@ -126,7 +138,8 @@ impl query::Query {
             finished_since: self.get("finished_since"),
             longer_than: self.get("longer_than"),
             ids: self.get("ids").map(|ids| ids.split(',').collect()),
-        }
+            trial: self.flag("trial")?,
+        })
     }
 }
 

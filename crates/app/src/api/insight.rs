@@ -150,6 +150,7 @@ async fn partner(state: &ApiState, view: &ExecutionView) -> ApiResult<ExecutionV
     let filter = ExecutionFilter {
         statuses: vec![Status::Completed],
         schema_id: Some(view.execution.head.schema_id),
+        trial: Some(false),
         ..ExecutionFilter::default()
     };
     for before in [Some(view.execution.head.id), None] {

@@ -88,6 +88,7 @@ pub(super) async fn errors(State(state): State<ApiState>, query: Query) -> ApiRe
         created_after: Some(since.unwrap_or_else(|| state.now().minus(ERRORS_SINCE))),
         created_before: query.time("until")?,
         error_code: query.get("error_code").map(str::to_owned),
+        trial: Some(false),
         ..ExecutionFilter::default()
     };
     let ErrorGroups {

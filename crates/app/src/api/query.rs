@@ -152,7 +152,7 @@ impl Query {
             text: self.get("text").map(str::to_owned),
             ..ExecutionFilter::default()
         };
-        let narrowed = self.asked().narrow(filter, state.now());
+        let narrowed = self.asked()?.narrow(filter, state.now());
         narrowed.map_err(ApiError::invalid_query)
     }
 }

@@ -59,6 +59,7 @@ async fn open_by_schema(state: &ApiState) -> ApiResult<GroupCounts> {
     let open = Status::ALL.iter().copied().filter(|one| !one.is_terminal());
     let filter = ExecutionFilter {
         statuses: open.collect(),
+        trial: Some(false),
         ..ExecutionFilter::default()
     };
     Ok(count_by(state.store(), &filter, GroupBy::Schema).await?)

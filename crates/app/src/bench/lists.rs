@@ -241,6 +241,7 @@ fn execution(schema: SchemaId, n: u64, at: Timestamp) -> NewExecution {
         retry_of: None,
         retried_as: None,
         forked_from: None,
+        trial: false,
         initial: r#"{"input":{"order":17,"customer":"ada"},"variables":{}}"#.into(),
         output: None,
         error: (status == Status::Failed).then(|| error.to_owned()),

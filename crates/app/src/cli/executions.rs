@@ -197,6 +197,9 @@ pub(super) struct FilterArgs {
     /// Only what failed, got stuck or was stopped and has not been retried.
     #[arg(long)]
     unresolved: bool,
+    /// Only trial runs, which are left out otherwise.
+    #[arg(long)]
+    trial: bool,
 }
 
 #[derive(clap::Args)]
@@ -226,6 +229,15 @@ pub(super) struct StartArgs {
     /// Not before this time, as 2026-12-01T09:00:00Z.
     #[arg(long, value_name = "TIME")]
     start_at: Option<String>,
+    /// As a test, which lists and statistics leave out.
+    #[arg(long)]
+    trial: bool,
+    /// A test in which the pinned outputs of the schema stand in for their nodes.
+    #[arg(long)]
+    pins: bool,
+    /// A test that ends behind this node.
+    #[arg(long, value_name = "NODE")]
+    stop_after: Option<String>,
     #[command(flatten)]
     wait: WaitFlag,
     #[command(flatten)]

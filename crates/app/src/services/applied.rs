@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pawl_engine::{NextTick, Service};
+use pawl_kernel::effect;
 use pawl_kernel::execution::{Status, StepStatus};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::node::NodeError;
@@ -77,9 +78,11 @@ impl AppliedKeeper {
     async fn committed(&self, keys: Vec<String>) -> StoreResult<Vec<String>> {
         let mut committed = Vec::new();
         for key in keys {
-            if let Some((id, seq)) = read(&key)
-                && self.is_committed(id, seq).await?
-            {
+            let is_done = match read(&key) {
+                Some((id, seq)) => self.is_committed(id, seq).await?,
+                None => effect::is_of_trial(&key),
+            };
+            if is_done {
                 committed.push(key);
             }
         }

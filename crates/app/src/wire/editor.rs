@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use pawl_kernel::execution::StepStatus;
 use pawl_kernel::operations::{Pin as StoredPin, PinHead};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::name::ConnectionKind;
+use super::name::{ConnectionKind, LogLevel};
 use super::{Name, Payload, Text, Time};
 
 /// Where a schema is drawn.
@@ -129,6 +130,53 @@ impl<'a> From<&'a PinHead> for Pin<'a> {
             updated_at: Time(pin.updated_at),
         }
     }
+}
+
+/// One node to be tried by itself.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NodeTrialRequest {
+    /// The node as the schema has it, or as it is going to.
+    pub(crate) node: Map<String, Value>,
+    /// What it sees: `input`, `variables`, `steps`, `webhook`.
+    pub(crate) context: Option<Map<String, Value>>,
+    /// The node whose output is `$json` in a script.
+    pub(crate) previous: Option<Text>,
+}
+
+/// What a node did that was tried by itself. Nothing of it is stored.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct NodeTrialResult<'a> {
+    pub(crate) status: Name<StepStatus>,
+    /// The exit it would leave by; null if it ends the run or waits.
+    pub(crate) handle: Option<Cow<'a, str>>,
+    /// Its config with all expressions evaluated.
+    pub(crate) input: Value,
+    pub(crate) output: Value,
+    /// Variables that it would set.
+    pub(crate) changes: Map<String, Value>,
+    /// `{code, message, retryable, details}`, or null.
+    pub(crate) error: Value,
+    /// What it would wait for; null if it would not wait.
+    pub(crate) waits: Option<NodeTrialWait>,
+    pub(crate) logs: Vec<NodeTrialLog>,
+    pub(crate) started_at: Time,
+    pub(crate) finished_at: Time,
+    pub(crate) duration_ms: f64,
+}
+
+/// What a node would wait for: a time, an event, or an event until a time.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct NodeTrialWait {
+    pub(crate) until: Option<Time>,
+    pub(crate) event: Option<String>,
+}
+
+/// A line that the node wrote.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct NodeTrialLog {
+    pub(crate) level: Name<LogLevel>,
+    pub(crate) message: String,
 }
 
 /// A connection of the configuration. Its address is never shown.

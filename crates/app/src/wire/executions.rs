@@ -52,6 +52,8 @@ pub(crate) struct Execution<'a> {
     /// Its newest retry.
     pub(crate) retried_as: Option<Uuid>,
     pub(crate) forked_from: Option<Uuid>,
+    /// An editor's test, which lists and statistics leave out.
+    pub(crate) trial: bool,
     /// When it came to the node it stands at: waits and timeouts count from here.
     pub(crate) entered_at: Time,
     /// The tries of that node so far; none in brief lists.
@@ -240,6 +242,7 @@ impl<'a> From<&'a ExecutionView> for Execution<'a> {
             retry_of: record.retry_of.map(|id| id.0),
             retried_as: record.retried_as.map(|id| id.0),
             forked_from: record.forked_from.map(|id| id.0),
+            trial: record.trial,
             entered_at: Time(state.position.entered_at),
             tries: Payload::Stored(state.position.attempts.as_deref().unwrap_or("[]")),
             lease: state.lease.as_ref().map(HeldLease::from),

@@ -44,6 +44,18 @@ pub(crate) struct StartRequest {
     pub(crate) idempotency_key: Option<Text>,
     #[schemars(with = "Option<Time>")]
     pub(crate) start_at: Option<Text>,
+    /// As a test that lists and statistics leave out; `{}` is one that runs like any other.
+    pub(crate) trial: Option<TrialRequest>,
+}
+
+/// How an execution is tried. Nodes without a pin run with their effects.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrialRequest {
+    /// True: the pinned outputs of the schema stand in for their nodes.
+    pub(crate) pins: Option<bool>,
+    /// It ends as completed, with the output of this node, once that was left.
+    pub(crate) stop_after: Option<Text>,
 }
 
 /// How to go on in debug mode.
@@ -148,6 +160,8 @@ pub(crate) struct Filter {
     pub(crate) ids: Option<Vec<Value>>,
     /// Only what failed, got stuck or was stopped and has not been retried.
     pub(crate) unresolved: Option<bool>,
+    /// Only trial runs; left out: none of them, unless `ids` names some.
+    pub(crate) trial: Option<bool>,
 }
 
 /// What a bulk action did, or would do.

@@ -162,6 +162,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("POST /api/schemas/{id}/activate", "editor"),
     ("POST /api/schemas/{id}/deactivate", "editor"),
     ("POST /api/schemas/{id}/publish", "editor"),
+    ("POST /api/schemas/{id}/trial-node", "editor"),
     ("POST /api/session", "nobody"),
     ("POST /webhook/{path}", "nobody"),
     ("PUT /api/quotas/{kind}/{name}", "editor"),

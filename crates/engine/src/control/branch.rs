@@ -13,6 +13,7 @@ use pawl_kernel::id::ExecutionId;
 use pawl_kernel::ports::store::ExecutionView;
 use pawl_kernel::schema::graph::Graph;
 use pawl_kernel::transition::Snapshot;
+use pawl_kernel::trial::Trial;
 use serde_json::{Map, Value, json};
 
 use self::place::BranchPlace;
@@ -335,8 +336,14 @@ fn inherited(view: &ExecutionView) -> StartRequest {
         tenant: view.execution.record.tenant.clone(),
         correlation_id: Some(view.execution.record.correlation_id.clone()),
         labels,
+        trial: trial_of(view),
         ..StartRequest::default()
     }
+}
+
+/// What is made from a trial is one, with the same pins: its start record is taken over.
+fn trial_of(view: &ExecutionView) -> Option<Trial> {
+    view.execution.record.trial.then(Trial::default)
 }
 
 /// The start record of the old execution, as the one who asks now would have started it.

@@ -24,6 +24,11 @@ impl Control {
             .for_each(|value| redactor.value(value));
         redactor.object(&mut request.variables);
         redactor.object(&mut request.labels);
+        let pins = request
+            .trial
+            .iter_mut()
+            .flat_map(|trial| trial.pins.values_mut());
+        pins.for_each(|pin| redactor.value(&mut pin.output));
         Ok(())
     }
 

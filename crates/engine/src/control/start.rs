@@ -13,6 +13,7 @@ use pawl_kernel::ports::store::{CreateOutcome, NewExecution, SchemaRecord, lease
 use pawl_kernel::schema::graph::{Graph, Node};
 use pawl_kernel::time::Timestamp;
 use pawl_kernel::transition::Snapshot;
+use pawl_kernel::trial::{self, Trial};
 use serde_json::{Map, Value};
 
 use super::branch::check_retry_of;
@@ -70,6 +71,8 @@ pub struct StartRequest {
     pub idempotency_key: Option<String>,
     pub correlation_id: Option<String>,
     pub start_at: Option<Timestamp>,
+    /// How an editor tries it; lists and statistics leave it out.
+    pub trial: Option<Trial>,
     pub created_by: String,
     /// Return a watcher with the answer.
     pub watch: bool,
@@ -154,9 +157,12 @@ impl Control {
         &self,
         schema_id: SchemaId,
         version: u32,
-        request: StartRequest,
+        mut request: StartRequest,
     ) -> Result<StartOutcome, ControlError> {
         let graph = self.graph(schema_id, version).await?;
+        if let Some(trial) = &mut request.trial {
+            self.complete_trial(schema_id, &graph, trial).await?;
+        }
         let started = self.start_graph((schema_id, version), &graph, request);
         started.await
     }
@@ -512,6 +518,7 @@ fn first_execution(
         retry_of: draft.retry_of,
         retried_as: None,
         forked_from: draft.forked_from,
+        trial: request.trial.is_some(),
         initial: draft.initial,
         output: None,
         error: None,
@@ -529,6 +536,7 @@ fn start_record(request: &mut StartRequest) -> Map<String, Value> {
         ("request", request.request.take()),
         ("user", request.user.take()),
         ("variables", variables),
+        (trial::FIELD, request.trial.as_ref().map(Trial::to_value)),
     ];
     let given = given.into_iter();
     given

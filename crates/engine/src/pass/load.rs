@@ -10,6 +10,7 @@ use pawl_kernel::node::NodeError;
 use pawl_kernel::ports::store::{ClaimedExecution, StoreError};
 use pawl_kernel::schema::graph::Graph;
 use pawl_kernel::transition::{Next, Transition};
+use pawl_kernel::trial::Trial;
 use pawl_kernel::visit;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -111,8 +112,9 @@ fn assemble(
         ..Ledger::default()
     };
     let now = runtime.now();
-    let record = record_of_retry(&execution);
+    let record = start_record(&execution);
     let limits = limits_of(&graph.definition().settings, &record);
+    let trial = Trial::of_record(&record).map(Box::new);
     let repeats = state
         .repeats_an_effect()
         .then(|| repeated(record))
@@ -136,6 +138,7 @@ fn assemble(
         ticket,
         limits,
         repeats,
+        trial,
         input: None,
         answering: false,
         interruption_noted: false,
@@ -169,12 +172,12 @@ async fn replay(
     Ok(cached)
 }
 
-/// What a retry, or what was made from one, may carry along in its start record. Parsing those of all others twice for
-/// nothing would be felt in every short run.
-fn record_of_retry(execution: &Execution) -> Value {
-    match execution.origin() {
-        Some(_) => serde_json::from_str(&execution.record.initial).unwrap_or_default(),
-        None => Value::Null,
+/// What a retry, what was made from one, or a trial may carry along in its start record. Parsing those of all others twice
+/// for nothing would be felt in every short run.
+fn start_record(execution: &Execution) -> Value {
+    match execution.record.trial || execution.origin().is_some() {
+        true => serde_json::from_str(&execution.record.initial).unwrap_or_default(),
+        false => Value::Null,
     }
 }
 

@@ -41,6 +41,10 @@ impl Pass {
         if node.definition.disabled {
             return Ok(skipped(graph, node));
         }
+        let trial = self.trial.as_ref();
+        if let Some(decision) = trial.and_then(|trial| trial.stand_in(graph, node)) {
+            return Ok(decision);
+        }
         if !node.pure {
             self.enter_effect().await?;
             if self.state.interrupted {

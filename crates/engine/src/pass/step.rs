@@ -74,7 +74,7 @@ impl Pass {
             self.ledger.logs.push(LogRecord {
                 seq,
                 node_id: node.id.clone(),
-                level: level_name(line.level),
+                level: line.level.name(),
                 message,
                 at,
             });
@@ -95,7 +95,7 @@ impl Pass {
         self.ledger.logs.push(LogRecord {
             seq: step.seq,
             node_id: step.node_id.clone(),
-            level: level_name(LogLevel::Warn),
+            level: LogLevel::Warn.name(),
             message: "the caller was answered before: only the first answer counts".into(),
             at: step.finished_at,
         });
@@ -257,15 +257,6 @@ fn push_attempt(position: &mut Position, attempt: &Attempt) {
 
 fn limit_error(message: String) -> NodeError {
     NodeError::new("LIMIT_EXCEEDED", message)
-}
-
-fn level_name(level: LogLevel) -> &'static str {
-    match level {
-        LogLevel::Debug => "debug",
-        LogLevel::Info => "info",
-        LogLevel::Warn => "warn",
-        LogLevel::Error => "error",
-    }
 }
 
 /// Is the JSON nested deeper than `limit` levels? Written without recursion beyond the limit.

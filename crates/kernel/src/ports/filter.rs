@@ -37,6 +37,8 @@ pub struct ExecutionFilter {
     pub text: Option<String>,
     /// Only those that have not been retried.
     pub not_retried: bool,
+    /// Only trial runs, or none of them; `None`: whatever they are.
+    pub trial: Option<bool>,
 }
 
 /// From its start, or its creation if it has not begun, to its end or until now.
@@ -92,10 +94,11 @@ impl ExecutionFilter {
         (first.unwrap_or(Uuid::nil()), last.unwrap_or(Uuid::max()))
     }
 
-    /// Does it ask for nothing but statuses?
+    /// Does it ask for nothing but statuses, and whether trial runs count?
     pub fn is_by_status_alone(&self) -> bool {
         let rest = Self {
             statuses: Vec::new(),
+            trial: None,
             ..self.clone()
         };
         rest == Self::default()

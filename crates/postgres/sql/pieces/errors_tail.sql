@@ -1,3 +1,3 @@
 ORDER BY e.id DESC
-LIMIT $24::bigint
+LIMIT $25::bigint
 ) looked GROUP BY 1, 2, 3

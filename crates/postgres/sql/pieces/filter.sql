@@ -14,6 +14,7 @@ e.id < $1::uuid AND e.id >= $22::uuid AND e.id <= $23::uuid
           > $19 * interval '1 microsecond')
   AND ($21::uuid[] IS NULL OR e.id = ANY ($21))
   AND (NOT $9::boolean OR e.retried_as IS NULL)
+  AND ($24::boolean IS NULL OR e.trial = $24)
   AND ($14::text IS NULL
        OR EXISTS (SELECT 1 FROM execution_state s WHERE s.execution_id = e.id AND s.current_node_id = $14))
   AND ($10::text IS NULL OR e.labels ->> $10 = $11::text)

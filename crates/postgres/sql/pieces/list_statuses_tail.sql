@@ -1,5 +1,5 @@
 ORDER BY e.id DESC
-LIMIT $24::bigint
+LIMIT $25::bigint
 ) found
 ORDER BY found.id DESC
-LIMIT $24
+LIMIT $25

@@ -1,2 +1,2 @@
 ORDER BY e.id DESC
-LIMIT $24::bigint
+LIMIT $25::bigint

@@ -1,4 +1,4 @@
-THEN CASE $25::bigint
+THEN CASE $26::bigint
     WHEN 1 THEN e.status::text
     WHEN 2 THEN (SELECT s.current_node_id FROM execution_state s WHERE s.execution_id = e.id)
     ELSE e.schema_id::text

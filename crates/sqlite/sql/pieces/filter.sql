@@ -10,6 +10,7 @@
   AND (?20 IS NULL OR e.finished_at >= ?20)
   AND (?21 IS NULL OR coalesce(e.finished_at, ?22) - coalesce(e.started_at, e.created_at) > ?21)
   AND (NOT ?11 OR e.retried_as IS NULL)
+  AND (?24 IS NULL OR e.trial = ?24)
   AND (?16 IS NULL
        OR EXISTS (SELECT 1 FROM execution_state s WHERE s.execution_id = e.id AND s.current_node_id = ?16))
   AND (?12 IS NULL

@@ -15,6 +15,7 @@ use crate::fixture::{at, execution_id, new_execution, schema, schema_id};
 pub(super) const CASES: &[StoreCase] = cases!["overview":
     counts_by_status_node_and_schema,
     counts_only_what_fits,
+    trial_runs_count_nowhere,
     a_look_ends_at_its_limit,
     errors_by_code_schema_and_node,
     statistics_by_time,
@@ -113,6 +114,48 @@ async fn counts_only_what_fits(scene: Scene) {
             expected,
             "{filter:?}"
         );
+    }
+}
+
+async fn trial_runs_count_nowhere(scene: Scene) {
+    for n in 1..=3 {
+        let mut new = new_execution(n);
+        // The id of a fixture says as many milliseconds as its number.
+        new.execution.head.created_at = EPOCH.plus(Duration::from_millis(n));
+        new.execution.record.trial = n == 2;
+        scene.create_as(new).await;
+    }
+    scene.finish(execution_id(2), Status::Failed, at(9)).await;
+    let counted = |trial, statuses| ExecutionFilter {
+        trial,
+        statuses,
+        ..Default::default()
+    };
+    let failed = vec![Status::Failed];
+    for (filter, expected) in [
+        (counted(None, vec![]), "failed 1, queued 2"),
+        (counted(Some(false), vec![]), "queued 2"),
+        (counted(Some(true), vec![]), "failed 1"),
+        (counted(Some(false), failed.clone()), ""),
+        (counted(Some(true), failed), "failed 1"),
+    ] {
+        let told = told(&scene, &filter, GroupBy::Status).await;
+        assert_eq!(told, expected, "{filter:?}");
+    }
+    let real = counted(Some(false), vec![]);
+    let errors = errors_by(&*scene.store, &real).await.unwrap();
+    assert_eq!(errors.groups, []);
+    let newest = scene.store.newest_of(vec![schema_id(1)], 5).await.unwrap();
+    let newest: Vec<_> = newest[0].iter().map(|one| one.id).collect();
+    assert_eq!(newest, [3, 1].map(execution_id));
+    let period = StatisticsPeriod {
+        since: EPOCH.plus(Duration::from_millis(1)),
+        until: EPOCH.plus(Duration::from_millis(4)),
+        step: Duration::from_millis(3),
+    };
+    for schema in [None, Some(schema_id(1))] {
+        let statistics = gather(&*scene.store, period, schema).await.unwrap();
+        assert_eq!(statistics.buckets[0].started, 2, "{schema:?}");
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) const CASES: &[StoreCase] = cases!["query":
     by_time,
     by_tenant,
     without_those_that_were_retried,
+    trial_runs_or_none_of_them,
     by_text,
     text_is_no_pattern,
     filters_work_together,
@@ -133,6 +134,39 @@ async fn without_those_that_were_retried(scene: Scene) {
             check(&scene, filter, expected).await;
         }
     }
+}
+
+async fn trial_runs_or_none_of_them(scene: Scene) {
+    for n in 1..=4 {
+        let mut new = new_execution(n);
+        new.execution.record.trial = n % 2 == 0;
+        scene.create_as(new).await;
+    }
+    scene.finish(execution_id(2), Status::Failed, at(5)).await;
+    for (trial, expected) in [
+        (None, &[4, 3, 2, 1][..]),
+        (Some(false), &[3, 1]),
+        (Some(true), &[4, 2]),
+    ] {
+        let filter = ExecutionFilter {
+            trial,
+            ..Default::default()
+        };
+        check(&scene, filter.clone(), expected).await;
+        let of_schema = ExecutionFilter {
+            schema_id: Some(schema_id(1)),
+            ..filter.clone()
+        };
+        check(&scene, of_schema, expected).await;
+        let failed = ExecutionFilter {
+            statuses: vec![Status::Failed],
+            ..filter
+        };
+        let kept = if trial == Some(false) { &[][..] } else { &[2] };
+        check(&scene, failed, kept).await;
+    }
+    assert!(scene.view(execution_id(2)).await.execution.record.trial);
+    assert!(!scene.view(execution_id(1)).await.execution.record.trial);
 }
 
 async fn by_text(scene: Scene) {

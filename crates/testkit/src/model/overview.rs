@@ -62,6 +62,7 @@ impl OverviewStore for ModelStore {
         let one = |(from, to): &(Uuid, Uuid)| {
             let within = |row: &&Row| (*from..*to).contains(&row.execution.head.id.0);
             let rows = tables.rows.values().filter(wanted).filter(within);
+            let rows = rows.filter(|row| !row.execution.record.trial);
             rows.map(sample).take(limit as usize).collect()
         };
         Ok(ranges.iter().map(one).collect())
@@ -76,6 +77,7 @@ impl OverviewStore for ModelStore {
         let one = |id: &SchemaId| {
             let rows = tables.rows.values().rev();
             let rows = rows.filter(|row| row.execution.head.schema_id == *id);
+            let rows = rows.filter(|row| !row.execution.record.trial);
             rows.map(sample).take(limit as usize).collect()
         };
         Ok(schemas.iter().map(one).collect())

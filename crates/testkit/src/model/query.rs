@@ -151,6 +151,7 @@ pub(super) fn matches(filter: &ExecutionFilter, row: &Row) -> bool {
         && (filter.forked_from.is_none() || filter.forked_from == record.forked_from)
         && filter.ids.as_ref().is_none_or(|ids| ids.contains(&head.id))
         && (!filter.not_retried || record.retried_as.is_none())
+        && filter.trial.is_none_or(|trial| trial == record.trial)
         && took(filter, row)
         && (filter.label.as_ref()).is_none_or(|(name, value)| is_labelled(record, name, value))
         && (filter.error_code.is_none() || filter.error_code == error_code(row))

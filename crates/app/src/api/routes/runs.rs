@@ -39,6 +39,10 @@ pub(super) const FILTER: &[Param] = &[
         "unresolved",
         "`true`: only what failed, got stuck or was stopped and has not been retried.",
     ),
+    Param::flag(
+        "trial",
+        "`true`: only trial runs; left out: none of them, unless `ids` names some.",
+    ),
 ];
 const INHERITED: &[Param] = &[Param::flag(
     "inherited",

@@ -29,6 +29,7 @@ pub(in crate::api) fn table() -> Vec<Route> {
         version_routes(),
         layout_routes(),
         pin_routes(),
+        vec![node_trial_route()],
         runs::all(),
         overview::all(),
         actions::all(),
@@ -258,6 +259,20 @@ fn pin_routes() -> Vec<Route> {
         .empty(204)
         .refusal(404),
     ]
+}
+
+fn node_trial_route() -> Route {
+    post(
+        "/api/schemas/{id}/trial-node",
+        EDITOR,
+        "schemas",
+        "Run one node by itself, with its effects; nothing is stored",
+        editor::trial::try_node,
+    )
+    .json::<wire::NodeTrialRequest>()
+    .answer::<wire::NodeTrialResult>(200)
+    .refusal(404)
+    .refusal(422)
 }
 
 fn name_routes() -> Vec<Route> {

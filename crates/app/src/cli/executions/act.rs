@@ -12,7 +12,7 @@ use super::look;
 use super::{ContinueArgs, ForkArgs, OneExecution, RetryArgs, SignalArgs, StartArgs, WaitFlag};
 use crate::wire::{
     ContinueMode, ContinueRequest, Execution, ForkRequest, NewNote, Reference, RetryRequest, Span,
-    StartRequest, Text,
+    StartRequest, Text, TrialRequest,
 };
 
 pub(super) async fn start(args: StartArgs, json: bool) -> Done {
@@ -22,6 +22,7 @@ pub(super) async fn start(args: StartArgs, json: bool) -> Done {
         .as_deref()
         .map(|text| source::json_argument("--input", text))
         .transpose()?;
+    let is_trial = args.trial || args.pins || args.stop_after.is_some();
     let body = only_given(&StartRequest {
         schema: Some(Reference::Text(args.schema)),
         input,
@@ -32,6 +33,10 @@ pub(super) async fn start(args: StartArgs, json: bool) -> Done {
         tenant: args.tenant.map(Text),
         idempotency_key: args.idempotency_key.map(Text),
         start_at: args.start_at.map(Text),
+        trial: is_trial.then(|| TrialRequest {
+            pins: args.pins.then_some(true),
+            stop_after: args.stop_after.map(Text),
+        }),
         ..StartRequest::default()
     })?;
     let url = waiting(client.at(&["executions"]), &args.wait);
@@ -147,7 +152,9 @@ fn only_given(body: &impl Serialize) -> Result<Value, Failure> {
         !value.is_null() && value.as_object().is_none_or(|fields| !fields.is_empty())
     };
     let fields = fields.into_iter();
-    let fields = fields.filter(|(name, value)| name == "input" && !value.is_null() || given(value));
+    // An empty input is one, and so is an empty trial.
+    let whole = |name: &str| matches!(name, "input" | "trial");
+    let fields = fields.filter(|(name, value)| whole(name) && !value.is_null() || given(value));
     Ok(Value::Object(fields.collect()))
 }
 

@@ -33,7 +33,8 @@ impl FilterArgs {
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.as_deref()?)));
         let unresolved = self.unresolved.then_some(("unresolved", "true"));
-        let given: Vec<(&str, &str)> = given.chain(unresolved).collect();
+        let trial = self.trial.then_some(("trial", "true"));
+        let given: Vec<(&str, &str)> = given.chain(unresolved).chain(trial).collect();
         // An empty list of pairs would leave a lone question mark.
         if !given.is_empty() {
             url.query_pairs_mut().extend_pairs(given);

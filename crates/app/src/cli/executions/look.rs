@@ -95,6 +95,9 @@ pub(super) fn describe(execution: &Execution<'_>) -> Done {
     pair("retry_of", &text::optional(execution.retry_of))?;
     pair("retried_as", &text::optional(execution.retried_as))?;
     pair("forked_from", &text::optional(execution.forked_from))?;
+    if execution.trial {
+        pair("trial", "yes: lists and statistics leave it out")?;
+    }
     pair("tenant", &text::optional(execution.tenant.as_ref()))?;
     let key = execution.idempotency_key.as_ref();
     pair("idempotency_key", &text::optional(key))?;
