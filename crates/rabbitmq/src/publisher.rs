@@ -69,13 +69,6 @@ pub enum PublishError {
     Invalid(String),
 }
 
-impl PublishError {
-    /// Whether the message may have arrived all the same.
-    pub fn may_have_arrived(&self) -> bool {
-        matches!(self, Self::Timeout(_) | Self::Lost(_))
-    }
-}
-
 /// Connects at the first message and again when needed. Cheap to keep; share one per connection name.
 pub struct Publisher {
     dial: Dial,
@@ -373,12 +366,5 @@ mod tests {
             };
             assert!(reason.contains(what), "{reason}");
         }
-    }
-
-    #[test]
-    fn only_what_was_sent_may_have_arrived() {
-        assert!(PublishError::Timeout(SUSPICIOUS).may_have_arrived());
-        assert!(PublishError::Lost("cut".into()).may_have_arrived());
-        assert!(!PublishError::Connection("refused".into()).may_have_arrived());
     }
 }

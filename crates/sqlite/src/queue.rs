@@ -51,20 +51,6 @@ impl EmbeddedQueue {
         self.len() == 0
     }
 
-    /// Puts back what a consumer that died had in its hands; returns how many.
-    pub fn requeue_unacknowledged(&self) -> usize {
-        let mut inner = self.lock();
-        let mut tags: Vec<u64> = inner.delivered.keys().copied().collect();
-        // Put back in front one by one, so the oldest comes last.
-        tags.sort_unstable_by(|one, other| other.cmp(one));
-        for tag in &tags {
-            inner.put_back(*tag);
-        }
-        drop(inner);
-        self.arrived.notify_one();
-        tags.len()
-    }
-
     /// Wakes all receivers that wait; nothing is published or received from here on.
     pub fn close(&self) {
         self.lock().closed = true;
@@ -283,15 +269,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_acknowledged_comes_back_marked() {
+    async fn what_is_rejected_comes_back_marked() {
         let queue = EmbeddedQueue::default();
         fill(&queue, 3, PriorityClass::Normal).await;
         let taken = queue.receive(3).await.unwrap();
         assert!(taken.iter().all(|delivery| !delivery.redelivered));
         queue.acknowledge(taken[0].tag).await.unwrap();
         queue.reject(taken[1].tag).await.unwrap();
-        assert_eq!(queue.requeue_unacknowledged(), 1);
-        assert_eq!(queue.requeue_unacknowledged(), 0);
+        queue.reject(taken[2].tag).await.unwrap();
         let again = queue.receive(9).await.unwrap();
         assert_eq!(again.len(), 2);
         assert!(again.iter().all(|delivery| delivery.redelivered));

@@ -15,9 +15,6 @@ use crate::time::Timestamp;
 /// its end: a client that repeats its request must not start the work again.
 pub const KEY_KEPT: Duration = Duration::from_secs(24 * 3600);
 
-/// Most executions removed in one transaction.
-pub const REMOVED_AT_ONCE: usize = 500;
-
 /// Which finished executions may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cutoff {
@@ -80,7 +77,7 @@ pub struct OutdatedPage {
 
 #[derive(Clone, Debug)]
 pub struct RemoveRequest {
-    /// At most [`REMOVED_AT_ONCE`].
+    /// Few enough for one transaction.
     pub ids: Vec<ExecutionId>,
     pub cutoff: Cutoff,
     /// Executions created before this are past every retention there is. A store that can drop their history as a
