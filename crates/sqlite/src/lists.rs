@@ -283,6 +283,14 @@ mod tests {
                 sql::NEWEST_OF_SCHEMA,
                 "INDEX executions_by_schema (schema_id=?",
             ),
+            (
+                sql::ACTIONS_DUE,
+                "INDEX scheduled_actions_due (scheduled_at>? AND scheduled_at<?)",
+            ),
+            (
+                sql::ACTIONS_NOT_DUE,
+                "INDEX scheduled_actions_due (scheduled_at=? AND id>?)",
+            ),
         ] {
             let plan = plan(&connection, text);
             let found = |line: &String| line.starts_with("SEARCH") && line.contains(index);

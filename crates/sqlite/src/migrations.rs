@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     18 "0018_drafts",
     19 "0019_editor",
     20 "0020_branches",
+    22 "0022_lists",
 ];
 
 pub type MigrationError = migration::MigrationError<rusqlite::Error>;
