@@ -394,8 +394,8 @@ async fn look_over_letters(store: &PostgresStore) {
 /// Actions that are open, a few of them paused, and letters that were dealt with but for a few.
 fn fill_others(database: &support::Database, schema: &str, count: u32) {
     let actions = format!(
-        "INSERT INTO scheduled_actions (id, guid, spec, status, scheduled_at) \
-         SELECT 'action-' || n, gen_random_uuid(), '{{}}', '{{}}', CASE WHEN n % 100 > 0 THEN now() + n * interval '1s' END \
+        "INSERT INTO scheduled_actions (id, guid, meta, spec, status, scheduled_at) \
+         SELECT 'action-' || n, gen_random_uuid(), '{{}}', '{{}}', '{{}}', CASE WHEN n % 100 > 0 THEN now() + n * interval '1s' END \
          FROM generate_series(1, {count}) n"
     );
     let letters = format!(

@@ -15,7 +15,7 @@ use pawl_kernel::time::Timestamp;
 use serde_json::json;
 
 use super::access::sessions::{cookie, set_cookie};
-use super::access::{AUDIT, Access, KeyRing, Noting};
+use super::access::{AUDIT, Access, KeyRing, LookPurpose};
 use super::body::JsonBody;
 use super::error::{ApiError, ApiResult};
 use super::guard::{Identity, check_own_page, is_local};
@@ -141,7 +141,7 @@ async fn try_key(
 ) -> ApiResult<(KeyHash, Identity)> {
     let tried = async {
         let key = ring.key(text.trim())?;
-        Ok((key, ring.owner(state, key, Noting::Noted).await?))
+        Ok((key, ring.owner(state, key, LookPurpose::Request).await?))
     };
     let tried: ApiResult<_> = tried.await;
     if !tried.as_ref().is_err_and(ApiError::is_unauthorized) {

@@ -32,12 +32,13 @@ pub(in crate::api) const ADMIN_NAME: &str = "PAWL_ADMIN_KEY";
 #[error("PAWL_ADMIN_KEY {0}")]
 pub struct BadAdminKey(&'static str);
 
-/// Does a look at a key or a session count as a use of it?
+/// What a key or a session is looked at for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::api) enum Noting {
-    Noted,
-    /// A stream asks whether it may go on: no one has used anything.
-    Unnoted,
+pub(in crate::api) enum LookPurpose {
+    /// This is a use of it.
+    Request,
+    /// A stream asks whether it may go on: that is none.
+    Stream,
 }
 
 /// The keys that open this server.
@@ -73,13 +74,13 @@ impl KeyRing {
         &self,
         state: &ApiState,
         credential: &Credential,
-        noting: Noting,
+        purpose: LookPurpose,
     ) -> ApiResult<Identity> {
         let key = match credential {
             Credential::Key(text) => self.key(text)?,
-            Credential::Session(token) => self.sessions.key(state, token, noting).await?,
+            Credential::Session(token) => self.sessions.key(state, token, purpose).await?,
         };
-        let identity = self.owner(state, key, noting).await?;
+        let identity = self.owner(state, key, purpose).await?;
         Ok(Identity {
             login: credential.login(),
             ..identity
@@ -107,7 +108,7 @@ impl KeyRing {
         &self,
         state: &ApiState,
         hash: KeyHash,
-        noting: Noting,
+        purpose: LookPurpose,
     ) -> ApiResult<Identity> {
         if self.is_admin(hash) {
             return Ok(Identity::key(ADMIN_NAME, ADMIN_NAME, None, Role::Admin));
@@ -115,7 +116,7 @@ impl KeyRing {
         let now = state.now();
         let record = self.record(state, hash, now).await?;
         record.check(now).map_err(refused)?;
-        if noting == Noting::Noted {
+        if purpose == LookPurpose::Request {
             self.note_use(state, hash, &record, now);
         }
         Ok(Identity::from(&record))
@@ -188,7 +189,7 @@ impl KeyRing {
     pub(super) async fn until_refused(self: Arc<Self>, state: ApiState, shown: Credential) {
         loop {
             tokio::time::sleep(STREAM_LOOK).await;
-            match self.identify(&state, &shown, Noting::Unnoted).await {
+            match self.identify(&state, &shown, LookPurpose::Stream).await {
                 Err(error) if error.is_unauthorized() => return,
                 _ => {}
             }
@@ -321,7 +322,7 @@ mod tests {
 
     async fn opens(state: &ApiState, text: &str) -> bool {
         let shown = Credential::Key(text.to_owned());
-        let done = ring(state).identify(state, &shown, Noting::Noted);
+        let done = ring(state).identify(state, &shown, LookPurpose::Request);
         done.await.is_ok()
     }
 
@@ -376,7 +377,7 @@ mod tests {
         let opened = world.clock.now();
         let hour = Duration::from_secs(3_600);
         for _ in 0..12 {
-            let looked = ring(&server).identify(&server, &shown, Noting::Unnoted);
+            let looked = ring(&server).identify(&server, &shown, LookPurpose::Stream);
             assert!(looked.await.is_ok());
             settle().await;
             assert_eq!(world.last_used(id).await, None);
@@ -387,7 +388,7 @@ mod tests {
         };
         let record = world.store.session(KeyHash::of(token)).await.unwrap();
         assert_eq!(record.map(|record| record.used_at), Some(opened));
-        let looked = ring(&server).identify(&server, &shown, Noting::Unnoted);
+        let looked = ring(&server).identify(&server, &shown, LookPurpose::Stream);
         assert!(looked.await.is_err());
     }
 

@@ -12,7 +12,7 @@ use pawl_kernel::time::Timestamp;
 
 use super::super::ApiState;
 use super::super::error::{ApiError, ApiResult};
-use super::{Noting, key_text, unauthorized};
+use super::{LookPurpose, key_text, unauthorized};
 
 /// The cookie over https. Browsers keep its name from pages of other hosts and from plain http.
 const SECURE_COOKIE: &str = "__Host-pawl_session";
@@ -61,10 +61,10 @@ impl Sessions {
         &self,
         state: &ApiState,
         token: &str,
-        noting: Noting,
+        purpose: LookPurpose,
     ) -> ApiResult<KeyHash> {
         let record = self.record(state, token).await?;
-        if noting == Noting::Noted {
+        if purpose == LookPurpose::Request {
             self.note_use(state, KeyHash::of(token), &record, state.now());
         }
         Ok(record.key_hash)
