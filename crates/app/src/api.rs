@@ -117,6 +117,8 @@ pub struct Limits {
     pub reread: Duration,
     /// A page of steps ends early at this size.
     pub page_bytes: usize,
+    /// Rows that a list looks at to fill one page, where no index finds what is wanted.
+    pub rows_read: usize,
     /// Executions touched by one bulk request.
     pub bulk: usize,
     /// How long open requests may go on after a stop.
@@ -137,6 +139,7 @@ impl Default for Limits {
             wait: Duration::from_secs(60),
             reread: Duration::from_secs(15),
             page_bytes: 16 << 20,
+            rows_read: 2_000,
             bulk: 10_000,
             grace: Duration::from_secs(3),
         }

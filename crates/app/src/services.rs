@@ -76,7 +76,7 @@ impl Services {
 fn is_final(error: &StoreError) -> bool {
     match error {
         StoreError::Rejected(_) | StoreError::Corrupt(_) => true,
-        StoreError::Unavailable(_) | StoreError::Unknown(_) => false,
+        StoreError::Unavailable(_) | StoreError::TooLong(_) | StoreError::Unknown(_) => false,
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) use letters::{
     DeadLetter, LetterBulkRequest, LetterBulkResult, LetterCount, LetterFilter, LetterOutcomes,
     RefusedLetter, Requeue, WholeDeadLetter,
 };
-pub(crate) use live::{ChangeEvent, HelloEvent, RunEvent, RunsEvent};
+pub(crate) use live::{ChangeEvent, HelloEvent, LogEvent, RunEvent, RunsEvent};
 pub(crate) use name::Name;
 pub(crate) use notes::{NewNote, Note};
 pub(crate) use operations::{
@@ -163,7 +163,7 @@ plain_schema!(EventStream, {
 
 plain_schema!(LiveStream, {
     "type": "string",
-    "description": "Events: `hello` (a HelloEvent), `runs` (a RunsEvent), `run` (a RunEvent), `letters`, `workers` and `schemas` (a ChangeEvent)."
+    "description": "Events: `hello` (a HelloEvent), `runs` (a RunsEvent), `run` (a RunEvent), `log` (a LogEvent), `letters`, `workers` and `schemas` (a ChangeEvent)."
 });
 
 /// A field that may be null and may be left out, where the two differ.

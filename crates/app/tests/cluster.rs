@@ -28,6 +28,8 @@ mod operating;
 mod outages;
 #[path = "cluster/pace.rs"]
 mod pace;
+#[path = "cluster/pages.rs"]
+mod pages;
 #[path = "cluster/process.rs"]
 mod process;
 #[path = "cluster/schedule.rs"]

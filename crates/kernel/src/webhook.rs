@@ -204,26 +204,31 @@ fn name_of(triggers: &[Value], place: usize, entry: &Value) -> String {
 }
 
 /// Gives every webhook without a path one that no caller can guess. One that was given before stays with its trigger:
-/// the address is written down elsewhere.
-pub fn fill_paths(triggers: &mut [Value], earlier: &[Value], mut draw: impl FnMut() -> u128) {
+/// the address is written down elsewhere. Of two versions that knew it, the one that is handed over first counts.
+pub fn fill_paths(triggers: &mut [Value], earlier: &[&[Value]], mut draw: impl FnMut() -> u128) {
     for place in 0..triggers.len() {
         let entry = &triggers[place];
         if entry["type"] != "webhook" || !entry["path"].is_null() {
             continue;
         }
         let name = name_of(triggers, place, entry);
-        let mut before = earlier.iter().enumerate();
-        let known = before.find(|(at, old)| {
-            old["type"] == "webhook" && name_of(earlier, *at, old) == name && is_drawn(&old["path"])
-        });
-        let path = match known {
-            Some((_, old)) => old["path"].clone(),
-            None => Value::String(format!("{:032x}", draw())),
-        };
+        let known = earlier.iter().find_map(|version| given(version, &name));
+        let path = known
+            .cloned()
+            .unwrap_or_else(|| Value::String(format!("{:032x}", draw())));
         if let Value::Object(fields) = &mut triggers[place] {
             fields.insert("path".to_owned(), path);
         }
     }
+}
+
+/// The path that a version's webhook of this name was given.
+fn given<'a>(version: &'a [Value], name: &str) -> Option<&'a Value> {
+    let mut all = version.iter().enumerate();
+    let found = all.find(|(at, one)| {
+        one["type"] == "webhook" && name_of(version, *at, one) == name && is_drawn(&one["path"])
+    });
+    found.map(|(_, one)| &one["path"])
 }
 
 fn is_drawn(path: &Value) -> bool {
@@ -268,9 +273,21 @@ mod tests {
             json!({"type": "cron", "cron": "@daily"}),
             json!({"type": "webhook"}),
         ];
-        fill_paths(&mut second, &first, || 9);
+        fill_paths(&mut second, &[&first], || 9);
         let new = format!("{:032x}", 9);
         assert_eq!(paths(&second), [new.as_str(), &given, "", &new]);
+    }
+
+    #[test]
+    fn a_path_is_that_of_the_first_version_that_has_it() {
+        let one = |path: &str| json!({"type": "webhook", "name": "a", "path": path});
+        let (live, draft) = (format!("{:032x}", 1), format!("{:032x}", 2));
+        let mut next = vec![json!({"type": "webhook", "name": "a"})];
+        fill_paths(&mut next, &[&[one(&live)], &[one(&draft)]], || 9);
+        assert_eq!(paths(&next), [live.as_str()]);
+        let mut next = vec![json!({"type": "webhook", "name": "a"})];
+        fill_paths(&mut next, &[&[one("by-hand")], &[one(&draft)]], || 9);
+        assert_eq!(paths(&next), [draft.as_str()]);
     }
 
     #[test]

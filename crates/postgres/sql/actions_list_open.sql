@@ -1,6 +1,5 @@
 SELECT id, guid, meta, spec, status
 FROM scheduled_actions
 WHERE finished_at IS NULL AND id >= $1::text AND id < $2::text
-  AND ($4::timestamptz IS NULL OR scheduled_at < $4)
 ORDER BY id
 LIMIT $3::bigint

@@ -121,6 +121,7 @@ impl CatalogStore for PostgresStore {
                 .begin_with(&sql::SCHEMA_SET_ACTIVE, &[&id.0, &active, &Time(now)])
                 .await?;
             webhooks::touch(&session, id).await?;
+            next_revision(&session).await?;
             session.commit().await?;
             Ok(!rows.is_empty())
         });
@@ -134,6 +135,7 @@ impl CatalogStore for PostgresStore {
                 .await?;
             webhooks::replace(&session, id, &[]).await?;
             editor::remove(&session, id).await?;
+            next_revision(&session).await?;
             session.commit().await?;
             Ok(!rows.is_empty())
         });
@@ -296,10 +298,18 @@ async fn name_taken(session: &Session, id: SchemaId, name: &str) -> Outcome<bool
 }
 
 async fn saved(session: &Session, id: SchemaId) -> Outcome<Saved> {
+    next_revision(session).await?;
     session.ready(&[&sql::SCHEMA_BY_ID]).await?;
     let rows = session.rows(&sql::SCHEMA_BY_ID, &[&id.0]).await?;
     let found = rows.first().map(schema_record).transpose()?;
     Ok(found.ok_or(CatalogError::NotFound))
+}
+
+/// The last row that a transaction writes: each that has it waits for nothing but its commit.
+async fn next_revision(session: &Session) -> Outcome<()> {
+    session.ready(&[&sql::SCHEMA_REVISION_NEXT]).await?;
+    session.rows(&sql::SCHEMA_REVISION_NEXT, &[]).await?;
+    Ok(())
 }
 
 async fn insert_version(

@@ -63,6 +63,10 @@ impl Fault {
     pub(crate) fn of_read(&self) -> StoreError {
         match self {
             Self::Late(_) => StoreError::Unavailable(self.to_string()),
+            // Nothing but its own limit of time ends a statement of ours.
+            Self::Sql(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {
+                StoreError::TooLong(chain(error))
+            }
             Self::Sql(error) => sql_fault(error, StoreError::Unavailable),
             _ => self.of_write(),
         }

@@ -1,4 +1,4 @@
-//! Numbered migrations, embedded: applied once, all in one transaction under a lock, and never changed afterwards.
+//! Numbered migrations, embedded: each is applied once, in a transaction of its own under a lock, and never changes afterwards.
 
 use pawl_kernel::migration::{self, AppliedMigration, Migration};
 
@@ -28,6 +28,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     19 "0019_editor",
     20 "0020_branches",
     21 "0021_trials",
+    22 "0022_lists",
 ];
 
 pub type MigrationError = migration::MigrationError<String>;
@@ -38,8 +39,16 @@ impl From<Fault> for MigrationError {
     }
 }
 
-/// Brings the database up to date. A second process waits, and finds it done.
+/// Brings the database up to date. A second process waits, and finds it done. Each migration has a transaction and a lock
+/// of its own, so that the tables of one are free while the next is made. A lock of the session would be simpler, but a
+/// pooler may give each transaction another session.
 pub(crate) async fn apply(session: &Session, schema: &str) -> Result<(), MigrationError> {
+    while apply_next(session, schema).await? {}
+    Ok(())
+}
+
+/// Says whether more may be left.
+async fn apply_next(session: &Session, schema: &str) -> Result<bool, MigrationError> {
     session.begin().await?;
     // Another process may be at it, and may have much to do.
     session
@@ -51,14 +60,16 @@ pub(crate) async fn apply(session: &Session, schema: &str) -> Result<(), Migrati
         .await?;
     session.script(sql::MIGRATIONS_TABLE.text).await?;
     let done = applied(session).await?;
-    for migration in migration::left(MIGRATIONS, &done)? {
+    let left = migration::left(MIGRATIONS, &done)?;
+    if let Some(migration) = left.first() {
         tracing::info!(migration = migration.name, "migrating the database");
         session.script(migration.text).await?;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
             [&migration.version, &migration.name, &migration.checksum()];
         session.rows(&sql::MIGRATION_RECORD, &values).await?;
     }
-    Ok(session.commit().await?)
+    session.commit().await?;
+    Ok(left.len() > 1)
 }
 
 /// The newest migration known here.

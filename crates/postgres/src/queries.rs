@@ -158,8 +158,7 @@ fn pulse(row: &Row) -> Outcome<Pulse> {
         open: reader.count()?,
     };
     let schemas = SchemaPulse {
-        count: reader.count()?,
-        updated_at: reader.optional_time()?,
+        revision: reader.count()?,
     };
     Ok(Pulse { letters, schemas })
 }

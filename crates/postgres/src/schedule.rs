@@ -5,9 +5,10 @@ mod transaction;
 mod writes;
 
 use async_trait::async_trait;
-use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
+use pawl_kernel::ports::schedule::{ActionFilter, DuePlace, QueueRow, ScheduleStore};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
+use pawl_kernel::time::Timestamp;
 use tokio_postgres::Row;
 
 use self::rows::StoredAction;
@@ -38,6 +39,18 @@ impl ScheduleStore for PostgresStore {
         let done = self.readers.run(move |session| async move {
             list(&session, &filter, after.as_deref(), limit).await
         });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn actions_by_due(
+        &self,
+        before: Option<Timestamp>,
+        after: Option<DuePlace>,
+        limit: u32,
+    ) -> StoreResult<Vec<ScheduledAction>> {
+        let done = self
+            .readers
+            .run(move |session| async move { by_due(&session, before, after, limit).await });
         done.await.map_err(|fault| fault.of_read())
     }
 
@@ -85,26 +98,47 @@ async fn list(
 ) -> Outcome<Vec<ScheduledAction>> {
     let (from, to) = filter.range(after);
     let (from, to, limit) = (Text::new(&from), Text::new(&to), i64::from(limit));
-    let before = filter.due_before.map(Time);
-    // What is due some time is not finished.
-    let rows = match (filter.finished, before) {
-        (Some(true), Some(_)) => Vec::new(),
-        (Some(true), None) => {
-            session
-                .alone(&sql::ACTIONS_LIST_FINISHED, &[&from, &to, &limit])
-                .await?
-        }
-        (None, None) => {
-            session
-                .alone(&sql::ACTIONS_LIST, &[&from, &to, &limit])
-                .await?
-        }
-        (Some(false), _) | (None, Some(_)) => {
-            let page: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-                [&from, &to, &limit, &before];
-            session.alone(&sql::ACTIONS_LIST_OPEN, &page).await?
-        }
+    let sql = match filter.finished {
+        Some(true) => &sql::ACTIONS_LIST_FINISHED,
+        Some(false) => &sql::ACTIONS_LIST_OPEN,
+        None => &sql::ACTIONS_LIST,
     };
+    readable(session.alone(sql, &[&from, &to, &limit]).await?)
+}
+
+async fn by_due(
+    session: &Session,
+    before: Option<Timestamp>,
+    after: Option<DuePlace>,
+    limit: u32,
+) -> Outcome<Vec<ScheduledAction>> {
+    let after = after.unwrap_or(DuePlace {
+        due: Some(Timestamp::from_micros(i64::MIN)),
+        id: String::new(),
+    });
+    let mut found = Vec::new();
+    if let Some(due) = after.due {
+        let before = before.unwrap_or(Timestamp::from_micros(i64::MAX));
+        let page: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [
+            &Time(due),
+            &Text::new(&after.id),
+            &Time(before),
+            &i64::from(limit),
+        ];
+        found = readable(session.alone(&sql::ACTIONS_DUE, &page).await?)?;
+    }
+    if before.is_none() && found.len() < limit as usize {
+        let id = after.due.map_or(after.id, |_| String::new());
+        let left = i64::from(limit) - found.len() as i64;
+        let rows = session
+            .alone(&sql::ACTIONS_NOT_DUE, &[&Text::new(&id), &left])
+            .await?;
+        found.extend(readable(rows)?);
+    }
+    Ok(found)
+}
+
+fn readable(rows: Vec<Row>) -> Outcome<Vec<ScheduledAction>> {
     let stored = rows.iter().map(StoredAction::new);
     let readable = |stored: Outcome<StoredAction>| stored.map(StoredAction::readable).transpose();
     stored.filter_map(readable).collect()

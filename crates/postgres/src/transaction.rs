@@ -60,7 +60,7 @@ impl OperationStore for PostgresStore {
 fn refusal(error: StoreError) -> Fault {
     match error {
         StoreError::Corrupt(text) => Fault::Corrupt(text),
-        StoreError::Unavailable(text) => Fault::Busy(text),
+        StoreError::Unavailable(text) | StoreError::TooLong(text) => Fault::Busy(text),
         error => Fault::Rejected(error.to_string()),
     }
 }

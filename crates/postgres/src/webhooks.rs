@@ -7,6 +7,7 @@ use pawl_kernel::ports::store::{CatalogError, StoreResult};
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::webhook::{NamedTrigger, answer};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::error::{Fault, Outcome};
 use crate::rows::Reader;
@@ -30,6 +31,15 @@ impl WebhookStore for PostgresStore {
             let rows = session.alone(&sql::WEBHOOKS_LIST, &[]).await?;
             let rows = rows.iter().map(webhook_row).collect::<Outcome<_>>()?;
             Ok((revision, rows))
+        });
+        done.await.map_err(|fault| fault.of_read())
+    }
+
+    async fn webhooks_of(&self, schemas: Vec<SchemaId>) -> StoreResult<Vec<WebhookRow>> {
+        let done = self.readers.run(move |session| async move {
+            let ids: Vec<Uuid> = schemas.iter().map(|id| id.0).collect();
+            let rows = session.alone(&sql::WEBHOOKS_OF_SCHEMAS, &[&ids]).await?;
+            rows.iter().map(webhook_row).collect()
         });
         done.await.map_err(|fault| fault.of_read())
     }

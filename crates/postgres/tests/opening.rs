@@ -192,6 +192,25 @@ async fn eight_processes_migrate_an_empty_database_once() {
     assert!(crowd.ends_with("|t"), "{crowd}");
 }
 
+/// One that fails holds up none before it, and the next start goes on with it.
+#[tokio::test]
+async fn each_migration_is_a_transaction_of_its_own() {
+    let database = support::database("halfway");
+    let options = database.options();
+    let alter = |sql: &str| database.psql("public", sql);
+    let schema = &options.schema;
+    alter(&format!(
+        "CREATE SCHEMA {schema}; CREATE TABLE {schema}.schema_revision (other integer)"
+    ));
+    let error = refused(options.clone()).await;
+    assert!(matches!(error, OpenError::Migration { .. }), "{error}");
+    let newest = format!("SELECT max(version) FROM {schema}.schema_migrations");
+    assert_eq!(alter(&newest), "20");
+    alter(&format!("DROP TABLE {schema}.schema_revision"));
+    open(options.clone()).await.close();
+    assert_ne!(alter(&newest), "20");
+}
+
 #[tokio::test]
 async fn a_newer_or_an_altered_database_is_refused() {
     let database = support::database("versions");

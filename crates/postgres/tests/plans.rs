@@ -11,14 +11,17 @@ use pawl_kernel::execution::Status;
 use pawl_kernel::id::ids_at;
 use pawl_kernel::lifecycle::Command;
 use pawl_kernel::lifecycle::Release;
+use pawl_kernel::ports::letters::{LetterFilter, LetterPage, LetterStore};
 use pawl_kernel::ports::overview::{GroupBy, Look, OverviewStore, errors_by};
-use pawl_kernel::ports::schedule::{ActionCommand, RecordRequest, ScheduleStore};
+use pawl_kernel::ports::schedule::{ActionCommand, DuePlace, RecordRequest, ScheduleStore};
 use pawl_kernel::ports::store::{
     ControlStore, ExecutionFilter, ExecutionStore, LockRequest, QueryStore, RecoveryStore,
     TimerStore,
 };
+use pawl_kernel::ports::webhooks::WebhookStore;
 use pawl_kernel::schedule::{AttemptOutcome, Put, ScheduleLimits};
 use pawl_kernel::schema::definition::OnStuck;
+use pawl_kernel::time::Timestamp;
 use pawl_postgres::{Options, PostgresStore};
 use pawl_testkit::fixture::{self, pass};
 use support::{Held, database, now, open, own_server, token, until};
@@ -346,7 +349,60 @@ async fn look_over(store: &PostgresStore) {
         store.samples(vec![(from, to)], schema, 100).await.unwrap();
     }
     let schemas = vec![fixture::schema_id(1), fixture::schema_id(2)];
-    store.newest_of(schemas, 20).await.unwrap();
+    store.newest_of(schemas.clone(), 20).await.unwrap();
+    store.webhooks_of(schemas).await.unwrap();
+    look_over_actions(store).await;
+    look_over_letters(store).await;
+}
+
+/// A page each, at the beginning and further on.
+async fn look_over_actions(store: &PostgresStore) {
+    let due = Some(now().plus(Duration::from_secs(50_000)));
+    let place = |due: Option<Timestamp>| DuePlace {
+        due,
+        id: "action-7".into(),
+    };
+    for after in [None, Some(place(due)), Some(place(None))] {
+        for before in [None, due.map(|due| due.plus(Duration::from_secs(60)))] {
+            let page = store.actions_by_due(before, after.clone(), 50);
+            page.await.unwrap();
+        }
+    }
+}
+
+async fn look_over_letters(store: &PostgresStore) {
+    for reason in [None, Some("rare".to_owned())] {
+        let filter = LetterFilter {
+            open_only: true,
+            reason,
+            ids: None,
+        };
+        for page in [LetterPage::After(0), LetterPage::Before(None)] {
+            let letters = store.letters(filter.clone(), page, 50, 200);
+            letters.await.unwrap();
+        }
+        store.count_letters(filter, 100, 200).await.unwrap();
+    }
+    let named = LetterFilter {
+        ids: Some(vec![1, 2, 3]),
+        ..LetterFilter::default()
+    };
+    let letters = store.letters(named, LetterPage::After(0), 50, 200);
+    letters.await.unwrap();
+}
+
+/// Actions that are open, a few of them paused, and letters that were dealt with but for a few.
+fn fill_others(database: &support::Database, schema: &str, count: u32) {
+    let actions = format!(
+        "INSERT INTO scheduled_actions (id, guid, meta, spec, status, scheduled_at) \
+         SELECT 'action-' || n, gen_random_uuid(), '{{}}', '{{}}', '{{}}', CASE WHEN n % 100 > 0 THEN now() + n * interval '1s' END \
+         FROM generate_series(1, {count}) n"
+    );
+    let letters = format!(
+        "INSERT INTO dead_letters (reason, created_at, requeued_at) \
+         SELECT 'common', now(), CASE WHEN n % 100 > 0 THEN now() END FROM generate_series(1, {count}) n"
+    );
+    database.psql(schema, &format!("{actions}; {letters}"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -361,6 +417,7 @@ async fn a_look_over_a_long_history_goes_along_an_index() {
     let store = open(options.clone()).await;
     let held = Held::several(&store, 3).await;
     fill(&database, &options.schema, 100_000);
+    fill_others(&database, &options.schema, 50_000);
     database.psql(&options.schema, "ANALYZE");
     let before = server.log().len();
     look_over(&store).await;
@@ -374,5 +431,22 @@ async fn a_look_over_a_long_history_goes_along_an_index() {
     assert!(ours.len() >= 20, "{} plans", ours.len());
     for (query, plan) in ours {
         assert!(!plan.contains("Seq Scan on executions"), "{query}\n{plan}");
+    }
+    for (table, index, sorted) in [
+        ("FROM scheduled_actions", "scheduled_actions_due", false),
+        ("FROM dead_letters", "dead_letters_", true),
+    ] {
+        let ours: Vec<_> = plans
+            .iter()
+            .filter(|(query, _)| query.contains(table))
+            .collect();
+        assert!(ours.len() >= 4, "{table}: {} plans", ours.len());
+        for (query, plan) in ours {
+            assert!(plan.contains(index), "{query}\n{plan}");
+            assert!(sorted || !plan.contains("Sort"), "{query}\n{plan}");
+            let is_open = query.contains("requeued_at IS NULL AND id");
+            let along = !is_open || plan.contains("dead_letters_open");
+            assert!(along, "{query}\n{plan}");
+        }
     }
 }

@@ -51,9 +51,9 @@ async fn begin(store: &PostgresStore, lock: u64, now: Timestamp) -> Vec<(DueTime
 /// The tables as the version before had them; what later migrations made goes too, or they could not be repeated.
 const WITHOUT_KINDS: &str = "ALTER TABLE incoming_queue DROP COLUMN kind; \
     ALTER TABLE processing_queue DROP COLUMN kind; DROP FUNCTION timer_kind(text, uuid); \
-    DROP TABLE sessions, schema_layouts, schema_pins; ALTER TABLE execution_steps DROP COLUMN handle; \
+    DROP TABLE sessions, schema_layouts, schema_pins, schema_revision; ALTER TABLE execution_steps DROP COLUMN handle; \
     ALTER TABLE schema_versions DROP COLUMN source, DROP COLUMN source_format, DROP COLUMN note; \
-    ALTER TABLE schemas DROP COLUMN published_version; DROP INDEX executions_by_origin, executions_by_fork; \
+    ALTER TABLE schemas DROP COLUMN published_version; DROP INDEX executions_by_origin, executions_by_fork, scheduled_actions_due; \
     DELETE FROM schema_migrations WHERE version >= 14";
 
 /// What workers of the version before have written, or write beside newer ones, is judged by id and guid.

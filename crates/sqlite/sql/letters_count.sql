@@ -1,8 +1,6 @@
 SELECT count(*) FROM (
-SELECT 1 FROM dead_letters
-WHERE id > ?1
-  AND (NOT ?2 OR requeued_at IS NULL)
-  AND (?3 IS NULL OR instr(lower(reason), lower(?3)) > 0)
-  AND (?4 IS NULL OR id IN (SELECT value FROM json_each(?4)))
-LIMIT ?5
+SELECT 1
+FROM dead_letters
+WHERE id <= ?1 AND (?2 IS NULL OR instr(lower(reason), lower(?2)) > 0)
+LIMIT ?3
 )

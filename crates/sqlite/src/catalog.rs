@@ -89,6 +89,7 @@ impl CatalogStore for SqliteStore {
                     .prepare_cached(sql::SCHEMA_SET_ACTIVE)?
                     .execute(params![id.0.as_bytes(), active, now.as_micros()])?;
                 webhooks::touch(connection, id)?;
+                next_revision(connection)?;
                 Ok(changed > 0)
             })
             .await
@@ -102,6 +103,7 @@ impl CatalogStore for SqliteStore {
                     .execute(params![id.0.as_bytes(), now.as_micros()])?;
                 webhooks::replace(connection, id, &[])?;
                 editor::remove(connection, id)?;
+                next_revision(connection)?;
                 Ok(changed > 0)
             })
             .await
@@ -228,7 +230,15 @@ fn taken(
 }
 
 fn saved(connection: &Connection, id: SchemaId) -> JobResult<Saved> {
+    next_revision(connection)?;
     Ok(by_id(connection, id)?.ok_or(CatalogError::NotFound))
+}
+
+fn next_revision(connection: &Connection) -> JobResult<()> {
+    connection
+        .prepare_cached(sql::SCHEMA_REVISION_NEXT)?
+        .execute([])?;
+    Ok(())
 }
 
 fn insert_version(

@@ -55,6 +55,7 @@ impl Fault {
                 Some(E::DatabaseCorrupt | E::NotADatabase) => {
                     StoreError::Corrupt(error.to_string())
                 }
+                Some(E::OperationInterrupted) => StoreError::TooLong(error.to_string()),
                 Some(E::DiskFull) => StoreError::Unavailable(DISK_FULL.into()),
                 Some(E::ReadOnly) => StoreError::Unavailable(READ_ONLY.into()),
                 Some(_) => StoreError::Unavailable(error.to_string()),
@@ -99,6 +100,10 @@ mod tests {
         assert!(matches!(
             fault(ffi::SQLITE_IOERR_WRITE).before_commit(),
             StoreError::Unavailable(_)
+        ));
+        assert!(matches!(
+            fault(ffi::SQLITE_INTERRUPT).before_commit(),
+            StoreError::TooLong(_)
         ));
         assert!(matches!(
             fault(ffi::SQLITE_CORRUPT).before_commit(),

@@ -10,6 +10,7 @@ pub mod baseline;
 mod catalog;
 mod changes;
 mod connection;
+mod deadline;
 mod deferred;
 mod editor;
 mod executions;
@@ -40,6 +41,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use folder::{LockError, is_open_to_others};
 pub use migrations::MigrationError;
@@ -60,6 +62,8 @@ pub struct Options {
     pub timer_shards: u32,
     /// Connections for reading, each with a thread.
     pub readers: u32,
+    /// A statement of a list, a count or statistics is given up after this time.
+    pub statement_time: Duration,
     /// The file grows no larger than this many pages of 4 KiB.
     pub max_pages: Option<u32>,
 }
@@ -69,6 +73,7 @@ impl Default for Options {
         Self {
             timer_shards: 16,
             readers: 3,
+            statement_time: Duration::from_secs(10),
             max_pages: None,
         }
     }
@@ -133,7 +138,7 @@ impl SqliteStore {
             .map_err(|error| explain(&file, error))?;
         Ok(Self {
             writer: Writer::start(writer).map_err(OpenError::Thread)?,
-            readers: Readers::start(readers).map_err(OpenError::Thread)?,
+            readers: Readers::start(readers, options.statement_time).map_err(OpenError::Thread)?,
             file,
             shards: options.timer_shards.max(1),
             _lock: lock,

@@ -284,6 +284,22 @@ mod tests {
                 sql::NEWEST_OF_SCHEMA,
                 "INDEX executions_by_schema (schema_id=?",
             ),
+            (
+                sql::ACTIONS_DUE,
+                "INDEX scheduled_actions_due ((scheduled_at,id)>(?,?) AND scheduled_at<?",
+            ),
+            (
+                sql::ACTIONS_NOT_DUE,
+                "INDEX scheduled_actions_due (scheduled_at=? AND id>?)",
+            ),
+            (sql::LETTERS_OPEN_OLDEST, "INDEX dead_letters_open (id>?"),
+            (sql::LETTERS_OPEN_NEWEST, "INDEX dead_letters_open (id>?"),
+            (sql::LETTERS_OPEN_COUNT, "INDEX dead_letters_open (id<?"),
+            (sql::LETTERS_OPEN_END_UP, "INDEX dead_letters_open (id>?"),
+            (sql::LETTERS_OPEN_END_DOWN, "INDEX dead_letters_open (id<?"),
+            (sql::LETTERS_OLDEST, "INTEGER PRIMARY KEY (rowid>?"),
+            (sql::LETTERS_NAMED, "INTEGER PRIMARY KEY (rowid=?"),
+            (sql::WEBHOOKS_OF_SCHEMA, "PRIMARY KEY (schema_id=?"),
         ] {
             let plan = plan(&connection, text);
             let found = |line: &String| line.starts_with("SEARCH") && line.contains(index);

@@ -26,6 +26,7 @@ const MIGRATIONS: &[Migration] = pawl_kernel::migrations![
     19 "0019_editor",
     20 "0020_branches",
     21 "0021_trials",
+    22 "0022_lists",
 ];
 
 pub type MigrationError = migration::MigrationError<rusqlite::Error>;

@@ -10,6 +10,7 @@ use pawl_kernel::ports::store::{Along, StoreResult};
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
+use crate::deadline::StatementDeadline;
 use crate::fault::{Fault, JobResult};
 use crate::lists::{self, Extra};
 use crate::rows;
@@ -75,6 +76,7 @@ fn tally(connection: &Connection, look: &Look, group: GroupBy, limit: u32) -> Jo
             ..Extra::default()
         };
         let mut statement = lists::prepare(connection, text, &look.filter, extra)?;
+        let _deadline = StatementDeadline::begin();
         let mut found = statement.raw_query();
         while let Some(row) = found.next()? {
             let count = rows::count(row, 1)?;
@@ -127,6 +129,7 @@ fn tally_errors(connection: &Connection, look: &Look, limit: u32) -> JobResult<E
             ..Extra::default()
         };
         let mut statement = lists::prepare(connection, text, &look.filter, extra)?;
+        let _deadline = StatementDeadline::begin();
         let mut found = statement.raw_query();
         while let Some(row) = found.next()? {
             let count = rows::count(row, 3)?;
@@ -156,6 +159,7 @@ fn samples(
     schema_id: Option<SchemaId>,
     limit: u32,
 ) -> JobResult<Vec<RunSample>> {
+    let _deadline = StatementDeadline::begin();
     let found = match schema_id {
         None => connection
             .prepare_cached(sql::SAMPLES_ALL)?

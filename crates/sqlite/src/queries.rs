@@ -9,6 +9,7 @@ use pawl_kernel::ports::store::{
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
+use crate::deadline::StatementDeadline;
 use crate::fault::JobResult;
 use crate::lists::{self, Extra};
 use crate::rows::{self, integer};
@@ -144,8 +145,7 @@ fn pulse(connection: &Connection) -> JobResult<Pulse> {
             open: row.get::<_, i64>(1)?.unsigned_abs(),
         };
         let schemas = SchemaPulse {
-            count: row.get::<_, i64>(2)?.unsigned_abs(),
-            updated_at: rows::optional_time(row, 3)?,
+            revision: row.get::<_, i64>(2)?.unsigned_abs(),
         };
         Ok(Pulse { letters, schemas })
     });
@@ -193,6 +193,7 @@ pub(crate) fn list(
             ..Extra::default()
         };
         let mut statement = lists::prepare(connection, text, filter, extra)?;
+        let _deadline = StatementDeadline::begin();
         let mut found = statement.raw_query();
         while let Some(row) = found.next()? {
             ids.push(ExecutionId(rows::uuid(row, 0)?));
@@ -205,6 +206,7 @@ pub(crate) fn list(
 
 fn count(connection: &Connection, filter: &ExecutionFilter) -> JobResult<u64> {
     if *filter == ExecutionFilter::default() {
+        let _deadline = StatementDeadline::begin();
         let mut statement = connection.prepare_cached(sql::COUNT_ANY)?;
         return Ok(statement.query_row([], |row| rows::count(row, 0))?);
     }
@@ -215,6 +217,7 @@ fn count(connection: &Connection, filter: &ExecutionFilter) -> JobResult<u64> {
             ..Extra::default()
         };
         let mut statement = lists::prepare(connection, text, filter, extra)?;
+        let _deadline = StatementDeadline::begin();
         if let Some(row) = statement.raw_query().next()? {
             sum += rows::count(row, 0)?;
         }

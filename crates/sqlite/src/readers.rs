@@ -5,11 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use pawl_kernel::ports::store::{StoreError, StoreResult};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::deadline;
 use crate::fault::{Fault, JobResult};
 
 const READS_WAITING_MAX: usize = 4_096;
@@ -28,14 +30,15 @@ enum ReaderMessage {
 }
 
 impl Readers {
-    pub(crate) fn start(connections: Vec<Connection>) -> std::io::Result<Self> {
+    /// A statement with a deadline may take as long as `limit`.
+    pub(crate) fn start(connections: Vec<Connection>, limit: Duration) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
         let receiver = Arc::new(Mutex::new(receiver));
         let mut threads = Vec::new();
         for connection in connections {
             let receiver = Arc::clone(&receiver);
             let builder = std::thread::Builder::new().name("sqlite-reader".into());
-            threads.push(builder.spawn(move || serve(connection, &receiver))?);
+            threads.push(builder.spawn(move || serve(connection, limit, &receiver))?);
         }
         Ok(Self {
             sender,
@@ -51,14 +54,23 @@ impl Readers {
     {
         let _permit = self.permits.acquire().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
+        // Lives as long as this future.
+        let here = Arc::new(());
+        let caller = Arc::downgrade(&here);
         let read = Box::new(move |connection: &mut Connection| {
+            if deadline::is_gone(&caller) {
+                return;
+            }
+            deadline::read_for(caller);
             // No caller waits any more if it was cancelled.
             let _ = reply.send(guarded(connection, work));
         });
         self.sender
             .send(ReaderMessage::Read(read))
             .map_err(|_| closed())?;
-        answer.await.unwrap_or_else(|_| Err(closed()))
+        let answer = answer.await.unwrap_or_else(|_| Err(closed()));
+        drop(here);
+        answer
     }
 
     /// Like [`Readers::run`], with all statements of `work` seeing the database at one moment.
@@ -113,7 +125,10 @@ fn guarded<T>(
     done.map_err(|fault| fault.before_commit())
 }
 
-fn serve(mut connection: Connection, receiver: &Mutex<Receiver<ReaderMessage>>) {
+fn serve(mut connection: Connection, limit: Duration, receiver: &Mutex<Receiver<ReaderMessage>>) {
+    if let Err(error) = deadline::install(&mut connection, limit) {
+        tracing::error!(%error, "reads of this thread have no deadline");
+    }
     while let Some(read) = next(receiver) {
         read(&mut connection);
     }
@@ -127,5 +142,36 @@ fn next(receiver: &Mutex<Receiver<ReaderMessage>>) -> Option<Read> {
     match message {
         Ok(ReaderMessage::Read(read)) => Some(read),
         Ok(ReaderMessage::Close) | Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENDLESS: &str =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+
+    fn readers() -> Readers {
+        let connection = Connection::open_in_memory().unwrap();
+        Readers::start(vec![connection], Duration::MAX).unwrap()
+    }
+
+    async fn ask(readers: &Readers, text: &'static str) -> StoreResult<i64> {
+        let read = readers.run(move |connection| {
+            let found = connection.query_row(text, [], |row| row.get(0))?;
+            Ok(found)
+        });
+        read.await
+    }
+
+    #[tokio::test]
+    async fn a_read_ends_when_its_caller_is_gone() {
+        let readers = readers();
+        let wait = Duration::from_millis(100);
+        let given_up = tokio::time::timeout(wait, ask(&readers, ENDLESS)).await;
+        assert!(given_up.is_err());
+        assert_eq!(ask(&readers, "SELECT 7").await.unwrap(), 7);
+        readers.close();
     }
 }

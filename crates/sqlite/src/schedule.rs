@@ -4,7 +4,7 @@ mod rows;
 mod transaction;
 
 use async_trait::async_trait;
-use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
+use pawl_kernel::ports::schedule::{ActionFilter, DuePlace, QueueRow, ScheduleStore};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
 use pawl_kernel::time::Timestamp;
@@ -31,6 +31,17 @@ impl ScheduleStore for SqliteStore {
     ) -> StoreResult<Vec<ScheduledAction>> {
         self.readers
             .run(move |connection| list(connection, &filter, after.as_deref(), limit))
+            .await
+    }
+
+    async fn actions_by_due(
+        &self,
+        before: Option<Timestamp>,
+        after: Option<DuePlace>,
+        limit: u32,
+    ) -> StoreResult<Vec<ScheduledAction>> {
+        self.readers
+            .run_at_once(move |connection| by_due(connection, before, after, limit))
             .await
     }
 
@@ -71,21 +82,34 @@ fn list(
     limit: u32,
 ) -> JobResult<Vec<ScheduledAction>> {
     let (from, to) = filter.range(after);
-    let before = filter.due_before.map(Timestamp::as_micros);
-    // What is due some time is not finished.
-    match (filter.finished, before) {
-        (Some(true), Some(_)) => Ok(Vec::new()),
-        (Some(true), None) => {
-            let page = params![from, to, limit];
-            rows::readable(connection, sql::ACTIONS_LIST_FINISHED, page)
-        }
-        (None, None) => {
-            let page = params![from, to, limit];
-            rows::readable(connection, sql::ACTIONS_LIST, page)
-        }
-        (Some(false), _) | (None, Some(_)) => {
-            let page = params![from, to, limit, before];
-            rows::readable(connection, sql::ACTIONS_LIST_OPEN, page)
-        }
+    let text = match filter.finished {
+        Some(true) => sql::ACTIONS_LIST_FINISHED,
+        Some(false) => sql::ACTIONS_LIST_OPEN,
+        None => sql::ACTIONS_LIST,
+    };
+    rows::readable(connection, text, params![from, to, limit])
+}
+
+fn by_due(
+    connection: &Connection,
+    before: Option<Timestamp>,
+    after: Option<DuePlace>,
+    limit: u32,
+) -> JobResult<Vec<ScheduledAction>> {
+    let after = after.unwrap_or(DuePlace {
+        due: Some(Timestamp::from_micros(i64::MIN)),
+        id: String::new(),
+    });
+    let mut found = Vec::new();
+    if let Some(due) = after.due {
+        let before = before.map_or(i64::MAX, Timestamp::as_micros);
+        let page = params![due.as_micros(), after.id, before, limit];
+        found = rows::readable(connection, sql::ACTIONS_DUE, page)?;
     }
+    if before.is_none() && found.len() < limit as usize {
+        let id = after.due.map_or(after.id, |_| String::new());
+        let page = params![id, i64::from(limit) - found.len() as i64];
+        found.extend(rows::readable(connection, sql::ACTIONS_NOT_DUE, page)?);
+    }
+    Ok(found)
 }

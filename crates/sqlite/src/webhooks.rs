@@ -28,6 +28,20 @@ impl WebhookStore for SqliteStore {
             .await
     }
 
+    async fn webhooks_of(&self, schemas: Vec<SchemaId>) -> StoreResult<Vec<WebhookRow>> {
+        self.readers
+            .run_at_once(move |connection| {
+                let mut found = Vec::new();
+                let mut statement = connection.prepare_cached(sql::WEBHOOKS_OF_SCHEMA)?;
+                for id in &schemas {
+                    let rows = statement.query_map([id.0.as_bytes()], webhook_row)?;
+                    found.extend(rows.collect::<Result<Vec<_>, _>>()?);
+                }
+                Ok(found)
+            })
+            .await
+    }
+
     async fn answer_of(&self, id: ExecutionId) -> StoreResult<Option<String>> {
         self.readers
             .run(move |connection| {

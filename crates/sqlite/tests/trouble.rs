@@ -5,10 +5,12 @@
 use std::sync::Arc;
 
 use pawl_kernel::execution::Status;
+use pawl_kernel::ports::history::HistoryReads;
+use pawl_kernel::ports::overview::{GroupBy, Look, OverviewStore};
 use pawl_kernel::ports::schedule::{ActionFilter, ScheduleStore};
 use pawl_kernel::ports::store::{
-    Claim, CommitError, CreateOutcome, ExecutionStore, NewExecution, QueryStore, RecoveryStore,
-    StoreError, TimerStore, lease,
+    Along, Claim, CommitError, CreateOutcome, ExecutionFilter, ExecutionStore, NewExecution,
+    QueryStore, RecoveryStore, StoreError, TimerStore, lease,
 };
 use pawl_kernel::schedule::ScheduleLimits;
 use pawl_sqlite::{Options, SqliteStore};
@@ -290,4 +292,53 @@ async fn one_unreadable_action_stops_nobody_else() {
     assert_eq!(listed.unwrap().len(), 2);
     let unreadable = store.action("b").await;
     assert!(matches!(unreadable, Err(StoreError::Corrupt(_))));
+}
+
+/// Many executions, and statements that may take no time at all.
+async fn hurried(folder: &TempDir) -> SqliteStore {
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    for n in 0..2_000 {
+        store.create(new_execution(n)).await.unwrap();
+    }
+    drop(store);
+    let options = Options {
+        statement_time: std::time::Duration::ZERO,
+        ..Options::default()
+    };
+    SqliteStore::open(folder.path(), options).unwrap()
+}
+
+#[tokio::test]
+async fn what_a_request_looks_for_has_a_deadline_and_upkeep_has_none() {
+    let folder = TempDir::new().unwrap();
+    let store = hurried(&folder).await;
+    let nothing = ExecutionFilter {
+        text: Some("no such text".into()),
+        ..ExecutionFilter::default()
+    };
+    let look = Look {
+        filter: nothing.clone(),
+        along: Along::Newest,
+    };
+    let answers = [
+        store.executions(nothing.clone(), None, 50).await.map(drop),
+        store
+            .execution_briefs(nothing.clone(), None, 50)
+            .await
+            .map(drop),
+        store.count_executions(nothing).await.map(drop),
+        store
+            .tally(vec![look.clone()], GroupBy::Node, 20_000)
+            .await
+            .map(drop),
+        store.tally_errors(look, 20_000).await.map(drop),
+    ];
+    for answer in answers {
+        assert!(matches!(answer, Err(StoreError::TooLong(_))), "{answer:?}");
+    }
+    // Longer, and for no request; the deadline of a statement before it is not its own.
+    let open = store.open_executions(None, 10_000).await.unwrap();
+    assert_eq!(open.len(), 2_000);
+    let few = store.executions(Default::default(), None, 50).await;
+    assert_eq!(few.unwrap().len(), 50);
 }

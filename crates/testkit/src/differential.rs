@@ -146,6 +146,7 @@ impl ComparableError for StoreError {
     fn told(&self) -> String {
         let kind = match self {
             Self::Unavailable(_) => "unavailable",
+            Self::TooLong(_) => "too long",
             Self::Unknown(_) => "unknown",
             Self::Rejected(_) => "rejected",
             Self::Corrupt(_) => "corrupt",

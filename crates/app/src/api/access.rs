@@ -25,7 +25,7 @@ use super::error::{ApiError, ApiResult};
 use super::guard::{changes_state, check_own_page, shorten};
 use super::query::Query;
 
-pub(super) use ring::{ADMIN_NAME, KeyRing};
+pub(super) use ring::{ADMIN_NAME, KeyRing, LookPurpose};
 pub use ring::{BadAdminKey, check_admin_key};
 
 /// Lines that an auditor wants to see.
@@ -166,7 +166,8 @@ pub(super) async fn identify(state: &ApiState, headers: &HeaderMap) -> ApiResult
         Access::Open => Ok(Identity::developer()),
         Access::Keys(ring) => {
             let credential = Credential::of(state, headers)?;
-            ring.identify(state, &credential).await
+            ring.identify(state, &credential, LookPurpose::Request)
+                .await
         }
     }
 }

@@ -146,12 +146,18 @@ impl IntoResponse for ApiError {
     }
 }
 
+const TOO_LONG: &str = "the store gave this up because it took too long; narrow the filter: a shorter time, a schema, a status";
+
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(cause) => {
                 tracing::warn!(%cause, "the store cannot be reached");
                 Self::unavailable("the store cannot be reached; nothing was changed, try again")
+            }
+            StoreError::TooLong(cause) => {
+                tracing::warn!(%cause, "a read was given up");
+                Self::unavailable(TOO_LONG)
             }
             StoreError::Unknown(cause) => {
                 tracing::warn!(%cause, "a write has an unknown result");
@@ -226,6 +232,9 @@ mod tests {
         let status = |error: StoreError| ApiError::from(error).into_response().status().as_u16();
         assert_eq!(status(StoreError::Unavailable("disk".into())), 503);
         assert_eq!(status(StoreError::Unknown("timeout".into())), 503);
+        assert_eq!(status(StoreError::TooLong("10 s".into())), 503);
+        let slow = ApiError::from(StoreError::TooLong("10 s".into()));
+        assert!(slow.message().contains("narrow the filter"));
         assert_eq!(status(StoreError::Rejected("too large".into())), 500);
         assert_eq!(status(StoreError::Corrupt("no JSON".into())), 500);
         let hidden = ApiError::from(StoreError::Corrupt("/secret/path".into()));

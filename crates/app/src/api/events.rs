@@ -1,4 +1,4 @@
-//! The life of one execution as server-sent events: `step`, `status`, `end`.
+//! The life of one execution as server-sent events: `step`, `status`, `end`, and `log` for clients that want it.
 //!
 //! An event's id is a version of the execution and says: everything up to this version has been told. Steps of
 //! one commit share a version, so all but the last event of a version carry the one before it; a client that
@@ -18,6 +18,8 @@ use futures_util::{Stream, stream};
 use pawl_engine::Watcher;
 use pawl_kernel::execution::{Control, Hold, Status};
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::node::LogLevel;
+use pawl_kernel::ports::history::LogQuery;
 use pawl_kernel::ports::store::ExecutionView;
 use serde::Serialize;
 use uuid::Uuid;
@@ -32,6 +34,8 @@ use crate::wire;
 
 /// Steps read at once; a commit rarely has more.
 const PAGE: usize = 200;
+/// Log lines read at once.
+const LINES: u32 = 50;
 
 pub(super) async fn events(
     State(state): State<ApiState>,
@@ -41,7 +45,10 @@ pub(super) async fn events(
 ) -> ApiResult {
     let id = path.execution()?;
     let seen = last_seen(&query, &headers)?;
-    let feed = Feed::open(&state, id, seen, Shape::Own).await?;
+    let mut feed = Feed::open(&state, id, seen, Shape::Own).await?;
+    if query.flag("logs")? {
+        feed.tell_logs().await?;
+    }
     if feed.nothing_left {
         // Tells an EventSource that there is nothing to come back for.
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -146,6 +153,8 @@ pub(super) struct Feed {
     pub(super) over: bool,
     /// When it was opened, the execution had ended and the client knew.
     nothing_left: bool,
+    /// The last log line that was told or was there before; `None`: lines are not wanted.
+    last_line: Option<u64>,
 }
 
 impl Feed {
@@ -173,7 +182,46 @@ impl Feed {
             ready: VecDeque::new(),
             over: false,
             nothing_left: is_known && has_ended,
+            last_line: None,
         })
+    }
+
+    /// From now on: lines that are there already are read otherwise, page by page.
+    pub(super) async fn tell_logs(&mut self) -> ApiResult<()> {
+        let newest = LogQuery {
+            id: self.id,
+            beyond: None,
+            least: LogLevel::Debug,
+            node_id: None,
+            newest_first: true,
+            limit: 1,
+        };
+        let newest = self.state.store().log_page(newest).await?;
+        self.last_line = Some(newest.first().map_or(0, |(number, _)| *number));
+        Ok(())
+    }
+
+    /// Lines come with the steps that wrote them, so only then it is looked.
+    async fn look_at_log(&mut self) -> ApiResult<()> {
+        while let Some(last) = self.last_line {
+            let lines = self.state.store().logs(self.id, last, LINES).await?;
+            for line in &lines {
+                self.last_line = Some(line.0);
+                let line = wire::LogLine::from(line);
+                let event = match self.shape {
+                    Shape::Own => event(None, "log", &line)?,
+                    Shape::Shared { .. } => {
+                        let id = self.id.0;
+                        event(None, "log", &wire::LogEvent { id, line })?
+                    }
+                };
+                self.ready.push_back(event);
+            }
+            if lines.len() < LINES as usize {
+                break;
+            }
+        }
+        Ok(())
     }
 
     async fn next(&mut self) -> Option<Bytes> {
@@ -225,6 +273,9 @@ impl Feed {
         for ((step, _), event_id) in steps.iter().zip(ids) {
             self.after_seq = step.seq;
             self.tell("step", event_id, wire::Step::from(step))?;
+        }
+        if !versions.is_empty() {
+            self.look_at_log().await?;
         }
         if news {
             self.over = view.execution.head.status.is_terminal();

@@ -106,12 +106,10 @@ fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> ApiResult<&'a str> {
     }
 }
 
-/// Scheme, host and port under which browsers know this server.
-pub(super) fn own_origin(state: &ApiState, headers: &HeaderMap, uri: &Uri) -> ApiResult<String> {
-    match &state.ui.public_url {
-        Some(public) => Ok(public.origin().to_owned()),
-        None => Ok(format!("http://{}", host(headers, uri)?)),
-    }
+/// The origin that the request names. Behind a proxy with TLS it begins with `https` for the browser; a policy that allows
+/// `http` allows that too.
+pub(super) fn request_origin(headers: &HeaderMap, uri: &Uri) -> ApiResult<String> {
+    Ok(format!("http://{}", host(headers, uri)?))
 }
 
 /// A request of a browser that brings its session along: that it comes from a page of this server must be said, where a

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use pawl_engine::control::{self, ControlError, Lineage};
-use pawl_kernel::execution::Step;
+use pawl_kernel::execution::{Signal, Step};
 use pawl_kernel::id::ExecutionId;
 use pawl_kernel::node::LogLevel;
 use pawl_kernel::ports::history::LogQuery;
@@ -22,6 +22,7 @@ use crate::wire::{GoneSteps, LogLine, Page, StepPage, TakenSignal};
 
 /// Steps are fetched in small bites, so that a page of large ones never is in memory at once.
 const BITE: u32 = 25;
+const SIGNALS_BITE: u32 = 20;
 
 pub(super) const LEVELS: [&str; 4] = ["debug", "info", "warn", "error"];
 pub(super) const ORDERS: [&str; 2] = ["asc", "desc"];
@@ -144,7 +145,8 @@ pub(super) fn exit(graph: &Graph, node: &str, next: Option<&str>) -> Option<Cow<
     Some(Cow::Owned(found.to_owned()))
 }
 
-fn weight(step: &Step) -> usize {
+/// Bytes of its payloads.
+pub(super) fn weight(step: &Step) -> usize {
     let payloads = [
         &step.input,
         &step.output,
@@ -283,9 +285,11 @@ pub(super) async fn signals(
     let limit = query.limit()?;
     let after = cursor::from_query(CursorKind::Signal, &query)?.unwrap_or(0);
     state.control.view(id).await?;
-    let mut signals = state.store().signal_page(id, after, limit + 1).await?;
-    let more = signals.len() > limit as usize;
-    signals.truncate(limit as usize);
+    let portion = Portion {
+        steps: limit as usize,
+        bytes: state.limits.page_bytes,
+    };
+    let (signals, more) = signals_after(&state, id, after, portion).await?;
     let next = signals.last().filter(|_| more);
     let next = next.map(|(place, _)| cursor::write(CursorKind::Signal, place));
     let shown = signals.iter().map(|(_, signal)| TakenSignal::from(signal));
@@ -293,4 +297,29 @@ pub(super) async fn signals(
         items: shown.collect(),
         next,
     }))
+}
+
+/// Read bit by bit, like steps: each may be as large as a request. Says whether there are more.
+async fn signals_after(
+    state: &ApiState,
+    id: ExecutionId,
+    mut after: u64,
+    portion: Portion,
+) -> ApiResult<(Vec<(u64, Signal)>, bool)> {
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    loop {
+        let bite = state.store().signal_page(id, after, SIGNALS_BITE).await?;
+        let at_end = bite.len() < SIGNALS_BITE as usize;
+        for (place, signal) in bite {
+            if found.len() == portion.steps || bytes >= portion.bytes {
+                return Ok((found, true));
+            }
+            after = place;
+            bytes += signal.payload.len();
+            found.push((place, signal));
+        }
+        if at_end {
+            return Ok((found, false));
+        }
+    }
 }

@@ -5,7 +5,7 @@ use pawl_engine::alive_since;
 use pawl_engine::control::{Lineage, RemovedSteps};
 use pawl_engine::insight::diff::MarkedStep;
 use pawl_engine::insight::{diff, explain};
-use pawl_kernel::execution::{Status, WaitKind};
+use pawl_kernel::execution::{Status, Step, WaitKind};
 use pawl_kernel::ports::store::{ExecutionFilter, ExecutionView};
 use pawl_kernel::ports::workers::WorkerRecord;
 use pawl_kernel::schema::definition::Definition;
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::ApiState;
 use super::error::{ApiError, ApiResult};
 use super::guard::shorten;
-use super::history::{self, Portion, Stretch};
+use super::history::{self, Portion, Stretch, weight};
 use super::path::{PathParts, execution_id};
 use super::query::Query;
 use super::{outline, reply};
@@ -23,8 +23,10 @@ use crate::wire::{ComparedRun, Comparison, ExplainAnswer, GoneSteps, StepPair, T
 /// Two runs are compared in memory, so their size has a limit.
 const DIFF_BYTES_MAX: usize = 64 << 20;
 const DIFF_STEPS_MAX: usize = 10_000;
-/// Of each step only marks are kept, but all of them are read.
+/// Of each step only marks are kept, but all of them are read: so many steps, and so many pages of bytes, in bites.
 const OUTLINE_STEPS_MAX: usize = 100_000;
+const OUTLINE_PAGES: usize = 16;
+const OUTLINE_BITE: usize = 4 << 20;
 
 pub(super) const DIFF_VIEWS: [&str; 2] = ["full", "outline"];
 
@@ -266,8 +268,10 @@ async fn marked_run(
 ) -> ApiResult<diff::Run<MarkedStep>> {
     let portion = Portion {
         steps: 1_000,
-        bytes: 4 << 20,
+        bytes: OUTLINE_BITE.min(state.limits.page_bytes),
     };
+    let bytes_max = OUTLINE_PAGES * state.limits.page_bytes;
+    let mut bytes = 0;
     let mut run = diff::Run {
         steps: Vec::new(),
         base_seq: view.execution.head.base_seq,
@@ -276,18 +280,31 @@ async fn marked_run(
     loop {
         let Stretch { steps, more } = history::history(state, lineage, after, portion).await?;
         after = steps.last().map_or(after, |(step, _)| step.seq);
-        let marked = steps.iter().map(|(step, _)| MarkedStep::from(step));
-        run.steps.extend(marked);
+        bytes += steps.iter().map(|(step, _)| weight(step)).sum::<usize>();
+        run.steps.extend(marked(steps).await?);
         if !more {
             return Ok(run);
         }
-        if run.steps.len() > OUTLINE_STEPS_MAX {
+        if run.steps.len() > OUTLINE_STEPS_MAX || bytes > bytes_max {
             let id = view.execution.head.id;
-            let message =
-                format!("execution {id} is too large to compare: over {OUTLINE_STEPS_MAX} steps");
+            let message = format!(
+                "execution {id} is too large to compare: over {OUTLINE_STEPS_MAX} steps or {bytes_max} bytes"
+            );
             return Err(ApiError::too_large(message));
         }
     }
+}
+
+/// Reads and hashes all payloads, which takes long enough to hold up other requests.
+async fn marked(steps: Vec<(Step, u64)>) -> ApiResult<Vec<MarkedStep>> {
+    let marks = move || {
+        steps
+            .iter()
+            .map(|(step, _)| MarkedStep::from(step))
+            .collect()
+    };
+    let marking = tokio::task::spawn_blocking(marks);
+    marking.await.map_err(ApiError::internal)
 }
 
 fn side(view: &ExecutionView, gone: Option<RemovedSteps>) -> ComparedRun {

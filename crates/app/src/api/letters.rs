@@ -9,7 +9,10 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use pawl_engine::control::{ControlError, RequeueOutcome, StartRequest};
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage};
+use pawl_kernel::ports::letters::{
+    DeadLetter, LETTERS_LOOK_MAX, LetterFilter, LetterList, LetterPage, LetterTally,
+};
+use pawl_kernel::ports::store::StoreResult;
 use serde_json::Value;
 
 use super::ApiState;
@@ -45,22 +48,20 @@ pub(super) async fn list(State(state): State<ApiState>, query: Query) -> ApiResu
         false => CursorKind::DeadLetter,
     };
     let place: Option<u64> = cursor::from_query(kind, &query)?;
-    let store = state.store();
-    let letters = match newest {
-        true => store.letters(filter, LetterPage::Before(place), limit + 1),
-        // Along the index of the open ones, which are few.
-        false if filter.reason.is_none() => {
-            store.dead_letters(filter.open_only, place.unwrap_or(0), limit + 1)
-        }
-        false => store.letters(filter, LetterPage::After(place.unwrap_or(0)), limit + 1),
+    let page = match newest {
+        true => LetterPage::Before(place),
+        false => LetterPage::After(place.unwrap_or(0)),
     };
-    let mut letters = letters.await?;
+    let store = state.store();
+    let found = store.letters(filter, page, limit + 1, LETTERS_LOOK_MAX);
+    let LetterList {
+        mut letters,
+        looked_to,
+    } = found.await?;
     let more = letters.len() > limit as usize;
     letters.truncate(limit as usize);
-    let next = letters
-        .last()
-        .filter(|_| more)
-        .map(|letter| cursor::write(kind, letter.id));
+    let last = letters.last().filter(|_| more).map(|letter| letter.id);
+    let next = last.or(looked_to).map(|id| cursor::write(kind, id));
     Ok(reply::ok(&Page {
         items: letters.iter().map(wire::DeadLetter::from).collect(),
         next,
@@ -87,15 +88,18 @@ fn is_newest_first(query: &Query) -> ApiResult<bool> {
 }
 
 pub(super) async fn count(State(state): State<ApiState>, query: Query) -> ApiResult {
-    let counted = state
-        .store()
-        .count_letters(filter_of(&query)?, COUNT_MAX + 1)
-        .await?;
+    let counted = counted(&state, filter_of(&query)?).await?;
     Ok(reply::ok(&LetterCount {
-        count: counted.min(COUNT_MAX.into()),
-        capped: counted > COUNT_MAX.into(),
+        count: counted.count,
+        capped: counted.is_capped,
         capped_at: COUNT_MAX.into(),
     }))
+}
+
+async fn counted(state: &ApiState, filter: LetterFilter) -> StoreResult<LetterTally> {
+    let store = state.store();
+    let counted = store.count_letters(filter, COUNT_MAX, LETTERS_LOOK_MAX);
+    counted.await
 }
 
 /// Only counts, unless told otherwise.
@@ -112,20 +116,21 @@ pub(super) async fn bulk(
         .map(|text| cursor::read(CursorKind::DeadLetter, &text.0));
     let after: Option<u64> = after.transpose()?;
     if asked.dry_run.unwrap_or(true) {
-        let counted = state.store().count_letters(filter, COUNT_MAX + 1).await?;
+        let counted = counted(&state, filter).await?;
         return Ok(reply::ok(&LetterBulkResult {
             action: Name::new("requeue"),
             dry_run: true,
-            matched: counted.min(COUNT_MAX.into()),
-            capped: counted > COUNT_MAX.into(),
+            matched: counted.count,
+            capped: counted.is_capped,
             outcomes: None,
             refused: Vec::new(),
             next: None,
         }));
     }
     let page = LetterPage::After(after.unwrap_or(0));
-    let letters = state.store().letters(filter, page, BULK_MAX + 1).await?;
-    let done = requeue_all(&state, &identity, letters).await?;
+    let store = state.store();
+    let found = store.letters(filter, page, BULK_MAX + 1, LETTERS_LOOK_MAX);
+    let done = requeue_all(&state, &identity, found.await?).await?;
     let matched = done.matched;
     if !state.access.is_open() {
         let by = &identity.created_by;
@@ -177,8 +182,9 @@ fn bulk_filter(asked: Option<Value>) -> ApiResult<LetterFilter> {
 async fn requeue_all(
     state: &ApiState,
     identity: &Identity,
-    mut letters: Vec<DeadLetter>,
+    found: LetterList,
 ) -> ApiResult<LetterBulkResult> {
+    let mut letters = found.letters;
     let more = letters.len() > BULK_MAX as usize;
     letters.truncate(BULK_MAX as usize);
     let (mut outcomes, mut refused) = (LetterOutcomes::default(), Vec::new());
@@ -204,15 +210,16 @@ async fn requeue_all(
             }
         }
     }
-    let last = letters.last().filter(|_| more);
+    let last = letters.last().filter(|_| more).map(|letter| letter.id);
+    let next = last.or(found.looked_to);
     Ok(LetterBulkResult {
         action: Name::new("requeue"),
         dry_run: false,
         matched: letters.len() as u64,
-        capped: more,
+        capped: next.is_some(),
         outcomes: Some(outcomes),
         refused,
-        next: last.map(|letter| cursor::write(CursorKind::DeadLetter, letter.id)),
+        next: next.map(|id| cursor::write(CursorKind::DeadLetter, id)),
     })
 }
 

@@ -53,6 +53,8 @@ struct Live {
     reread_at: Instant,
     comment_at: Instant,
     runs: Vec<WatchedRun>,
+    /// Which of them is looked at next, if it is due: they take turns.
+    turn: usize,
     pulse: Option<PulseWatcher>,
     ready: VecDeque<Bytes>,
 }
@@ -86,6 +88,7 @@ impl Live {
             reread_at: now + state.limits.reread,
             comment_at: now + state.limits.reread,
             runs: Vec::new(),
+            turn: 0,
             pulse: topics
                 .pulse()
                 .map(|wanted| state.pulses.watch(&state, wanted)),
@@ -93,14 +96,18 @@ impl Live {
             state,
         };
         for (id, seen) in &topics.runs {
-            live.watch(*id, *seen, topics.brief).await?;
+            live.watch(*id, *seen, topics).await?;
         }
         Ok(live)
     }
 
-    async fn watch(&mut self, id: ExecutionId, seen: u64, brief: bool) -> ApiResult<()> {
+    async fn watch(&mut self, id: ExecutionId, seen: u64, topics: &Topics) -> ApiResult<()> {
+        let brief = topics.brief;
         match Feed::open(&self.state, id, seen, Shape::Shared { brief }).await {
-            Ok(feed) => {
+            Ok(mut feed) => {
+                if topics.logs {
+                    feed.tell_logs().await?;
+                }
                 let is_due = true;
                 self.runs.push(WatchedRun { id, feed, is_due });
                 Ok(())
@@ -124,8 +131,11 @@ impl Live {
             if self.state.stop.is_cancelled() {
                 return None;
             }
-            let done = match self.runs.iter().position(|run| run.is_due) {
-                Some(due) => self.look(due).await,
+            let done = match self.due() {
+                Some(due) => match self.look(due).await {
+                    Ok(()) => self.glance(),
+                    failed => failed,
+                },
                 None => self.rest().await,
             };
             if let Err(error) = done {
@@ -134,6 +144,15 @@ impl Live {
                 return None;
             }
         }
+    }
+
+    /// The next execution that is due, after the one that was looked at last.
+    fn due(&mut self) -> Option<usize> {
+        let count = self.runs.len();
+        let mut all = (0..count).map(|step| (self.turn + step) % count);
+        let due = all.find(|at| self.runs[*at].is_due)?;
+        self.turn = due + 1;
+        Some(due)
     }
 
     /// At an execution: it is looked at until there is nothing new, like in a stream of its own.
@@ -158,7 +177,23 @@ impl Live {
     }
 
     async fn rest(&mut self) -> ApiResult<()> {
-        let wake = {
+        match self.wake().await {
+            Some(wake) => self.woken(wake),
+            None => Ok(()),
+        }
+    }
+
+    /// At all that does not have to be waited for: an execution that always has something to tell holds up nothing else.
+    fn glance(&mut self) -> ApiResult<()> {
+        match self.wake().now_or_never().flatten() {
+            Some(wake) => self.woken(wake),
+            None => Ok(()),
+        }
+    }
+
+    /// `None`: the server goes down.
+    async fn wake(&mut self) -> Option<Wake> {
+        {
             let (all, pause) = (self.all.as_mut(), self.runs_pause);
             let changed = async {
                 match all {
@@ -178,14 +213,13 @@ impl Live {
             };
             let clock = self.reread_at.min(self.comment_at);
             tokio::select! {
-                roundup = changed => Wake::Changed(roundup),
-                at = any_changed(&mut self.runs) => Wake::Run(at),
-                topics = beaten => Wake::Pulse(topics),
-                () = sleep_until(clock) => Wake::Clock,
-                () = self.state.stop.cancelled() => return Ok(()),
+                roundup = changed => Some(Wake::Changed(roundup)),
+                at = any_changed(&mut self.runs) => Some(Wake::Run(at)),
+                topics = beaten => Some(Wake::Pulse(topics)),
+                () = sleep_until(clock) => Some(Wake::Clock),
+                () = self.state.stop.cancelled() => None,
             }
-        };
-        self.woken(wake)
+        }
     }
 
     fn woken(&mut self, wake: Wake) -> ApiResult<()> {

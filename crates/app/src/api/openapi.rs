@@ -241,6 +241,7 @@ fn build(keys: bool) -> Result<Value, String> {
     components.add::<wire::HelloEvent>();
     components.add::<wire::RunsEvent>();
     components.add::<wire::RunEvent<'_>>();
+    components.add::<wire::LogEvent<'_>>();
     components.add::<wire::ChangeEvent>();
     Ok(json!({
         "openapi": "3.1.0",

@@ -63,7 +63,7 @@ fn group(query: &Query) -> ApiResult<GroupBy> {
 async fn names_of(state: &ApiState, ids: Vec<SchemaId>) -> ApiResult<HashMap<String, String>> {
     let newest = state.store().newest_of(ids, 1).await?;
     let newest: Vec<ExecutionId> = newest.iter().flatten().map(|one| one.id).collect();
-    let views = views_of(state, newest).await?;
+    let views = briefs_of(state, newest).await?;
     let named = views.into_iter().map(|view| {
         let id = view.execution.head.schema_id;
         (id.to_string(), view.schema_name)
@@ -71,13 +71,14 @@ async fn names_of(state: &ApiState, ids: Vec<SchemaId>) -> ApiResult<HashMap<Str
     Ok(named.collect())
 }
 
-async fn views_of(state: &ApiState, ids: Vec<ExecutionId>) -> ApiResult<Vec<ExecutionView>> {
+/// A name or a message is read of each, so that nothing large is loaded.
+async fn briefs_of(state: &ApiState, ids: Vec<ExecutionId>) -> ApiResult<Vec<ExecutionView>> {
     let limit = ids.len() as u32;
     let filter = ExecutionFilter {
         ids: Some(ids),
         ..ExecutionFilter::default()
     };
-    Ok(state.store().executions(filter, None, limit).await?)
+    Ok(state.store().execution_briefs(filter, None, limit).await?)
 }
 
 pub(super) async fn errors(State(state): State<ApiState>, query: Query) -> ApiResult {
@@ -98,7 +99,7 @@ pub(super) async fn errors(State(state): State<ApiState>, query: Query) -> ApiRe
     } = errors_by(state.store(), &filter).await?;
     groups.truncate(limit);
     let newest = groups.iter().map(|group| group.last).collect();
-    let views = views_of(&state, newest).await?;
+    let views = briefs_of(&state, newest).await?;
     let views: HashMap<ExecutionId, &ExecutionView> = views
         .iter()
         .map(|view| (view.execution.head.id, view))

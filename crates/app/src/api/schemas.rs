@@ -196,11 +196,13 @@ async fn give_paths(
     }
     let mut earlier = Vec::new();
     if let Some(record) = record {
-        let latest = version(state, record, record.latest_version).await?;
-        let latest: Definition =
-            serde_json::from_str(&latest.definition).map_err(ApiError::internal)?;
-        earlier = latest.triggers;
+        // The address that is live counts before one of a draft.
+        earlier.push(triggers_of(state, record, record.published_version).await?);
+        if record.latest_version != record.published_version {
+            earlier.push(triggers_of(state, record, record.latest_version).await?);
+        }
     }
+    let earlier: Vec<&[Value]> = earlier.iter().map(Vec::as_slice).collect();
     let entropy = &state.runtime().entropy;
     fill_paths(&mut definition.triggers, &earlier, || entropy.bits());
     let all = of_definition(definition);
@@ -216,6 +218,17 @@ async fn give_paths(
         ]));
     }
     Ok(())
+}
+
+async fn triggers_of(
+    state: &ApiState,
+    record: &SchemaRecord,
+    number: u32,
+) -> ApiResult<Vec<Value>> {
+    let version = version(state, record, number).await?;
+    let definition: Definition =
+        serde_json::from_str(&version.definition).map_err(ApiError::internal)?;
+    Ok(definition.triggers)
 }
 
 /// Its cron triggers follow a schema. It is saved whatever becomes of them: where they cannot follow now, the

@@ -15,7 +15,7 @@ use pawl_kernel::time::Timestamp;
 use serde_json::json;
 
 use super::access::sessions::{cookie, set_cookie};
-use super::access::{AUDIT, Access, KeyRing};
+use super::access::{AUDIT, Access, KeyRing, LookPurpose};
 use super::body::JsonBody;
 use super::error::{ApiError, ApiResult};
 use super::guard::{Identity, check_own_page, is_local};
@@ -29,7 +29,7 @@ const TRIES_WHILE: Duration = Duration::from_secs(60);
 /// Addresses that are told apart.
 const PEERS_MAX: usize = 4_096;
 
-/// Who tried to log in with a wrong key lately. A key cannot be guessed; this keeps those out who do not know that.
+/// Who tried to log in with a wrong key lately. A key cannot be guessed; this slows down those who do not know that.
 #[derive(Default)]
 pub(super) struct LoginTries(Mutex<HashMap<Option<IpAddr>, FailedTries>>);
 
@@ -139,17 +139,19 @@ async fn try_key(
     peer: Option<IpAddr>,
     text: &str,
 ) -> ApiResult<(KeyHash, Identity)> {
+    let tried = async {
+        let key = ring.key(text.trim())?;
+        Ok((key, ring.owner(state, key, LookPurpose::Request).await?))
+    };
+    let tried: ApiResult<_> = tried.await;
+    if !tried.as_ref().is_err_and(ApiError::is_unauthorized) {
+        return tried;
+    }
+    // Behind a proxy all callers have one address: a good key is let in whatever others have tried.
     if let Some(left) = state.logins.wait(peer, state.now()) {
         return Err(too_many(left));
     }
-    let tried = async {
-        let key = ring.key(text.trim())?;
-        Ok((key, ring.owner(state, key).await?))
-    };
-    let tried: ApiResult<_> = tried.await;
-    if tried.as_ref().is_err_and(ApiError::is_unauthorized) {
-        state.logins.failed(peer, state.now());
-    }
+    state.logins.failed(peer, state.now());
     tried
 }
 

@@ -48,7 +48,7 @@ fn wants_html(headers: &HeaderMap) -> bool {
 
 fn shell(state: &ApiState, request: &Request) -> ApiResult {
     let nonce = format!("{:032x}", state.runtime().entropy.bits());
-    let policy = policy(&script_source(state, request)?, &nonce);
+    let policy = policy(&script_sources(state, request)?, &nonce);
     let html = ui::shell().replace(ui::NONCE, &nonce);
     let mut response = Response::new(Body::from(html));
     let headers = response.headers_mut();
@@ -69,15 +69,27 @@ fn policy(scripts: &str, nonce: &str) -> String {
     )
 }
 
+/// The address that pages are meant to come from, and the one that this page came from: a server with a public address is
+/// also reached under names of its own machine and network.
+fn script_sources(state: &ApiState, request: &Request) -> ApiResult<String> {
+    let own = guard::request_origin(request.headers(), request.uri())?;
+    let mut sources = vec![source(&own)];
+    if let Some(public) = &state.ui.public_url {
+        sources.push(source(public.origin()));
+    }
+    sources.sort_unstable();
+    sources.dedup();
+    Ok(sources.join(" "))
+}
+
 /// Policies know only hosts of letters, digits, dots and hyphens. For an address like `[::1]` all of this server counts.
-fn script_source(state: &ApiState, request: &Request) -> ApiResult<String> {
-    let origin = guard::own_origin(state, request.headers(), request.uri())?;
+fn source(origin: &str) -> String {
     let host = origin.split("://").nth(1).unwrap_or_default();
     let known = |letter: char| letter.is_ascii_alphanumeric() || ".-:".contains(letter);
-    Ok(match host.chars().all(known) {
+    match host.chars().all(known) {
         true => format!("{origin}{ASSETS}"),
         false => "'self'".to_owned(),
-    })
+    }
 }
 
 /// Kept by the browser, and asked about each time: names stay the same from build to build.

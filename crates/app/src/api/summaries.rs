@@ -1,8 +1,9 @@
 //! What a list of schemas says of each besides its row: triggers, open executions, the newest executions, the next firing.
-//! Everything is asked for once for the whole page.
+//! Only schemas of the page are asked about, however many there are.
 
 use std::collections::HashMap;
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use pawl_kernel::execution::Status;
 use pawl_kernel::id::SchemaId;
 use pawl_kernel::ports::overview::{GroupBy, GroupCounts, count_by};
@@ -18,7 +19,9 @@ use crate::wire::{Name, RunOutcome, SchemaSummary, Time, TriggerSummary};
 
 /// Outcomes told of each schema.
 const LAST: u32 = 20;
-const PAGE: u32 = 500;
+const PAGE: u32 = 50;
+/// Schemas whose actions are asked for at the same time.
+const AT_ONCE: usize = 4;
 
 /// In the order of the records.
 pub(super) async fn of_schemas(
@@ -41,17 +44,21 @@ pub(super) async fn of_schemas(
         .collect();
     let places: HashMap<SchemaId, usize> = ids.iter().copied().zip(0..).collect();
     let of = |id: SchemaId| places.get(&id).copied();
-    let (_, webhooks) = state.store().webhooks().await?;
+    let webhooks = state.store().webhooks_of(ids.clone()).await?;
     for webhook in webhooks.into_iter().filter_map(|row| row.read()) {
         if let Some(at) = of(webhook.schema_id) {
             summaries[at].triggers.push(of_webhook(&webhook));
         }
     }
-    for action in cron_actions(state).await? {
-        if let Some(at) = schema_of(&action).and_then(of) {
-            add_cron(&mut summaries[at], &action);
+    let mut firings =
+        stream::iter(ids.iter().copied().map(|id| firings(state, id))).buffered(AT_ONCE);
+    for summary in &mut summaries {
+        if let Some(found) = firings.try_next().await? {
+            summary.triggers.extend(found.triggers);
+            summary.next_at = found.next_at;
         }
     }
+    drop(firings);
     Ok(summaries)
 }
 
@@ -83,45 +90,47 @@ fn of_webhook(webhook: &Webhook) -> TriggerSummary {
     }
 }
 
-/// All that are not over.
-async fn cron_actions(state: &ApiState) -> ApiResult<Vec<ScheduledAction>> {
+/// What the scheduled actions of a schema say of it.
+#[derive(Default)]
+struct CronFirings {
+    triggers: Vec<TriggerSummary>,
+    next_at: Option<Time>,
+}
+
+/// Of `cron:SCHEMA:NAME` that are not over, page by page: nothing else of an action is kept.
+async fn firings(state: &ApiState, id: SchemaId) -> ApiResult<CronFirings> {
+    let prefix = format!("{}{id}:", start_key::CRON);
     let filter = ActionFilter {
-        prefix: Some(start_key::CRON.to_owned()),
+        prefix: Some(prefix.clone()),
         finished: Some(false),
-        ..ActionFilter::default()
     };
-    let mut found: Vec<ScheduledAction> = Vec::new();
+    let (mut found, mut after) = (CronFirings::default(), None);
     loop {
-        let after = found.last().map(|action| action.id.clone());
         let page = state.store().actions(filter.clone(), after, PAGE).await?;
         let is_last = page.len() < PAGE as usize;
-        found.extend(page);
+        after = page.last().map(|action| action.id.clone());
+        for action in &page {
+            found.add(action, &prefix);
+        }
         if is_last {
             return Ok(found);
         }
     }
 }
 
-/// `cron:SCHEMA:NAME`.
-fn schema_of(action: &ScheduledAction) -> Option<SchemaId> {
-    parts_of(action)?.0.parse().ok()
-}
-
-fn parts_of(action: &ScheduledAction) -> Option<(&str, &str)> {
-    action.id.strip_prefix(start_key::CRON)?.split_once(':')
-}
-
-fn add_cron(summary: &mut SchemaSummary, action: &ScheduledAction) {
-    let Policy::Cron { cron, .. } = &action.spec.policy else {
-        return;
-    };
-    let name = parts_of(action).map_or("", |(_, name)| name);
-    summary.triggers.push(TriggerSummary {
-        kind: Name::new("cron"),
-        name: name.to_owned(),
-        text: cron.expr().to_owned(),
-    });
-    let known = summary.next_at.map(|Time(at)| at);
-    let next = action.due_at().into_iter().chain(known).min();
-    summary.next_at = next.map(Time);
+impl CronFirings {
+    fn add(&mut self, action: &ScheduledAction, prefix: &str) {
+        let Policy::Cron { cron, .. } = &action.spec.policy else {
+            return;
+        };
+        let name = action.id.strip_prefix(prefix).unwrap_or_default();
+        self.triggers.push(TriggerSummary {
+            kind: Name::new("cron"),
+            name: name.to_owned(),
+            text: cron.expr().to_owned(),
+        });
+        let known = self.next_at.as_ref().map(|Time(at)| *at);
+        let next = action.due_at().into_iter().chain(known).min();
+        self.next_at = next.map(Time);
+    }
 }

@@ -84,7 +84,7 @@ mod tests {
     use pawl_kernel::ports::letters::DeadLetter;
     use pawl_kernel::time::Timestamp;
 
-    use pawl_kernel::ports::letters::{LetterFilter, LetterPage};
+    use pawl_kernel::ports::letters::{LetterFilter, LetterList, LetterPage, LetterTally};
 
     use super::*;
 
@@ -113,11 +113,12 @@ mod tests {
             _: LetterFilter,
             _: LetterPage,
             _: u32,
-        ) -> StoreResult<Vec<DeadLetter>> {
+            _: u32,
+        ) -> StoreResult<LetterList> {
             unreachable!()
         }
 
-        async fn count_letters(&self, _: LetterFilter, _: u32) -> StoreResult<u64> {
+        async fn count_letters(&self, _: LetterFilter, _: u32, _: u32) -> StoreResult<LetterTally> {
             unreachable!()
         }
 

@@ -12,22 +12,40 @@ const MESSAGE_MAX: usize = 200;
 
 /// Code and message of an error, whose text may end anywhere.
 pub(super) fn brief_error<'a>(text: &str) -> Payload<'a> {
-    let mut found = BriefError::default();
-    let mut reader = serde_json::Deserializer::from_str(text);
-    // The text may be cut off: what was read until then is what there is.
-    let _ = found.deserialize(&mut reader);
-    let mut message = found.message;
-    if let Some((end, _)) = message.char_indices().nth(MESSAGE_MAX) {
-        message.truncate(end);
-        message.push('…');
+    let found = BriefError::read(text);
+    let message = found.message;
+    let mut brief = beginning(&message).to_owned();
+    if brief.len() < message.len() {
+        brief.push('…');
     }
-    Payload::Value(json!({"code": found.code, "message": message}))
+    Payload::Value(json!({"code": found.code, "message": brief}))
+}
+
+/// The beginning of the message of such an error.
+pub(super) fn brief_message(text: &str) -> String {
+    let message = BriefError::read(text).message;
+    beginning(&message).to_owned()
+}
+
+fn beginning(message: &str) -> &str {
+    let end = message.char_indices().nth(MESSAGE_MAX);
+    &message[..end.map_or(message.len(), |(end, _)| end)]
 }
 
 #[derive(Default)]
 struct BriefError {
     code: String,
     message: String,
+}
+
+impl BriefError {
+    fn read(text: &str) -> Self {
+        let mut found = Self::default();
+        let mut reader = serde_json::Deserializer::from_str(text);
+        // The text may be cut off: what was read until then is what there is.
+        let _ = found.deserialize(&mut reader);
+        found
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for &mut BriefError {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::name::RunEventKind;
-use super::{Execution, Name, Step, Time};
+use super::{Execution, LogLine, Name, Step, Time};
 
 /// The event `hello`, which comes first.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -51,6 +51,13 @@ impl RunEvent<'_> {
             execution: None,
         }
     }
+}
+
+/// The event `log`: what a node wrote to the log of an execution.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LogEvent<'a> {
+    pub(crate) id: Uuid,
+    pub(crate) line: LogLine<'a>,
 }
 
 /// The events `letters`, `workers` and `schemas`: something there has changed.

@@ -9,13 +9,11 @@ use pawl_kernel::ports::store::ExecutionView;
 use pawl_kernel::statistics::{Statistics, StatisticsPeriod, TimeBucket};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use uuid::Uuid;
 
+use super::brief::brief_message;
 use super::name::GroupName;
 use super::{Name, Time};
-
-const MESSAGE_MAX: usize = 200;
 
 /// How many executions a filter finds, by group.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -90,8 +88,6 @@ pub(crate) struct ErrorGroup<'a> {
 impl<'a> ErrorGroup<'a> {
     pub(crate) fn of(group: &'a overview::ErrorGroup, newest: &'a ExecutionView) -> Self {
         let error = newest.execution.record.error.as_deref();
-        let error: Option<Value> = error.and_then(|text| serde_json::from_str(text).ok());
-        let message = error.as_ref().and_then(|error| error["message"].as_str());
         Self {
             code: group.code.as_str().into(),
             schema_id: group.schema_id.0,
@@ -101,11 +97,7 @@ impl<'a> ErrorGroup<'a> {
             unresolved: group.unresolved,
             last: group.last.0,
             last_at: Time(newest.execution.head.created_at),
-            last_message: message
-                .unwrap_or_default()
-                .chars()
-                .take(MESSAGE_MAX)
-                .collect(),
+            last_message: error.map(brief_message).unwrap_or_default(),
         }
     }
 }

@@ -364,3 +364,36 @@ async fn what_cannot_be_evaluated_is_refused() {
     }
     server.close().await;
 }
+
+/// The address of a webhook is written down elsewhere: no draft changes the one that is live.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_leaves_the_address_of_a_live_webhook_alone() {
+    let server = Server::start().await;
+    let schema = |triggers: Value| {
+        let mut schema = linear("hooked");
+        schema["triggers"] = triggers;
+        schema
+    };
+    let hook = json!([{"type": "webhook", "name": "hook", "respond": "last_node"}]);
+    let path = |shown: &Value| {
+        let found = shown["definition"]["triggers"][0]["path"].as_str();
+        found.unwrap().to_owned()
+    };
+    let saved = server.save(schema(hook.clone())).await;
+    let live = path(&saved);
+    let put = async |how: &str, triggers: Value| {
+        let request = Request::new("PUT", &format!("/api/schemas/hooked?publish={how}"));
+        let answer = server.send(request.json(&schema(triggers))).await;
+        answer.expect(200)
+    };
+    put("false", json!([])).await;
+    let drafted = put("false", hook.clone()).await;
+    assert_eq!(path(&drafted), live);
+    let named = json!([{"type": "webhook", "name": "other", "respond": "last_node"}]);
+    let other = path(&put("false", named.clone()).await);
+    assert_ne!(other, live);
+    assert_eq!(path(&put("true", named).await), other, "that of the draft");
+    let url = format!("/webhook/{other}");
+    assert_eq!(server.post(&url, json!({})).await.status, 200);
+    server.close().await;
+}

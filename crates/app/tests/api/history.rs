@@ -143,3 +143,36 @@ async fn a_failed_run_is_compared_with_the_last_good_one() {
         .refuses(404, "NOT_FOUND");
     server.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_signals_ends_at_so_many_bytes() {
+    let limits = pawl::api::Limits {
+        page_bytes: 10_000,
+        ..Default::default()
+    };
+    let server = Server::with(limits).await;
+    server.save(waiting("orders")).await;
+    let run = server.run(json!({"schema": "orders"})).await;
+    server.until(id(&run), "waiting").await;
+    let signals = format!("/api/executions/{}/signals", id(&run));
+    for n in 0..5 {
+        let payload = json!([n, "x".repeat(6_000)]);
+        let other = format!("{signals}/other-{n}");
+        server.post(&other, payload).await.expect(202);
+    }
+    let (mut sizes, mut names, mut cursor) = (Vec::new(), Vec::new(), String::new());
+    loop {
+        let page = server.get(&format!("{signals}?limit=3{cursor}")).await;
+        let page = page.expect(200);
+        let items = page["items"].as_array().unwrap().clone();
+        sizes.push(items.len());
+        names.extend(items.iter().map(|item| item["name"].clone()));
+        match page["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(sizes, [2, 2, 1]);
+    assert_eq!(names, [0, 1, 2, 3, 4].map(|n| json!(format!("other-{n}"))));
+    server.close().await;
+}

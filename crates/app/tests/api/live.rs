@@ -134,8 +134,11 @@ async fn one_that_is_not_there_is_gone_and_the_others_go_on() {
 async fn letters_and_schemas_are_told_within_seconds() {
     let server = Server::start().await;
     let mut events = open(&server, "letters,schemas").await;
-    // The first look says how things stand; what changes after it is told.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // The first look: the page may have been read before the last change.
+    next(&mut events, "letters", "ChangeEvent").await;
+    next(&mut events, "schemas", "ChangeEvent").await;
+    let mut late = open(&server, "schemas").await;
+    next(&mut late, "schemas", "ChangeEvent").await;
     server.save(linear("orders")).await;
     next(&mut events, "schemas", "ChangeEvent").await;
     let letter = NewLetter {
@@ -176,5 +179,82 @@ async fn topics_that_are_none_are_refused() {
         let path = format!("/api/events{query}");
         server.get(&path).await.refuses(400, "INVALID_QUERY");
     }
+    server.close().await;
+}
+
+/// A run with a long history to tell holds up neither the others nor the rest of the stream.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_take_turns() {
+    let server = Server::start().await;
+    server.save(crate::runs::looping("loop")).await;
+    server.save(waiting("orders")).await;
+    let long = server
+        .run_to_end(json!({"schema": "loop", "input": {"n": 900}}))
+        .await;
+    let short = server.run(json!({"schema": "orders"})).await;
+    server.until(id(&short), "waiting").await;
+    let topics = format!("schemas,run:{},run:{}", id(&long), id(&short));
+    let mut events = open(&server, &topics).await;
+    let (mut steps, mut heard, mut changes) = (0, None, None);
+    loop {
+        let (name, data) = events.next_named().await.unwrap();
+        if name == "schemas" {
+            changes.get_or_insert(steps);
+        } else if data["id"] == short["id"] {
+            heard.get_or_insert(steps);
+        } else if data["kind"] == "end" {
+            break;
+        } else {
+            steps += 1;
+        }
+    }
+    assert!(steps > 900, "{steps}");
+    assert!(heard.is_some_and(|after| after <= 200), "{heard:?}");
+    assert!(changes.is_some_and(|after| after < steps), "{changes:?}");
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_lines_are_told_where_they_are_wanted() {
+    let server = Server::start().await;
+    let mut schema = waiting("orders");
+    let log = |id: &str, text: &str| json!({"id": id, "type": "log", "config": {"message": text}});
+    let nodes = schema["nodes"].as_array_mut().unwrap();
+    nodes.extend([log("before", "it begins"), log("after", "it goes on")]);
+    schema["edges"] = json!([
+        {"source": "start_1", "target": "before"},
+        {"source": "before", "target": "wait_1"},
+        {"source": "wait_1", "target": "after"},
+        {"source": "after", "target": "end_1"},
+    ]);
+    server.save(schema).await;
+    let run = server.run(json!({"schema": "orders"})).await;
+    let known = server.until(id(&run), "waiting").await;
+    let topics = format!("run:{}@{}", id(&run), known["event_version"]);
+    let mut events = open(&server, &format!("{topics}&logs=true")).await;
+    let mut plain = open(&server, &topics).await;
+    let own = format!("/api/executions/{}/events?logs=true", id(&run));
+    let mut own = Events::open(server.address, Request::new("GET", &own)).await;
+    let path = format!("/api/executions/{}/signals/go", id(&run));
+    server.post(&path, json!({})).await.expect(202);
+    let told = async |events: &mut Events| {
+        let mut lines = Vec::new();
+        loop {
+            let (name, data) = events.next_named().await.unwrap();
+            match &*name {
+                "log" => lines.push(data),
+                "end" => return lines,
+                _ if data["kind"] == "end" => return lines,
+                _ => {}
+            }
+        }
+    };
+    let lines = told(&mut events).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    check("LogEvent", &lines[0]);
+    assert_eq!(lines[0]["id"], run["id"]);
+    assert_eq!(lines[0]["line"]["message"], "it goes on");
+    assert_eq!(told(&mut own).await, [lines[0]["line"].clone()]);
+    assert_eq!(told(&mut plain).await, [Value::Null; 0]);
     server.close().await;
 }

@@ -288,3 +288,23 @@ async fn a_list_of_schemas_can_say_what_goes_on() {
     let wrong = server.get("/api/schemas?include=all").await;
     wrong.refuses(400, "INVALID_QUERY");
 }
+
+/// The text of an error is read as far as a list reads it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_of_errors_tells_the_beginning_of_its_message() {
+    let server = Server::start().await;
+    let mut schema = linear("loud");
+    schema["nodes"][2] = json!({"id": "log_1", "type": "fail", "config": {
+        "code": "LOUD", "message": "{{input.text}}", "details": "{{input.details}}",
+    }});
+    schema["nodes"].as_array_mut().unwrap().pop();
+    schema["edges"].as_array_mut().unwrap().pop();
+    server.save(schema).await;
+    let input = json!({"text": "ж".repeat(300), "details": "x".repeat(100_000)});
+    server
+        .run_to_end(json!({"schema": "loud", "input": input}))
+        .await;
+    let errors = server.get("/api/executions/errors").await.expect(200);
+    assert_eq!(errors["groups"][0]["last_message"], "ж".repeat(200));
+    server.close().await;
+}

@@ -10,7 +10,7 @@ fn path(run: &Value, rest: &str) -> String {
 }
 
 /// start → a condition that counts to `input.n` in a loop → end.
-fn looping(name: &str) -> Value {
+pub(crate) fn looping(name: &str) -> Value {
     json!({
         "name": name,
         "nodes": [
@@ -536,5 +536,31 @@ async fn two_runs_are_compared_in_outline_and_pair_by_pair() {
             .await
             .refuses(400, "INVALID_QUERY");
     }
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outline_of_two_runs_reads_so_many_bytes_and_no_more() {
+    let limits = pawl::api::Limits {
+        page_bytes: 2_000,
+        ..Default::default()
+    };
+    let server = Server::with(limits).await;
+    server.save(looping("loop")).await;
+    let mut runs = Vec::new();
+    for n in [2, 2, 400] {
+        let input = json!({"n": n, "big": "x".repeat(500)});
+        runs.push(
+            server
+                .run_to_end(json!({"schema": "loop", "input": input}))
+                .await,
+        );
+    }
+    let diff = |one: &Value| path(one, &format!("/diff?view=outline&with={}", id(&runs[0])));
+    server.get(&diff(&runs[1])).await.expect(200);
+    let refused = server.get(&diff(&runs[2])).await;
+    let body = refused.refuses(413, "LIMIT_EXCEEDED");
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains("32000 bytes"), "{message}");
     server.close().await;
 }

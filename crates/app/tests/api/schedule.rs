@@ -669,3 +669,76 @@ async fn what_is_due_next_comes_first_and_what_is_paused_last() {
         .await
         .refuses(404, "NOT_FOUND");
 }
+
+/// A page ends after so many rows, whether they were wanted or not, and goes on from there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_looks_at_so_many_rows_and_no_more() {
+    let limits = pawl::api::Limits {
+        rows_read: 50,
+        ..Default::default()
+    };
+    let server = Server::with(limits).await;
+    server.save(linear("orders")).await;
+    let start = json!({"start_execution": {"schema": "orders"}});
+    let call = json!({"http_callback": {"url": "http://127.0.0.1:9/"}});
+    for n in 0..130 {
+        let action = if n == 120 { &call } else { &start };
+        let at = format!("2080-01-01T00:{:02}:{:02}Z", n / 60, n % 60);
+        let body = json!({"spec": {"policy": {"once": {}}, "action": action, "start_at": at}});
+        let path = format!("/api/scheduled-actions/a-{n:03}");
+        let put = Request::new("PUT", &path).json(&body);
+        server.send(put).await.expect(201);
+    }
+    for query in [
+        "kind=http_callback&order=due",
+        "kind=http_callback",
+        "due_before=2080-01-01T00:02:01Z&order=id&kind=http_callback",
+        "order=due&prefix=a-120",
+    ] {
+        let (mut pages, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/api/scheduled-actions?{query}{cursor}");
+            let page = server.get(&path).await.expect(200);
+            pages.push(page["items"].as_array().unwrap().len());
+            match page["next"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(pages, [0, 0, 1], "{query}");
+    }
+    let over = server
+        .get("/api/scheduled-actions?finished=true&due_before=2090-01-01T00:00:00Z")
+        .await;
+    let over = over.expect(200);
+    assert_eq!(over["items"], json!([]));
+    assert!(over["next"].is_null());
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_what_is_due_ends_at_so_many_bytes() {
+    let limits = pawl::api::Limits {
+        page_bytes: 10_000,
+        ..Default::default()
+    };
+    let server = Server::with(limits).await;
+    for id in ["a", "b", "c", "d"] {
+        let body = json!({"text": "x".repeat(6_000)});
+        let call = json!({"http_callback": {"url": "http://127.0.0.1:9/", "body": body}});
+        let body = json!({"spec": {"policy": {"once": {}}, "action": call, "start_at": "2080-01-01T00:00:00Z"}});
+        let put = Request::new("PUT", &format!("/api/scheduled-actions/{id}")).json(&body);
+        server.send(put).await.expect(201);
+    }
+    for order in ["id", "due"] {
+        let path = format!("/api/scheduled-actions?order={order}");
+        let page = server.get(&path).await.expect(200);
+        assert_eq!(page["items"].as_array().unwrap().len(), 2, "{order}");
+        let next = page["next"].as_str().unwrap();
+        let page = server.get(&format!("{path}&cursor={next}")).await;
+        let page = page.expect(200);
+        assert_eq!(page["items"][0]["id"], "c", "{order}");
+        assert_eq!(page["items"].as_array().unwrap().len(), 2, "{order}");
+    }
+    server.close().await;
+}

@@ -104,10 +104,19 @@ async fn scripts_come_from_the_folder_of_the_ui_and_from_nowhere_else() {
     let server = Server::presented("[ui]\npublic_url = \"https://pawl.example/\"").await;
     let answer = server.send_as("", page("/")).await;
     let policy = answer.header("content-security-policy").unwrap();
-    assert!(
-        policy.contains("script-src https://pawl.example/assets/;"),
-        "{policy}"
+    // Also under a name of the machine, which the health check of a proxy or an operator uses.
+    let both = format!(
+        "http://{}/assets/ https://pawl.example/assets/;",
+        server.address
     );
+    for directive in ["script-src", "worker-src"] {
+        assert!(policy.contains(&format!("{directive} {both}")), "{policy}");
+    }
+    let proxied = page("/").header("Host", "pawl.example");
+    let answer = server.send_as("", proxied).await;
+    let policy = answer.header("content-security-policy").unwrap();
+    let both = "script-src http://pawl.example/assets/ https://pawl.example/assets/;";
+    assert!(policy.contains(both), "{policy}");
     server.close().await;
 }
 

@@ -3,7 +3,7 @@
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::id;
 use pawl_kernel::ports::schedule::{
-    ActionCommand, ActionError, ActionFilter, PutEffect, PutError, QueueRow,
+    ActionCommand, ActionError, ActionFilter, DuePlace, PutEffect, PutError, QueueRow,
 };
 use pawl_kernel::ports::store::StoreError;
 use pawl_kernel::schedule::{
@@ -124,6 +124,17 @@ impl Control {
         limit: u32,
     ) -> Result<Vec<ScheduledAction>, ControlError> {
         Ok(self.runtime.store.actions(filter, after, limit).await?)
+    }
+
+    /// What is due next first, after `after`; with `before`, only what is due before that.
+    pub async fn actions_by_due(
+        &self,
+        before: Option<Timestamp>,
+        after: Option<DuePlace>,
+        limit: u32,
+    ) -> Result<Vec<ScheduledAction>, ControlError> {
+        let store = &self.runtime.store;
+        Ok(store.actions_by_due(before, after, limit).await?)
     }
 
     /// Those that belong to a schema go with its trigger.

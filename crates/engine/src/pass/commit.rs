@@ -231,7 +231,7 @@ impl Pass {
                 self.count_found(found.as_ref());
                 found
             }
-            StoreError::Unavailable(_) => None,
+            StoreError::Unavailable(_) | StoreError::TooLong(_) => None,
         }
     }
 

@@ -76,7 +76,11 @@ impl Timers {
                 self.runner.start(self.locks_valid_until);
                 Ok(())
             }
-            Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
+            Err(
+                error @ (StoreError::Unavailable(_)
+                | StoreError::TooLong(_)
+                | StoreError::Unknown(_)),
+            ) => {
                 self.runner.keep(done);
                 Err(error)
             }

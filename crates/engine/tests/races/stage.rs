@@ -11,13 +11,15 @@ use pawl_kernel::lifecycle::{ClaimRequest, Command};
 use pawl_kernel::operations::{AnyAnswer, AnyOperation, OperationStore};
 use pawl_kernel::ports::history::{HistoryReads, LogQuery, StepOutline};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
-use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{
+    DeadLetter, LetterFilter, LetterList, LetterPage, LetterStore, LetterTally, NewLetter,
+};
 use pawl_kernel::ports::overview::{ErrorTally, GroupBy, Look, OverviewStore, RunSample, Tally};
 use pawl_kernel::ports::quotas::{AdmissionPosition, Holder, Miscounts, QuotaReads};
 use pawl_kernel::ports::retention::{
     OutdatedPage, OutdatedRequest, ReclaimReport, RemovalReport, RemoveRequest, RetentionStore,
 };
-use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
+use pawl_kernel::ports::schedule::{ActionFilter, DuePlace, QueueRow, ScheduleStore};
 use pawl_kernel::ports::sessions::{NewSession, SessionRecord, SessionStore};
 use pawl_kernel::ports::store::{
     Beat, CatalogError, CatalogStore, Claim, CommitError, CreateOutcome, DueTimer, ExecutionFilter,
@@ -333,6 +335,7 @@ forward!(TimerStore {
 forward!(ScheduleStore {
     action(id: &str) -> StoreResult<Option<ScheduledAction>>;
     actions(filter: ActionFilter, after: Option<String>, limit: u32) -> StoreResult<Vec<ScheduledAction>>;
+    actions_by_due(before: Option<Timestamp>, after: Option<DuePlace>, limit: u32) -> StoreResult<Vec<ScheduledAction>>;
     attempts(id: &str, before: Option<(u64, u64)>, limit: u32) -> StoreResult<Vec<(u64, PastAttempt)>>;
     queued(id: &str) -> StoreResult<Vec<QueueRow>>;
 });
@@ -396,8 +399,8 @@ forward!(SessionStore {
 forward!(LetterStore {
     add_letter(letter: NewLetter) -> StoreResult<u64>;
     dead_letters(open_only: bool, after: u64, limit: u32) -> StoreResult<Vec<DeadLetter>>;
-    letters(filter: LetterFilter, page: LetterPage, limit: u32) -> StoreResult<Vec<DeadLetter>>;
-    count_letters(filter: LetterFilter, max: u32) -> StoreResult<u64>;
+    letters(filter: LetterFilter, page: LetterPage, limit: u32, look: u32) -> StoreResult<LetterList>;
+    count_letters(filter: LetterFilter, max: u32, look: u32) -> StoreResult<LetterTally>;
     dead_letter(id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>>;
     mark_requeued(id: u64, requeued_as: Option<ExecutionId>, now: Timestamp) -> StoreResult<bool>;
 });
@@ -432,5 +435,6 @@ forward!(RetentionStore {
 forward!(WebhookStore {
     webhook_revision() -> StoreResult<u64>;
     webhooks() -> StoreResult<(u64, Vec<WebhookRow>)>;
+    webhooks_of(schemas: Vec<SchemaId>) -> StoreResult<Vec<WebhookRow>>;
     answer_of(id: ExecutionId) -> StoreResult<Option<String>>;
 });

@@ -38,6 +38,9 @@ impl DeadLetter {
     }
 }
 
+/// So many letters are looked at for a reason.
+pub const LETTERS_LOOK_MAX: u32 = 20_000;
+
 /// Which letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LetterFilter {
@@ -48,6 +51,13 @@ pub struct LetterFilter {
     pub ids: Option<Vec<u64>>,
 }
 
+impl LetterFilter {
+    /// Every row has to be looked at, because no index finds what is wanted.
+    pub fn looks_through(&self) -> bool {
+        self.reason.is_some() && self.ids.is_none()
+    }
+}
+
 /// Where a page of letters begins, and which way it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LetterPage {
@@ -55,6 +65,46 @@ pub enum LetterPage {
     After(u64),
     /// Newest first, before this one; `None`: from the newest.
     Before(Option<u64>),
+}
+
+impl LetterPage {
+    /// Of letters in order of their ids, those of this page.
+    pub fn cut(self, mut letters: Vec<DeadLetter>, limit: u32) -> Vec<DeadLetter> {
+        match self {
+            Self::After(id) => letters.retain(|letter| letter.id > id),
+            Self::Before(id) => {
+                letters.retain(|letter| id.is_none_or(|id| letter.id < id));
+                letters.reverse();
+            }
+        }
+        letters.truncate(limit as usize);
+        letters
+    }
+}
+
+/// A page of letters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LetterList {
+    pub letters: Vec<DeadLetter>,
+    /// The look ended here before the page was full; further letters may be wanted too.
+    pub looked_to: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LetterTally {
+    pub count: u64,
+    /// There may be more.
+    pub is_capped: bool,
+}
+
+impl LetterTally {
+    /// `found` are all there are, or more than `max`; or those of a look that was `cut` short.
+    pub fn up_to(max: u32, found: u64, cut: bool) -> Self {
+        Self {
+            count: found.min(max.into()),
+            is_capped: cut || found > max.into(),
+        }
+    }
 }
 
 #[async_trait]
@@ -70,15 +120,22 @@ pub trait LetterStore: Send + Sync {
         limit: u32,
     ) -> StoreResult<Vec<DeadLetter>>;
 
+    /// No index knows reasons: for one, a page ends after a look at `look` rows.
     async fn letters(
         &self,
         filter: LetterFilter,
         page: LetterPage,
         limit: u32,
-    ) -> StoreResult<Vec<DeadLetter>>;
+        look: u32,
+    ) -> StoreResult<LetterList>;
 
-    /// How many there are, counted up to `max`.
-    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64>;
+    /// How many there are, counted up to `max`; by a reason, among the oldest `look` of them.
+    async fn count_letters(
+        &self,
+        filter: LetterFilter,
+        max: u32,
+        look: u32,
+    ) -> StoreResult<LetterTally>;
 
     /// The letter and its message.
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>>;

@@ -58,8 +58,13 @@ pub struct ActionFilter {
     /// Ids that begin like this.
     pub prefix: Option<String>,
     pub finished: Option<bool>,
-    /// Due before this.
-    pub due_before: Option<Timestamp>,
+}
+
+/// The place of an action in the order of what is due next. Paused ones are not due: `None`, after all that are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuePlace {
+    pub due: Option<Timestamp>,
+    pub id: String,
 }
 
 /// An attempt that is over.
@@ -121,6 +126,15 @@ pub trait ScheduleStore: OperationStore {
         &self,
         filter: ActionFilter,
         after: Option<String>,
+        limit: u32,
+    ) -> StoreResult<Vec<ScheduledAction>>;
+
+    /// Those that are not over: what is due next comes first, and by id what is not due comes last; after `after`. With
+    /// `before`, only what is due before that.
+    async fn actions_by_due(
+        &self,
+        before: Option<Timestamp>,
+        after: Option<DuePlace>,
         limit: u32,
     ) -> StoreResult<Vec<ScheduledAction>>;
 

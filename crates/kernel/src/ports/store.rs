@@ -48,6 +48,9 @@ pub enum StoreError {
     /// Nothing was written: try again later.
     #[error("the store cannot be reached: {0}")]
     Unavailable(String),
+    /// A read was given up because it took too long: ask for less.
+    #[error("the store gave up a read that took too long: {0}")]
+    TooLong(String),
     /// It may have happened: read before doing it again.
     #[error("the store did not say whether it happened: {0}")]
     Unknown(String),
@@ -359,9 +362,8 @@ pub struct LetterPulse {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchemaPulse {
-    /// Also those that were deleted.
-    pub count: u64,
-    pub updated_at: Option<Timestamp>,
+    /// Another number after every write to a schema.
+    pub revision: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -14,6 +14,9 @@ pub trait WebhookStore: Send + Sync {
     /// Those of the published versions, active or not, and a revision that is no newer than they are.
     async fn webhooks(&self) -> StoreResult<(u64, Vec<WebhookRow>)>;
 
+    /// The same, of these schemas alone.
+    async fn webhooks_of(&self, schemas: Vec<SchemaId>) -> StoreResult<Vec<WebhookRow>>;
+
     /// The output of the first [answering](webhook::answer::NODE_TYPE) step of an execution, as JSON text.
     async fn answer_of(&self, id: ExecutionId) -> StoreResult<Option<String>>;
 }

@@ -1,7 +1,7 @@
 //! Dead letters.
 
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, NewLetter};
+use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterTally, NewLetter};
 use pawl_kernel::schema::definition::OnStuck;
 
 use super::{Scene, StoreCase, cases};
@@ -15,6 +15,7 @@ pub(super) const CASES: &[StoreCase] = cases!["letters":
     dealt_with_once,
     only_what_is_open,
     by_reason_in_either_order,
+    a_look_for_a_reason_ends,
     an_unknown_letter,
 ];
 
@@ -179,18 +180,83 @@ async fn by_reason_in_either_order(scene: Scene) {
     ] {
         let expected: Vec<u64> = expected.iter().map(|at: &usize| ids[*at]).collect();
         let listed = async |page, limit| -> Vec<u64> {
-            let letters = scene.store.letters(filter.clone(), page, limit).await;
-            letters.unwrap().iter().map(|letter| letter.id).collect()
+            let found = scene.store.letters(filter.clone(), page, limit, 9).await;
+            let found = found.unwrap();
+            assert_eq!(found.looked_to, None);
+            found.letters.iter().map(|letter| letter.id).collect()
         };
         let (oldest, newest) = (LetterPage::After(0), LetterPage::Before(None));
         assert_eq!(listed(oldest, 9).await, expected, "{filter:?}");
         let reversed: Vec<u64> = expected.iter().rev().copied().collect();
         assert_eq!(listed(newest, 9).await, reversed, "{filter:?}");
-        let count = scene.store.count_letters(filter.clone(), 2).await.unwrap();
-        assert_eq!(count, expected.len().min(2) as u64);
+        let counted = scene.store.count_letters(filter.clone(), 2, 9).await;
+        let expected_count = LetterTally {
+            count: expected.len().min(2) as u64,
+            is_capped: expected.len() > 2,
+        };
+        assert_eq!(counted.unwrap(), expected_count);
         let later: Vec<u64> = expected.iter().skip(1).take(1).copied().collect();
         let first = expected.first().copied().unwrap_or(1);
         assert_eq!(listed(LetterPage::After(first), 1).await, later);
         assert_eq!(listed(LetterPage::Before(Some(first)), 1).await, [0; 0]);
     }
+}
+
+/// A rare reason costs no more than a look at so many letters.
+async fn a_look_for_a_reason_ends(scene: Scene) {
+    let mut ids = Vec::new();
+    for n in 1..=7 {
+        let reason = if n == 2 || n == 6 { "rare" } else { "common" };
+        let letter = NewLetter {
+            reason: reason.into(),
+            ..new_letter(n)
+        };
+        ids.push(add(&scene, letter).await);
+    }
+    let dealt_with = scene.store.mark_requeued(ids[3], None, at(9)).await;
+    assert!(dealt_with.unwrap());
+    let rare = |open_only| LetterFilter {
+        open_only,
+        reason: Some("rare".into()),
+        ids: None,
+    };
+    let look = async |open_only, page, limit| {
+        let found = scene.store.letters(rare(open_only), page, limit, 3).await;
+        let found = found.unwrap();
+        let letters: Vec<u64> = found.letters.iter().map(|letter| letter.id).collect();
+        (letters, found.looked_to)
+    };
+    let from = |id| LetterPage::After(id);
+    assert_eq!(look(false, from(0), 5).await, (vec![ids[1]], Some(ids[2])));
+    assert_eq!(look(false, from(0), 1).await, (vec![ids[1]], None));
+    assert_eq!(
+        look(false, from(ids[2]), 5).await,
+        (vec![ids[5]], Some(ids[5]))
+    );
+    assert_eq!(
+        look(true, from(ids[2]), 5).await,
+        (vec![ids[5]], Some(ids[6]))
+    );
+    assert_eq!(look(true, from(ids[4]), 5).await, (vec![ids[5]], None));
+    let back = LetterPage::Before(Some(ids[5]));
+    assert_eq!(look(false, back, 5).await, (vec![], Some(ids[2])));
+    assert_eq!(look(true, back, 5).await, (vec![ids[1]], Some(ids[1])));
+    let newest = LetterPage::Before(None);
+    assert_eq!(look(true, newest, 5).await, (vec![ids[5]], Some(ids[4])));
+    let count = async |look| {
+        scene
+            .store
+            .count_letters(rare(true), 9, look)
+            .await
+            .unwrap()
+    };
+    let tally = |count, is_capped| LetterTally { count, is_capped };
+    assert_eq!(count(3).await, tally(1, true));
+    assert_eq!(count(20).await, tally(2, false));
+    let named = LetterFilter {
+        ids: Some(ids.clone()),
+        ..rare(true)
+    };
+    let found = scene.store.letters(named, from(0), 9, 1).await.unwrap();
+    assert_eq!((found.letters.len(), found.looked_to), (2, None));
 }

@@ -5,7 +5,7 @@ pub(super) mod work;
 use serde_json::{Map, json};
 
 use pawl_kernel::ports::schedule::{
-    ATTEMPTS_KEPT, ActionCommand, ActionError, ActionFilter, PutEffect, PutError,
+    ATTEMPTS_KEPT, ActionCommand, ActionError, ActionFilter, DuePlace, PutEffect, PutError,
 };
 use pawl_kernel::schedule::{
     ActionRefusal, AttemptEnd, AttemptOutcome, Override, PastAttempt, Put, ScheduledAction, Spec,
@@ -33,6 +33,7 @@ pub(super) const CASES: &[StoreCase] = cases!["schedule":
     the_same_command_again_changes_nothing,
     actions_are_listed_by_page,
     actions_are_listed_by_what_they_are,
+    actions_are_listed_as_they_are_due,
     the_history_has_pages,
     the_history_is_bounded,
 ];
@@ -80,6 +81,16 @@ impl Scene {
     async fn listed(&self, filter: ActionFilter) -> Vec<String> {
         let found = self.store.actions(filter, None, 100).await.unwrap();
         found.into_iter().map(|row| row.id).collect()
+    }
+
+    async fn listed_by_due(
+        &self,
+        before: Option<Timestamp>,
+        after: Option<DuePlace>,
+        limit: u32,
+    ) -> Vec<String> {
+        let found = self.store.actions_by_due(before, after, limit).await;
+        found.unwrap().into_iter().map(|row| row.id).collect()
     }
 
     pub(super) async fn past(&self, id: &str) -> Vec<(u64, PastAttempt)> {
@@ -331,22 +342,57 @@ async fn actions_are_listed_by_what_they_are(scene: Scene) {
     worker
         .record(&run, AttemptOutcome::Success, 50, at(101))
         .await;
-    let filter = |finished, due_before: Option<i64>| ActionFilter {
+    let filter = |finished| ActionFilter {
         finished,
-        due_before: due_before.map(at),
         ..ActionFilter::default()
     };
-    assert_eq!(scene.listed(filter(Some(true), None)).await, ["a"]);
-    assert_eq!(
-        scene.listed(filter(Some(false), None)).await,
-        ["b", "c", "d"]
-    );
-    assert_eq!(scene.listed(filter(None, None)).await.len(), 4);
-    let soon = scene.listed(filter(None, Some(300))).await;
-    assert_eq!(soon, ["b"], "before that, and none that is paused");
-    let soon = scene.listed(filter(Some(false), Some(301))).await;
-    assert_eq!(soon, ["b", "c"]);
-    assert!(scene.listed(filter(Some(true), Some(999))).await.is_empty());
+    assert_eq!(scene.listed(filter(Some(true))).await, ["a"]);
+    assert_eq!(scene.listed(filter(Some(false))).await, ["b", "c", "d"]);
+    assert_eq!(scene.listed(filter(None)).await.len(), 4);
+}
+
+async fn actions_are_listed_as_they_are_due(scene: Scene) {
+    let actions = [
+        ("over", 90),
+        ("z", 200),
+        ("a", 300),
+        ("c", 200),
+        ("p2", 100),
+        ("p1", 400),
+    ];
+    for (n, (id, start)) in actions.into_iter().enumerate() {
+        let request = put(id, n as u64, once(at(start), 0));
+        scene.put(request, at(5)).await;
+    }
+    scene.order("p1", ActionCommand::Pause, 10, at(6)).await;
+    scene.order("p2", ActionCommand::Pause, 11, at(6)).await;
+    let worker = Worker::new(&scene, 9, at(90)).await;
+    let run = worker.only_run(at(90)).await;
+    worker
+        .record(&run, AttemptOutcome::Success, 50, at(91))
+        .await;
+    let expected = ["c", "z", "a", "p1", "p2"];
+    assert_eq!(scene.listed_by_due(None, None, 100).await, expected);
+    let (mut seen, mut after) = (Vec::new(), None);
+    while let [id] = &scene.listed_by_due(None, after, 1).await[..] {
+        after = Some(DuePlace::of(&scene.action(id).await));
+        seen.push(id.clone());
+    }
+    assert_eq!(seen, expected);
+    let both = DuePlace {
+        due: Some(at(200)),
+        id: "c".into(),
+    };
+    let rest = scene.listed_by_due(None, Some(both), 3).await;
+    assert_eq!(rest, ["z", "a", "p1"], "what is due and what is not");
+    let soon = scene.listed_by_due(Some(at(300)), None, 100).await;
+    assert_eq!(soon, ["c", "z"], "before that, and none that is paused");
+    let none = DuePlace {
+        due: None,
+        id: "p1".into(),
+    };
+    let soon = scene.listed_by_due(Some(at(999)), Some(none), 100).await;
+    assert!(soon.is_empty());
 }
 
 /// Fires so many times, one second after the other.

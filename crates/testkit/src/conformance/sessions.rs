@@ -5,7 +5,7 @@ use std::time::Duration;
 use pawl_kernel::ports::keys::KeyHash;
 use pawl_kernel::ports::letters::NewLetter;
 use pawl_kernel::ports::sessions::{IDLE_MAX, LIFE_MAX, NewSession, SessionRecord};
-use pawl_kernel::ports::store::StoreError;
+use pawl_kernel::ports::store::{PublishVersion, SaveMode, SaveSchema, StoreError};
 
 use super::{Scene, StoreCase, cases};
 use crate::fixture::{at, execution_id, schema, schema_id};
@@ -134,17 +134,39 @@ async fn the_pulse_changes_with_letters(scene: Scene) {
     assert_eq!(requeued.schemas, before.schemas);
 }
 
+/// Whatever the clocks of those who change them say.
 async fn the_pulse_changes_with_schemas(scene: Scene) {
-    let pulse = async || scene.store.pulse().await.unwrap().schemas;
-    let before = pulse().await;
-    scene.store.save_schema(schema(2)).await.unwrap();
-    let saved = pulse().await;
-    assert_eq!(saved.count, before.count + 1);
+    let pulse = async || scene.store.pulse().await.unwrap().schemas.revision;
     let id = schema_id(2);
-    assert!(scene.store.set_active(id, false, at(60)).await.unwrap());
-    let switched = pulse().await;
-    assert_eq!(switched.updated_at, Some(at(60)));
-    assert!(scene.store.delete_schema(id, at(61)).await.unwrap());
-    assert_eq!(pulse().await.updated_at, Some(at(61)));
-    assert_eq!(pulse().await.count, saved.count);
+    let draft = SaveSchema {
+        hash: "other".into(),
+        mode: SaveMode::Update {
+            id,
+            if_version: None,
+            publish: false,
+        },
+        ..schema(2)
+    };
+    let wanted = PublishVersion {
+        id,
+        version: 2,
+        now: at(40),
+    };
+    let mut seen = vec![pulse().await];
+    scene.store.save_schema(schema(2)).await.unwrap();
+    seen.push(pulse().await);
+    for (active, now) in [(false, at(60)), (true, at(50)), (false, at(50))] {
+        assert!(scene.store.set_active(id, active, now).await.unwrap());
+        seen.push(pulse().await);
+    }
+    scene.store.save_schema(draft.clone()).await.unwrap();
+    seen.push(pulse().await);
+    scene.store.publish_version(wanted).await.unwrap();
+    seen.push(pulse().await);
+    scene.store.save_schema(draft).await.unwrap();
+    assert_eq!(seen.last(), Some(&pulse().await), "nothing was new");
+    assert!(scene.store.delete_schema(id, at(30)).await.unwrap());
+    seen.push(pulse().await);
+    let changes = seen.windows(2).filter(|pair| pair[0] < pair[1]);
+    assert_eq!(changes.count(), 7, "{seen:?}");
 }

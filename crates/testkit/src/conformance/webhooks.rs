@@ -12,6 +12,7 @@ use crate::fixture::{at, commit, schema, schema_id, schema_version};
 
 pub(super) const CASES: &[StoreCase] = cases!["webhooks":
     a_schema_brings_its_webhooks,
+    they_are_found_by_their_schemas,
     a_new_version_replaces_them,
     active_comes_from_the_schema,
     a_deleted_schema_takes_them_along,
@@ -77,6 +78,25 @@ async fn a_schema_brings_its_webhooks(scene: Scene) {
     };
     let expected = [row("3", &webhook("GET", "b")), row("first", &named)];
     assert_eq!(rows(&scene).await, expected);
+}
+
+async fn they_are_found_by_their_schemas(scene: Scene) {
+    for n in 2..=4 {
+        let paths = [format!("b-{n}"), format!("a-{n}")];
+        save(&scene, n, json!(paths.map(|path| webhook("GET", &path)))).await;
+    }
+    scene
+        .store
+        .set_active(schema_id(4), false, at(5))
+        .await
+        .unwrap();
+    let all = rows(&scene).await;
+    let wanted = [schema_id(2), schema_id(4), schema_id(404)];
+    let found = scene.store.webhooks_of(wanted.to_vec()).await.unwrap();
+    let expected = all.iter().filter(|row| wanted.contains(&row.schema_id));
+    assert_eq!(found, expected.cloned().collect::<Vec<_>>());
+    assert_eq!(found.len(), 4);
+    assert!(scene.store.webhooks_of(vec![]).await.unwrap().is_empty());
 }
 
 async fn a_new_version_replaces_them(scene: Scene) {

@@ -4,7 +4,9 @@ use async_trait::async_trait;
 
 use pawl_kernel::id::{ExecutionId, KeyId};
 use pawl_kernel::ports::keys::{KeyError, KeyHash, KeyRecord, KeyStore, NewKey};
-use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{
+    DeadLetter, LetterFilter, LetterList, LetterPage, LetterStore, LetterTally, NewLetter,
+};
 use pawl_kernel::ports::sessions::{NewSession, SessionRecord, SessionStore};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::ports::workers::{WorkerRecord, WorkerStore};
@@ -91,13 +93,20 @@ impl LetterStore for FaultyStore {
         filter: LetterFilter,
         page: LetterPage,
         limit: u32,
-    ) -> StoreResult<Vec<DeadLetter>> {
-        self.pass(READ, self.inner.letters(filter, page, limit))
+        look: u32,
+    ) -> StoreResult<LetterList> {
+        self.pass(READ, self.inner.letters(filter, page, limit, look))
             .await
     }
 
-    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64> {
-        self.pass(READ, self.inner.count_letters(filter, max)).await
+    async fn count_letters(
+        &self,
+        filter: LetterFilter,
+        max: u32,
+        look: u32,
+    ) -> StoreResult<LetterTally> {
+        self.pass(READ, self.inner.count_letters(filter, max, look))
+            .await
     }
 
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {

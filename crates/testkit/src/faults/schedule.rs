@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 
-use pawl_kernel::ports::schedule::{ActionFilter, QueueRow, ScheduleStore};
+use pawl_kernel::ports::schedule::{ActionFilter, DuePlace, QueueRow, ScheduleStore};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
+use pawl_kernel::time::Timestamp;
 
 use super::store::{FaultyStore, READ};
 
@@ -21,6 +22,16 @@ impl ScheduleStore for FaultyStore {
         limit: u32,
     ) -> StoreResult<Vec<ScheduledAction>> {
         self.pass(READ, self.inner.actions(filter, after, limit))
+            .await
+    }
+
+    async fn actions_by_due(
+        &self,
+        before: Option<Timestamp>,
+        after: Option<DuePlace>,
+        limit: u32,
+    ) -> StoreResult<Vec<ScheduledAction>> {
+        self.pass(READ, self.inner.actions_by_due(before, after, limit))
             .await
     }
 

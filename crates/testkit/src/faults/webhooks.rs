@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use pawl_kernel::id::ExecutionId;
+use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 
@@ -16,6 +16,10 @@ impl WebhookStore for FaultyStore {
 
     async fn webhooks(&self) -> StoreResult<(u64, Vec<WebhookRow>)> {
         self.pass(READ, self.inner.webhooks()).await
+    }
+
+    async fn webhooks_of(&self, schemas: Vec<SchemaId>) -> StoreResult<Vec<WebhookRow>> {
+        self.pass(READ, self.inner.webhooks_of(schemas)).await
     }
 
     async fn answer_of(&self, id: ExecutionId) -> StoreResult<Option<String>> {

@@ -21,6 +21,8 @@ pub(super) struct Catalog {
     schemas: BTreeMap<SchemaId, Schema>,
     /// Changes with what the webhooks show.
     revision: u64,
+    /// Changes with every write.
+    writes: u64,
 }
 
 struct Schema {
@@ -47,10 +49,8 @@ impl Catalog {
     }
 
     pub(super) fn pulse(&self) -> SchemaPulse {
-        let changed = self.schemas.values().map(|schema| schema.record.updated_at);
         SchemaPulse {
-            count: self.schemas.len() as u64,
-            updated_at: changed.max(),
+            revision: self.writes,
         }
     }
 
@@ -135,6 +135,7 @@ impl Catalog {
         self.check_name(&save.name, None)?;
         self.check_facts(save.id, &save.facts(1))?;
         self.revision += 1;
+        self.writes += 1;
         let record = SchemaRecord {
             id: save.id,
             name: save.name.clone(),
@@ -178,6 +179,7 @@ impl Catalog {
             self.check_facts(id, facts)?;
             self.revision += 1;
         }
+        self.writes += 1;
         let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
         let now = save.now;
         if version > latest {
@@ -200,6 +202,7 @@ impl Catalog {
         let facts = version.facts(&schema.record.name);
         self.check_facts(id, &facts)?;
         self.revision += 1;
+        self.writes += 1;
         let schema = self.visible_mut(id).ok_or(CatalogError::NotFound)?;
         schema.publish(facts, wanted.now);
         Ok(schema.record.clone())
@@ -354,6 +357,7 @@ impl CatalogStore for ModelStore {
     async fn set_active(&self, id: SchemaId, active: bool, now: Timestamp) -> StoreResult<bool> {
         let mut tables = self.lock();
         tables.catalog.revision += 1;
+        tables.catalog.writes += 1;
         let schema = tables.catalog.visible_mut(id);
         Ok(schema
             .map(|schema| {
@@ -366,6 +370,7 @@ impl CatalogStore for ModelStore {
     async fn delete_schema(&self, id: SchemaId, now: Timestamp) -> StoreResult<bool> {
         let mut tables = self.lock();
         tables.catalog.revision += 1;
+        tables.catalog.writes += 1;
         tables.drawings.remove(id);
         let schema = tables.catalog.visible_mut(id);
         Ok(schema

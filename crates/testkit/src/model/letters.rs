@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 
 use pawl_kernel::id::ExecutionId;
-use pawl_kernel::ports::letters::{DeadLetter, LetterFilter, LetterPage, LetterStore, NewLetter};
+use pawl_kernel::ports::letters::{
+    DeadLetter, LetterFilter, LetterList, LetterPage, LetterStore, LetterTally, NewLetter,
+};
 use pawl_kernel::ports::store::{LetterPulse, StoreResult};
 use pawl_kernel::time::Timestamp;
 
@@ -80,24 +82,34 @@ impl LetterStore for ModelStore {
         filter: LetterFilter,
         page: LetterPage,
         limit: u32,
-    ) -> StoreResult<Vec<DeadLetter>> {
+        look: u32,
+    ) -> StoreResult<LetterList> {
         let mut all = self.lock().letters.all();
-        all.retain(|letter| fits(&filter, letter));
-        match page {
-            LetterPage::After(id) => all.retain(|letter| letter.id > id),
-            LetterPage::Before(id) => {
-                all.retain(|letter| id.is_none_or(|id| letter.id < id));
-                all.reverse();
-            }
-        }
-        all.truncate(limit as usize);
-        Ok(all)
+        all.retain(|letter| could_fit(&filter, letter));
+        let all = page.cut(all, u32::MAX);
+        let look = match filter.looks_through() {
+            true => look as usize,
+            false => usize::MAX,
+        };
+        let end = all.get(look.saturating_sub(1)).map(|letter| letter.id);
+        let mut letters = all;
+        letters.truncate(look);
+        letters.retain(|letter| fits(&filter, letter));
+        letters.truncate(limit as usize);
+        let looked_to = end.filter(|_| letters.len() < limit as usize);
+        Ok(LetterList { letters, looked_to })
     }
 
-    async fn count_letters(&self, filter: LetterFilter, max: u32) -> StoreResult<u64> {
-        let all = self.lock().letters.all().into_iter();
-        let count = all.filter(|letter| fits(&filter, letter)).count() as u64;
-        Ok(count.min(max.into()))
+    async fn count_letters(
+        &self,
+        filter: LetterFilter,
+        max: u32,
+        look: u32,
+    ) -> StoreResult<LetterTally> {
+        let from = LetterPage::After(0);
+        let found = self.letters(filter, from, u32::MAX, look).await?;
+        let (count, cut) = (found.letters.len() as u64, found.looked_to.is_some());
+        Ok(LetterTally::up_to(max, count, cut))
     }
 
     async fn dead_letter(&self, id: u64) -> StoreResult<Option<(DeadLetter, Option<String>)>> {
@@ -130,10 +142,11 @@ impl LetterStore for ModelStore {
 
 fn fits(filter: &LetterFilter, letter: &DeadLetter) -> bool {
     let reason = filter.reason.as_deref();
-    (letter.is_open() || !filter.open_only)
-        && reason.is_none_or(|part| super::query::found(&letter.reason, part))
-        && filter
-            .ids
-            .as_ref()
-            .is_none_or(|ids| ids.contains(&letter.id))
+    could_fit(filter, letter) && reason.is_none_or(|part| super::query::found(&letter.reason, part))
+}
+
+/// By all but its reason.
+fn could_fit(filter: &LetterFilter, letter: &DeadLetter) -> bool {
+    let ids = filter.ids.as_ref();
+    (letter.is_open() || !filter.open_only) && ids.is_none_or(|ids| ids.contains(&letter.id))
 }

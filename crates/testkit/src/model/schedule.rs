@@ -9,7 +9,7 @@ use pawl_kernel::operations::{
     ActionContent, AttemptRecord, FreeAction, ScheduleRows, TimerKey, TimerMove,
 };
 use pawl_kernel::ports::schedule::{
-    ATTEMPTS_KEPT, ActionFilter, QueueRow, ScheduleStore, SyncMark,
+    ATTEMPTS_KEPT, ActionFilter, DuePlace, QueueRow, ScheduleStore, SyncMark,
 };
 use pawl_kernel::ports::store::{DueTimer, StoreResult};
 use pawl_kernel::schedule::{PastAttempt, ScheduledAction};
@@ -158,6 +158,25 @@ impl ScheduleStore for ModelStore {
         let rows = tables.actions.rows.values();
         let wanted = rows.filter(later).filter(|row| filter.matches(row));
         Ok(wanted.take(limit as usize).cloned().collect())
+    }
+
+    async fn actions_by_due(
+        &self,
+        before: Option<Timestamp>,
+        after: Option<DuePlace>,
+        limit: u32,
+    ) -> StoreResult<Vec<ScheduledAction>> {
+        let tables = self.lock();
+        let rows = tables.actions.rows.values();
+        let mut rows: Vec<(DuePlace, &ScheduledAction)> = rows
+            .filter(|row| !row.status.is_finished())
+            .map(|row| (DuePlace::of(row), row))
+            .filter(|(place, _)| after.as_ref().is_none_or(|after| place > after))
+            .filter(|(place, _)| before.is_none_or(|end| place.due.is_some_and(|due| due < end)))
+            .collect();
+        rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let page = rows.into_iter().take(limit as usize);
+        Ok(page.map(|(_, row)| row.clone()).collect())
     }
 
     async fn attempts(

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use pawl_kernel::execution::{Step, StepStatus};
-use pawl_kernel::id::ExecutionId;
+use pawl_kernel::id::{ExecutionId, SchemaId};
 use pawl_kernel::ports::store::StoreResult;
 use pawl_kernel::ports::webhooks::{WebhookRow, WebhookStore};
 use pawl_kernel::webhook::answer;
@@ -19,6 +19,12 @@ impl WebhookStore for ModelStore {
     async fn webhooks(&self) -> StoreResult<(u64, Vec<WebhookRow>)> {
         let catalog = &self.lock().catalog;
         Ok((catalog.webhook_revision(), catalog.webhooks()))
+    }
+
+    async fn webhooks_of(&self, schemas: Vec<SchemaId>) -> StoreResult<Vec<WebhookRow>> {
+        let mut rows = self.lock().catalog.webhooks();
+        rows.retain(|row| schemas.contains(&row.schema_id));
+        Ok(rows)
     }
 
     async fn answer_of(&self, id: ExecutionId) -> StoreResult<Option<String>> {

@@ -32,6 +32,15 @@ pub(in crate::api) const ADMIN_NAME: &str = "PAWL_ADMIN_KEY";
 #[error("PAWL_ADMIN_KEY {0}")]
 pub struct BadAdminKey(&'static str);
 
+/// What a key or a session is looked at for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::api) enum LookPurpose {
+    /// This is a use of it.
+    Request,
+    /// A stream asks whether it may go on: that is none.
+    Stream,
+}
+
 /// The keys that open this server.
 pub(in crate::api) struct KeyRing {
     admin: Option<KeyHash>,
@@ -65,12 +74,13 @@ impl KeyRing {
         &self,
         state: &ApiState,
         credential: &Credential,
+        purpose: LookPurpose,
     ) -> ApiResult<Identity> {
         let key = match credential {
             Credential::Key(text) => self.key(text)?,
-            Credential::Session(token) => self.sessions.key(state, token).await?,
+            Credential::Session(token) => self.sessions.key(state, token, purpose).await?,
         };
-        let identity = self.owner(state, key).await?;
+        let identity = self.owner(state, key, purpose).await?;
         Ok(Identity {
             login: credential.login(),
             ..identity
@@ -98,6 +108,7 @@ impl KeyRing {
         &self,
         state: &ApiState,
         hash: KeyHash,
+        purpose: LookPurpose,
     ) -> ApiResult<Identity> {
         if self.is_admin(hash) {
             return Ok(Identity::key(ADMIN_NAME, ADMIN_NAME, None, Role::Admin));
@@ -105,7 +116,9 @@ impl KeyRing {
         let now = state.now();
         let record = self.record(state, hash, now).await?;
         record.check(now).map_err(refused)?;
-        self.note_use(state, hash, &record, now);
+        if purpose == LookPurpose::Request {
+            self.note_use(state, hash, &record, now);
+        }
         Ok(Identity::from(&record))
     }
 
@@ -176,7 +189,7 @@ impl KeyRing {
     pub(super) async fn until_refused(self: Arc<Self>, state: ApiState, shown: Credential) {
         loop {
             tokio::time::sleep(STREAM_LOOK).await;
-            match self.identify(&state, &shown).await {
+            match self.identify(&state, &shown, LookPurpose::Stream).await {
                 Err(error) if error.is_unauthorized() => return,
                 _ => {}
             }
@@ -231,6 +244,7 @@ mod tests {
     use pawl_kernel::id;
     use pawl_kernel::node::Registry;
     use pawl_kernel::ports::keys::{KeyStore, NewKey};
+    use pawl_kernel::ports::sessions::SessionStore;
     use pawl_kernel::time::Clock;
     use pawl_testkit::clock::{SeededEntropy, SimClock};
     use pawl_testkit::model::ModelStore;
@@ -308,7 +322,8 @@ mod tests {
 
     async fn opens(state: &ApiState, text: &str) -> bool {
         let shown = Credential::Key(text.to_owned());
-        ring(state).identify(state, &shown).await.is_ok()
+        let done = ring(state).identify(state, &shown, LookPurpose::Request);
+        done.await.is_ok()
     }
 
     /// Lets the tasks run that were started on the side.
@@ -349,6 +364,32 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(5)).await;
         settle().await;
         assert!(watch.is_finished());
+    }
+
+    /// A tab that is left open keeps no session alive, and its stream ends with it.
+    #[tokio::test(start_paused = true)]
+    async fn an_open_stream_is_no_use_of_its_session() {
+        let world = Installation::new();
+        let server = world.server();
+        let (text, id) = world.key(None).await;
+        let token = ring(&server).sessions().open(&server, KeyHash::of(&text));
+        let shown = Credential::Session(token.await.unwrap());
+        let opened = world.clock.now();
+        let hour = Duration::from_secs(3_600);
+        for _ in 0..12 {
+            let looked = ring(&server).identify(&server, &shown, LookPurpose::Stream);
+            assert!(looked.await.is_ok());
+            settle().await;
+            assert_eq!(world.last_used(id).await, None);
+            world.pass(hour);
+        }
+        let Credential::Session(token) = &shown else {
+            panic!("it is one");
+        };
+        let record = world.store.session(KeyHash::of(token)).await.unwrap();
+        assert_eq!(record.map(|record| record.used_at), Some(opened));
+        let looked = ring(&server).identify(&server, &shown, LookPurpose::Stream);
+        assert!(looked.await.is_err());
     }
 
     #[tokio::test(start_paused = true)]

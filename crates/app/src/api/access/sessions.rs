@@ -12,7 +12,7 @@ use pawl_kernel::time::Timestamp;
 
 use super::super::ApiState;
 use super::super::error::{ApiError, ApiResult};
-use super::{key_text, unauthorized};
+use super::{LookPurpose, key_text, unauthorized};
 
 /// The cookie over https. Browsers keep its name from pages of other hosts and from plain http.
 const SECURE_COOKIE: &str = "__Host-pawl_session";
@@ -57,8 +57,16 @@ impl Sessions {
     }
 
     /// The key that the session was opened with, if it is not over.
-    pub(super) async fn key(&self, state: &ApiState, token: &str) -> ApiResult<KeyHash> {
+    pub(super) async fn key(
+        &self,
+        state: &ApiState,
+        token: &str,
+        purpose: LookPurpose,
+    ) -> ApiResult<KeyHash> {
         let record = self.record(state, token).await?;
+        if purpose == LookPurpose::Request {
+            self.note_use(state, KeyHash::of(token), &record, state.now());
+        }
         Ok(record.key_hash)
     }
 
@@ -75,7 +83,6 @@ impl Sessions {
         if !record.is_open(now) {
             return Err(over());
         }
-        self.note_use(state, hash, &record, now);
         Ok(record)
     }
 

@@ -24,6 +24,18 @@ pub(super) struct PulseTopics {
     pub(super) schemas: bool,
 }
 
+impl PulseTopics {
+    fn names(self) -> Vec<&'static str> {
+        let topics = [
+            ("letters", self.letters),
+            ("workers", self.workers),
+            ("schemas", self.schemas),
+        ];
+        let wanted = topics.into_iter().filter(|(_, wanted)| *wanted);
+        wanted.map(|(topic, _)| topic).collect()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PulseState {
     letters: LetterPulse,
@@ -68,7 +80,8 @@ impl Default for PulseDesk {
 impl PulseDesk {
     pub(super) fn watch(&self, state: &ApiState, wanted: PulseTopics) -> PulseWatcher {
         let mut latest = self.latest.subscribe();
-        let known = latest.borrow_and_update().clone();
+        // What is known already is told like the first look.
+        latest.mark_changed();
         let mut is_looking = self
             .is_looking
             .lock()
@@ -79,7 +92,7 @@ impl PulseDesk {
         }
         PulseWatcher {
             latest,
-            known,
+            known: None,
             wanted,
         }
     }
@@ -150,7 +163,9 @@ impl PulseWatcher {
             let known = std::mem::replace(&mut self.known, new.clone());
             let topics = match (known, new) {
                 (Some(known), Some(new)) => changed_topics(&known, &new, self.wanted),
-                _ => Vec::new(),
+                // The page was read before the stream was opened: what changed in between would not be told.
+                (None, Some(_)) => self.wanted.names(),
+                (_, None) => Vec::new(),
             };
             if !topics.is_empty() {
                 return topics;
@@ -160,11 +175,10 @@ impl PulseWatcher {
 }
 
 fn changed_topics(known: &PulseState, new: &PulseState, wanted: PulseTopics) -> Vec<&'static str> {
-    let topics = [
-        ("letters", wanted.letters && known.letters != new.letters),
-        ("workers", wanted.workers && known.workers != new.workers),
-        ("schemas", wanted.schemas && known.schemas != new.schemas),
-    ];
-    let changed = topics.into_iter().filter(|(_, changed)| *changed);
-    changed.map(|(topic, _)| topic).collect()
+    let changed = PulseTopics {
+        letters: wanted.letters && known.letters != new.letters,
+        workers: wanted.workers && known.workers != new.workers,
+        schemas: wanted.schemas && known.schemas != new.schemas,
+    };
+    changed.names()
 }

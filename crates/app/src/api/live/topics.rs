@@ -20,6 +20,8 @@ pub(super) struct Topics {
     pub(super) runs: Vec<(ExecutionId, u64)>,
     /// Without payloads.
     pub(super) brief: bool,
+    /// With log lines.
+    pub(super) logs: bool,
 }
 
 impl Topics {
@@ -31,7 +33,11 @@ impl Topics {
         };
         let text = query.get("topics").ok_or_else(missing)?;
         let brief = query.flag("brief")?;
-        Self::parse(text, brief).map_err(ApiError::invalid_query)
+        let topics = Self::parse(text, brief).map_err(ApiError::invalid_query)?;
+        Ok(Self {
+            logs: query.flag("logs")?,
+            ..topics
+        })
     }
 
     fn parse(text: &str, brief: bool) -> Result<Self, String> {

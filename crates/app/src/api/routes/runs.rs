@@ -253,13 +253,16 @@ fn record_routes() -> Vec<Route> {
             "/api/executions/{id}/events",
             VIEWER,
             tag,
-            "Server-sent events: step, status, end",
+            "Server-sent events: step, status, log, end",
             events::events,
         )
-        .query(&[Param::integer(
-            "after",
-            "Only what is newer than this version.",
-        )])
+        .query(&[
+            Param::integer("after", "Only what is newer than this version."),
+            Param::text(
+                "logs",
+                "`true`: also log lines that are written from now on.",
+            ),
+        ])
         .header(Param::text(
             "Last-Event-ID",
             "The id of the last event seen.",

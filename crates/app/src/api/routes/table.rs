@@ -503,6 +503,7 @@ fn session_routes() -> Vec<Route> {
                 "Any of `executions`, `letters`, `workers`, `schemas`, `run:ID`, `run:ID@VERSION`, with commas between them.",
             ),
             Param::text("brief", "`true`: steps and executions without payloads."),
+            Param::text("logs", "`true`: also log lines of `run:ID` that are written from now on."),
         ])
         .text::<wire::LiveStream>(200, "text/event-stream"),
     ]

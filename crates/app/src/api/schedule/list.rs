@@ -1,12 +1,11 @@
 //! Lists of scheduled actions: by id, or the one that is due next first.
 
-use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
-use std::time::Duration;
 
 use axum::extract::State;
 use pawl_kernel::id::SchemaId;
-use pawl_kernel::ports::schedule::ActionFilter;
+use pawl_kernel::ports::schedule::{ActionFilter, DuePlace};
 use pawl_kernel::schedule::{Action, ScheduledAction};
 use pawl_kernel::time::Timestamp;
 
@@ -23,47 +22,16 @@ use crate::wire::Page;
 pub(in crate::api) const ORDERS: [&str; 2] = ["id", "due"];
 /// Actions are fetched in bites, so that a page of large ones never is in memory at once.
 const BITE: u32 = 50;
-
-const HOUR: Duration = Duration::from_secs(3_600);
-/// How far it is looked for what is due next, until a page is full.
-const HORIZONS: [Option<Duration>; 4] = [
-    Some(HOUR),
-    Some(Duration::from_secs(86_400)),
-    Some(Duration::from_secs(31 * 86_400)),
-    None,
-];
+/// A request looks through so many pages' bytes to fill one.
+const READ_PAGES: usize = 4;
 
 pub(in crate::api) async fn list(State(state): State<ApiState>, query: Query) -> ApiResult {
     let limit = query.limit()? as usize;
-    let filter = ActionFilter {
-        prefix: prefix(&query)?,
-        finished: query
-            .get("finished")
-            .map(|_| query.flag("finished"))
-            .transpose()?,
-        due_before: query.time("due_before")?,
-    };
     let wanted = ActionCriteria::read(&state, &query).await?;
-    let (actions, next) = match query.get("order") {
-        None | Some("id") => {
-            let after: Option<ActionId> = cursor::from_query(CursorKind::Action, &query)?;
-            let after = after.map(|id| id.0);
-            let (actions, more) = by_id(&state, filter, &wanted, after, limit).await?;
-            let last = actions.last().filter(|_| more);
-            let next = last.map(|action| cursor::write(CursorKind::Action, &action.id));
-            (actions, next)
-        }
-        Some("due") => {
-            let after: Option<DuePlace> = cursor::from_query(CursorKind::DueAction, &query)?;
-            let (actions, more) = by_due(&state, filter, &wanted, after, limit).await?;
-            let last = actions.last().filter(|_| more).map(DuePlace::of);
-            let next = last.map(|place| cursor::write(CursorKind::DueAction, place));
-            (actions, next)
-        }
-        Some(other) => {
-            let message = unknown_name("order", other, &ORDERS);
-            return Err(ApiError::invalid_query(message));
-        }
+    let order = ActionOrder::read(&query, &wanted)?;
+    let (actions, next) = match wanted.is_contradiction() {
+        true => (Vec::new(), None),
+        false => gather(&state, &wanted, order, limit).await?,
     };
     let items = actions.iter().map(|action| shown(&state, action)).collect();
     Ok(reply::ok(&Page { items, next }))
@@ -81,8 +49,10 @@ fn prefix(query: &Query) -> ApiResult<Option<String>> {
     }
 }
 
-/// What the store does not look for.
+/// Which actions are wanted. The store finds some of it along an index; each row is held against all of it.
 struct ActionCriteria {
+    filter: ActionFilter,
+    due_before: Option<Timestamp>,
     /// The schema that is started, as its id and its name: an action may call it either way.
     schema: Option<(SchemaId, String)>,
     paused: Option<bool>,
@@ -104,11 +74,25 @@ impl ActionCriteria {
             None => None,
         };
         let paused = query.get("paused").map(|_| query.flag("paused"));
+        let finished = query.get("finished").map(|_| query.flag("finished"));
+        let due_before = query.time("due_before")?;
+        let filter = ActionFilter {
+            prefix: prefix(query)?,
+            // What is due some time is not over.
+            finished: finished.transpose()?.or(due_before.map(|_| false)),
+        };
         Ok(Self {
+            filter,
+            due_before,
             schema,
             paused: paused.transpose()?,
             kind: kind.map(str::to_owned),
         })
+    }
+
+    /// Over, and due all the same.
+    fn is_contradiction(&self) -> bool {
+        self.filter.finished == Some(true) && self.due_before.is_some()
     }
 
     fn fits(&self, action: &ScheduledAction) -> bool {
@@ -118,121 +102,132 @@ impl ActionCriteria {
             _ => false,
         };
         let paused = action.status.paused_at.is_some();
-        self.schema.as_ref().is_none_or(starts)
+        let due = |end: Timestamp| action.due_at().is_some_and(|due| due < end);
+        self.filter.matches(action)
+            && self.due_before.is_none_or(due)
+            && self.schema.as_ref().is_none_or(starts)
             && self.paused.is_none_or(|wanted| wanted == paused)
             && self.kind.as_deref().is_none_or(|kind| kind == spec.name())
     }
 }
 
-/// At most `limit`, and not much more than a page may weigh, but at least one; and whether there are more.
-async fn by_id(
-    state: &ApiState,
-    filter: ActionFilter,
-    wanted: &ActionCriteria,
-    mut after: Option<String>,
-    limit: usize,
-) -> ApiResult<(Vec<ScheduledAction>, bool)> {
-    let (mut actions, mut bytes) = (Vec::new(), 0);
-    loop {
-        let bite = state.control.actions(filter.clone(), after, BITE).await?;
-        let at_end = bite.len() < BITE as usize;
-        after = bite.last().map(|action| action.id.clone());
-        for action in bite.into_iter().filter(|action| wanted.fits(action)) {
-            if actions.len() == limit || bytes >= state.limits.page_bytes {
-                return Ok((actions, true));
+/// In which order, and where the page before ended.
+enum ActionOrder {
+    Id(Option<ActionId>),
+    Due(Option<DueCursor>),
+}
+
+impl ActionOrder {
+    fn read(query: &Query, wanted: &ActionCriteria) -> ApiResult<Self> {
+        match query.get("order") {
+            None | Some("id") => Ok(Self::Id(cursor::from_query(CursorKind::Action, query)?)),
+            Some("due") if wanted.filter.finished == Some(true) => Err(ApiError::invalid_query(
+                "`order=due` is of actions that are not over; leave `finished=true` out",
+            )),
+            Some("due") => Ok(Self::Due(cursor::from_query(CursorKind::DueAction, query)?)),
+            Some(other) => {
+                let message = unknown_name("order", other, &ORDERS);
+                Err(ApiError::invalid_query(message))
             }
-            bytes += action.spec.to_stored().len();
-            actions.push(action);
-        }
-        if at_end {
-            return Ok((actions, false));
         }
     }
-}
 
-/// When it is due, and its id; what is paused comes last.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct DuePlace(i64, String);
+    /// The next rows along the index of this order.
+    async fn bite(
+        &self,
+        state: &ApiState,
+        wanted: &ActionCriteria,
+    ) -> ApiResult<Vec<ScheduledAction>> {
+        let control = &state.control;
+        Ok(match self {
+            Self::Id(after) => {
+                let after = after.as_ref().map(|id| id.0.clone());
+                let filter = wanted.filter.clone();
+                control.actions(filter, after, BITE).await?
+            }
+            Self::Due(after) => {
+                let after = after.as_ref().map(|place| place.0.clone());
+                let before = wanted.due_before;
+                control.actions_by_due(before, after, BITE).await?
+            }
+        })
+    }
 
-impl DuePlace {
-    fn of(action: &ScheduledAction) -> Self {
-        let due = action.due_at().map_or(i64::MAX, Timestamp::as_micros);
-        Self(due, action.id.clone())
+    fn go_beyond(&mut self, action: &ScheduledAction) {
+        match self {
+            Self::Id(after) => *after = Some(ActionId(action.id.clone())),
+            Self::Due(after) => *after = Some(DueCursor(DuePlace::of(action))),
+        }
+    }
+
+    fn cursor(&self) -> Option<String> {
+        match self {
+            Self::Id(after) => after
+                .as_ref()
+                .map(|id| cursor::write(CursorKind::Action, &id.0)),
+            Self::Due(after) => after
+                .as_ref()
+                .map(|place| cursor::write(CursorKind::DueAction, place)),
+        }
     }
 }
 
-impl std::fmt::Display for DuePlace {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "{}/{}", self.0, self.1)
+/// At most `limit` of those that are wanted, and not much more than a page may weigh, but at least one; and where the next
+/// page begins. A request looks at so many rows and no more: what it has found by then is its page, which may be empty.
+async fn gather(
+    state: &ApiState,
+    wanted: &ActionCriteria,
+    mut order: ActionOrder,
+    limit: usize,
+) -> ApiResult<(Vec<ScheduledAction>, Option<String>)> {
+    let (mut actions, mut bytes) = (Vec::new(), 0);
+    let (mut rows_left, mut bytes_left) =
+        (state.limits.rows_read, READ_PAGES * state.limits.page_bytes);
+    while rows_left > 0 && bytes_left > 0 {
+        let bite = order.bite(state, wanted).await?;
+        if bite.is_empty() {
+            return Ok((actions, None));
+        }
+        for action in bite {
+            let size = action.spec.to_stored().len();
+            let is_wanted = wanted.fits(&action);
+            if is_wanted && (actions.len() == limit || bytes >= state.limits.page_bytes) {
+                return Ok((actions, order.cursor()));
+            }
+            order.go_beyond(&action);
+            rows_left = rows_left.saturating_sub(1);
+            bytes_left = bytes_left.saturating_sub(size);
+            if is_wanted {
+                bytes += size;
+                actions.push(action);
+            }
+        }
+    }
+    Ok((actions, order.cursor()))
+}
+
+/// As text: when it is due, in microseconds, and its id.
+struct DueCursor(DuePlace);
+
+impl Display for DueCursor {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(due) = self.0.due {
+            write!(to, "{}", due.as_micros())?;
+        }
+        write!(to, "/{}", self.0.id)
     }
 }
 
-impl FromStr for DuePlace {
+impl FromStr for DueCursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let (due, id) = text.split_once('/').ok_or(())?;
         let id: ActionId = id.parse()?;
-        Ok(Self(due.parse().map_err(drop)?, id.0))
-    }
-}
-
-/// The store knows no order by time, because it changes with every firing; what is due within an hour, a day or a month it
-/// finds without reading the rest.
-async fn by_due(
-    state: &ApiState,
-    filter: ActionFilter,
-    wanted: &ActionCriteria,
-    after: Option<DuePlace>,
-    limit: usize,
-) -> ApiResult<(Vec<ScheduledAction>, bool)> {
-    if filter.finished == Some(true) {
-        let message = "`order=due` is of actions that are not over; leave `finished=true` out";
-        return Err(ApiError::invalid_query(message));
-    }
-    let mut found = BTreeMap::new();
-    for horizon in HORIZONS {
-        let until = horizon.map(|horizon| state.now().plus(horizon));
-        let narrow = ActionFilter {
-            finished: Some(false),
-            due_before: until.into_iter().chain(filter.due_before).min(),
-            ..filter.clone()
+        let due = match due {
+            "" => None,
+            micros => Some(Timestamp::from_micros(micros.parse().map_err(drop)?)),
         };
-        found = soonest(state, narrow, wanted, after.as_ref(), limit + 1).await?;
-        // What is paused is not due, so it says nothing about what lies further ahead.
-        let due = found.keys().filter(|place| place.0 != i64::MAX).count();
-        if due > limit {
-            break;
-        }
-    }
-    let more = found.len() > limit;
-    Ok((found.into_values().take(limit).collect(), more))
-}
-
-async fn soonest(
-    state: &ApiState,
-    filter: ActionFilter,
-    wanted: &ActionCriteria,
-    after: Option<&DuePlace>,
-    limit: usize,
-) -> ApiResult<BTreeMap<DuePlace, ScheduledAction>> {
-    let mut found = BTreeMap::new();
-    let mut last = None;
-    loop {
-        let bite = state.control.actions(filter.clone(), last, BITE).await?;
-        let at_end = bite.len() < BITE as usize;
-        last = bite.last().map(|action| action.id.clone());
-        for action in bite.into_iter().filter(|action| wanted.fits(action)) {
-            let place = DuePlace::of(&action);
-            if after.is_none_or(|after| place > *after) {
-                found.insert(place, action);
-            }
-            if found.len() > limit {
-                found.pop_last();
-            }
-        }
-        if at_end {
-            return Ok(found);
-        }
+        Ok(Self(DuePlace { due, id: id.0 }))
     }
 }

@@ -1,11 +1,12 @@
 //! What every store does alike around [`crate::schedule`]: which of its verbs to ask, and how rows are kept as texts.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::{ActionCommand, ActionError, ActionFilter, RecordRequest};
+use super::{ActionCommand, ActionError, ActionFilter, DuePlace, RecordRequest};
 use crate::ports::store::{DueTimer, TimerKind};
 use crate::schedule::{
     AttemptEnd, AttemptOutcome, Exists, Failure, Meta, Override, PastAttempt, Put, ScheduledAction,
@@ -124,11 +125,33 @@ impl ActionFilter {
     }
 
     pub fn matches(&self, row: &ScheduledAction) -> bool {
-        let due = |before| row.due_at().is_some_and(|at| at < before);
         let prefix = self.prefix.as_deref().unwrap_or_default();
-        row.id.starts_with(prefix)
-            && self.finished.is_none_or(|f| f == row.status.is_finished())
-            && self.due_before.is_none_or(due)
+        row.id.starts_with(prefix) && self.finished.is_none_or(|f| f == row.status.is_finished())
+    }
+}
+
+impl DuePlace {
+    pub fn of(action: &ScheduledAction) -> Self {
+        Self {
+            due: action.due_at(),
+            id: action.id.clone(),
+        }
+    }
+
+    fn key(&self) -> (bool, Option<Timestamp>, &str) {
+        (self.due.is_none(), self.due, &self.id)
+    }
+}
+
+impl Ord for DuePlace {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for DuePlace {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

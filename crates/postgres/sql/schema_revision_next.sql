@@ -1,0 +1,1 @@
+UPDATE schema_revision SET revision = revision + 1
