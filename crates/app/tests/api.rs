@@ -37,6 +37,8 @@ mod history;
 mod hook;
 #[path = "api/hostile.rs"]
 mod hostile;
+#[path = "api/input.rs"]
+mod input;
 #[path = "api/keys.rs"]
 mod keys;
 #[path = "api/letters.rs"]

@@ -3,6 +3,7 @@
 //! Every answer is given after the commit. A message or hint that follows may be lost; nothing depends on it.
 
 mod branch;
+mod input;
 mod lineage;
 mod notes;
 mod quotas;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use pawl_kernel::execution::{Signal, Status};
 use pawl_kernel::id::ExecutionId;
+use pawl_kernel::input::InputProblems;
 use pawl_kernel::lifecycle::{Command, ContinueMode, Refusal};
 use pawl_kernel::ports::hints::Hint;
 use pawl_kernel::ports::store::{CommandError, ExecutionView, StoreError};
@@ -66,6 +68,9 @@ pub enum ControlError {
     /// The request itself is wrong.
     #[error("{message}")]
     Invalid { code: &'static str, message: String },
+    /// The input is not what the schema wants.
+    #[error("{0}")]
+    InvalidInput(InputProblems),
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -52,7 +52,7 @@ mod number;
 mod operators;
 mod output;
 mod parser;
-mod pattern;
+pub(crate) mod pattern;
 mod template;
 mod undefined;
 mod value;

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`id`] and [`time`], [`schema`] (text to graph), [`node`], [`execution`] (the rows),
 //! [`transition`] and [`lifecycle`] (every decision about one execution), [`operations`] (every transaction), [`quota`] (who may start), [`schedule`] (what is done
-//! later), [`webhook`] (what is called from outside), [`context`], [`ports`] (what the engine needs).
+//! later), [`input`] (what an execution may be started with), [`webhook`] (what is called from outside), [`context`], [`ports`] (what the engine needs).
 
 pub mod context;
 pub mod diagnostic;
@@ -11,6 +11,7 @@ pub mod effect;
 pub mod execution;
 pub mod expr;
 pub mod id;
+pub mod input;
 pub mod json;
 pub mod lifecycle;
 pub mod migration;

@@ -1,4 +1,4 @@
-//! Characters that a terminal or a log must not be given as they are.
+//! Texts that are shown: characters that a terminal or a log must not be given as they are, and lengths.
 
 /// Control characters (C0, DEL, C1) move the cursor or change the terminal; format characters are not seen, or change how
 /// their neighbours are shown.
@@ -23,4 +23,12 @@ pub fn is_unprintable(c: char) -> bool {
                 | '\u{1d173}'..='\u{1d17a}'
                 | '\u{e0000}'..='\u{e007f}'
         )
+}
+
+/// The beginning of a text that may be of any length, with `…` where it was cut.
+pub fn shortened(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }

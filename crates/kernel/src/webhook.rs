@@ -35,7 +35,12 @@ pub struct Trigger {
     pub auth: Auth,
     pub max_body: Option<usize>,
     pub rate: Option<Rate>,
+    /// `input: payload`: the payload is the input of the execution, and must fit the schema's `input`.
+    pub takes_input: bool,
 }
+
+/// What `input` of a trigger can be.
+pub(crate) const INPUTS: &[(&str, bool)] = &[("payload", true)];
 
 impl Trigger {
     /// Is there a request that both would take?

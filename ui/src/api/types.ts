@@ -1747,7 +1747,7 @@ export interface components {
         };
         /** @description The shape of every refusal. */
         Error: {
-            /** @description More for programs, or null. */
+            /** @description More for programs, or null. Of `INVALID_INPUT`: `{"problems": [{"pointer", "message"}], "more"}`. */
             details: unknown;
             /** @description A stable code in upper case. */
             error: string;
@@ -2920,7 +2920,7 @@ export interface components {
             debug_mode?: boolean | null;
             /** @description The same key gives the same execution. Not beginning with `wh:`, `amqp:`, `cron:`, `schedule:` or `requeue:`, which are Pawl's own. */
             idempotency_key?: string | null;
-            /** @description What expressions see as `input`. */
+            /** @description What expressions see as `input`. It has to fit the `input` of the schema. */
             input?: unknown;
             /** @description Texts to find it by. */
             labels?: {

@@ -302,7 +302,11 @@ fn counted(
         Ok(()) => outcomes.done += 1,
         Err(ControlError::AlreadyRetried { .. }) => outcomes.skipped += 1,
         Err(ControlError::NotFound(_)) => outcomes.not_found += 1,
-        Err(ControlError::Conflict(_) | ControlError::Invalid { .. }) => outcomes.conflict += 1,
+        Err(
+            ControlError::Conflict(_)
+            | ControlError::Invalid { .. }
+            | ControlError::InvalidInput(_),
+        ) => outcomes.conflict += 1,
         Err(error) => {
             tracing::warn!(execution_id = %id, %error, "one execution of a bulk action failed");
             outcomes.failed += 1;

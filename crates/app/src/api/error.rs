@@ -4,6 +4,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pawl_engine::control::ControlError;
 use pawl_kernel::diagnostic::Diagnostic;
+use pawl_kernel::input::INVALID_INPUT;
 use pawl_kernel::ports::store::{CatalogError, StoreError};
 use serde_json::{Value, json};
 
@@ -185,6 +186,10 @@ impl From<ControlError> for ApiError {
             ControlError::Conflict(message) => Self::conflict(message),
             ControlError::Invalid { code, message } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message)
+            }
+            ControlError::InvalidInput(problems) => {
+                let details = json!({"problems": problems.list, "more": problems.more});
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, INVALID_INPUT, message).details(details)
             }
             ControlError::Store(error) => error.into(),
         }

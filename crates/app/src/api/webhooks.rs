@@ -124,8 +124,10 @@ fn start_request(
     let webhook = &call.webhook;
     let key = idempotency_key(call, head, proof)?;
     let request = key.is_some().then(|| fingerprint(head, bytes, proof));
+    let seen = request::context(call, head, bytes)?;
     Ok(StartRequest {
-        webhook: Some(request::context(call, head, bytes)?),
+        input: webhook.trigger.takes_input.then(|| seen["payload"].clone()),
+        webhook: Some(seen),
         request,
         at_node: call.node.clone(),
         idempotency_key: key,

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use pawl_kernel::input::{InputProblems, TOLD_MAX};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -16,6 +17,8 @@ pub(super) type Done = Result<(), Failure>;
 pub(super) enum Failure {
     /// What the caller gave cannot be used: exit 2.
     BadInput(String),
+    /// The input is not what the schema wants: exit 2.
+    Unfit(InputProblems),
     /// It could not be done: exit 1.
     Failed(String),
     /// The server said no.
@@ -56,6 +59,7 @@ impl From<pawl_engine::control::ControlError> for Failure {
     fn from(error: pawl_engine::control::ControlError) -> Self {
         match error {
             pawl_engine::control::ControlError::Invalid { message, .. } => Self::BadInput(message),
+            pawl_engine::control::ControlError::InvalidInput(problems) => Self::Unfit(problems),
             other => Self::Failed(other.to_string()),
         }
     }
@@ -67,6 +71,7 @@ pub(super) fn exit_code(result: Done, json: bool) -> ExitCode {
         Ok(()) | Err(Failure::PipeClosed) => 0,
         Err(Failure::Said(code)) => code,
         Err(Failure::BadInput(message)) => complain(&message, 2),
+        Err(Failure::Unfit(problems)) => unfit(&problems),
         Err(Failure::Failed(message)) => complain(&message, 1),
         Err(Failure::Refused { status, body }) => refused(status, &body, json),
     };
@@ -77,6 +82,27 @@ fn complain(message: &str, code: u8) -> u8 {
     let style = Style::stderr();
     terminal::complain(&format!("{} {}", style.red("error:"), text::clean(message)));
     code
+}
+
+/// The first line names the first problems; if there are more, all of them follow.
+fn unfit(problems: &InputProblems) -> u8 {
+    let code = complain(&problems.to_string(), 2);
+    let lines = problems.list.iter();
+    list_problems(lines.map(|problem| (problem.pointer.as_str(), problem.message.as_str())));
+    code
+}
+
+fn list_problems<'a>(problems: impl ExactSizeIterator<Item = (&'a str, &'a str)>) {
+    if problems.len() <= TOLD_MAX {
+        return;
+    }
+    for (pointer, message) in problems {
+        let line = match pointer {
+            "" => message.to_owned(),
+            pointer => format!("{pointer}: {message}"),
+        };
+        terminal::complain(&format!("  {}", text::clean(&line)));
+    }
 }
 
 fn refused(status: u16, body: &Value, json: bool) -> u8 {
@@ -97,7 +123,14 @@ fn refused(status: u16, body: &Value, json: bool) -> u8 {
     for found in diagnostics(&body["details"]) {
         terminal::complain(&text::diagnostic_line(&found));
     }
+    let problems = body["details"]["problems"].as_array();
+    let lines = problems.map_or(&[][..], Vec::as_slice).iter();
+    list_problems(lines.map(|one| (text_of(one, "pointer"), text_of(one, "message"))));
     code
+}
+
+fn text_of<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
 }
 
 /// The problems of a document, if that is what the details are.

@@ -58,8 +58,14 @@ struct RunJob {
 
 pub(super) async fn run(args: RunArgs, common: &Common) -> Done {
     let result = Box::pin(run_checked(args, common)).await;
-    if let (true, Err(Failure::BadInput(message))) = (common.json, &result) {
-        terminal::print_json(&report::invalid("INVALID_INPUT", message, &[]))?;
+    match &result {
+        Err(Failure::BadInput(message)) if common.json => {
+            terminal::print_json(&report::invalid("INVALID_INPUT", message, &[]))?;
+        }
+        Err(Failure::Unfit(problems)) if common.json => {
+            terminal::print_json(&report::unfit(problems))?;
+        }
+        _ => {}
     }
     result
 }

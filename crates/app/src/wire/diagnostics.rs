@@ -17,7 +17,7 @@ pub(crate) struct ErrorBody<'a> {
     pub(crate) error: Cow<'a, str>,
     /// For people.
     pub(crate) message: Cow<'a, str>,
-    /// More for programs, or null.
+    /// More for programs, or null. Of `INVALID_INPUT`: `{"problems": [{"pointer", "message"}], "more"}`.
     pub(crate) details: Value,
 }
 

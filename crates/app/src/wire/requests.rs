@@ -29,7 +29,7 @@ pub(crate) struct StartRequest {
     /// The published one if left out; a draft may be named.
     #[schemars(range(min = 1))]
     pub(crate) version: Option<u64>,
-    /// What expressions see as `input`.
+    /// What expressions see as `input`. It has to fit the `input` of the schema.
     pub(crate) input: Option<Value>,
     /// Initial variables.
     pub(crate) variables: Option<Map<String, Value>>,

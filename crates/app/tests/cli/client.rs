@@ -488,3 +488,17 @@ fn node_types_with_and_without_a_server() {
         unknown.stderr
     );
 }
+
+#[test]
+fn a_start_says_what_of_its_input_does_not_fit() {
+    let folder = folder();
+    let dev = Dev::start(folder.path());
+    let text = "name: order\ninput: { required: [id], properties: { id: { type: integer } } }\nnodes:\n  - { id: s, type: start }\n  - { id: e, type: end }\nedges:\n  - { source: s, target: e }\n";
+    std::fs::write(folder.path().join("order.yaml"), text).unwrap();
+    dev.ask(folder.path(), &["schema", "save", "order.yaml"])
+        .expect(0);
+    let start = ["executions", "start", "order", "--input", r#"{"id": "x"}"#];
+    let refused = dev.ask(folder.path(), &start).expect(2);
+    let wanted = "/id: it must be an integer, not a string (INVALID_INPUT)";
+    assert!(refused.stderr.contains(wanted), "{}", refused.stderr);
+}

@@ -355,3 +355,62 @@ fn a_reader_that_leaves_is_no_error() {
         );
     }
 }
+
+const ORDER: &str = r#"name: order
+input:
+  type: object
+  required: [id]
+  properties: { id: { type: integer }, lines: { items: { type: "null" } } }
+nodes:
+  - { id: start, type: start }
+  - { id: done, type: end, config: { output: "{{input.id}}" } }
+edges:
+  - { source: start, target: done }
+"#;
+
+#[test]
+fn an_input_that_does_not_fit_is_named_place_by_place() {
+    let folder = folder();
+    written(folder.path(), ORDER);
+    let run = |input: &str, more: &[&str]| {
+        let mut arguments = vec!["run", "flow.yaml", "--input", input];
+        arguments.extend(more);
+        pawl(folder.path(), &arguments)
+    };
+    let refused = run(r#"{"id": "private-9"}"#, &[]).expect(2);
+    let wanted =
+        "the input does not fit the schema's `input`: /id: it must be an integer, not a string";
+    assert!(refused.stderr.contains(wanted), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("private-9"), "{}", refused.stderr);
+    let many = run(r#"{"lines": [1, 2, 3, 4, 5, 6]}"#, &[]).expect(2);
+    for line in ["  `id` is missing", "  /lines/5: it must be null"] {
+        assert!(many.stderr.contains(line), "{line}: {}", many.stderr);
+    }
+    let json = run("{}", &["--json"]).expect(2).json();
+    assert_eq!(
+        (&json["status"], &json["error"]["code"]),
+        (&json!("invalid"), &json!("INVALID_INPUT"))
+    );
+    let problems = json!([{"pointer": "", "message": "`id` is missing"}]);
+    assert_eq!(json["error"]["details"]["problems"], problems);
+    run(r#"{"id": 4}"#, &[]).expect(0);
+    pawl(folder.path(), &["run", "flow.yaml"]).expect(2);
+}
+
+#[test]
+fn an_input_schema_is_validated_with_its_places() {
+    let folder = folder();
+    let text = ORDER.replace("{ type: integer }", "{ type: integr, pattern: '(?=a)' }");
+    written(folder.path(), &text);
+    let refused = pawl(folder.path(), &["validate", "flow.yaml"]);
+    assert_ne!(refused.code, 0);
+    let shown = refused.stdout + &refused.stderr;
+    for part in [
+        "BAD_INPUT_SCHEMA",
+        "flow.yaml:5",
+        "`type` is one of",
+        "regular expression",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}

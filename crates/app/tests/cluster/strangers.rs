@@ -238,6 +238,49 @@ async fn a_start_that_is_refused_is_answered_and_buried() {
     assert_eq!(requeued.body["execution"]["idempotency_key"], "amqp:k");
 }
 
+/// The letter says what does not fit, and starts it when the schema takes it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_whose_input_does_not_fit_is_answered_and_buried() {
+    let site = Site::with("unfit_starts", ACCEPTING).await;
+    let (_worker, server) = (site.worker().await, site.server().await);
+    let stranger = Stranger::connect(&site.broker).await;
+    stranger.declare("answers").await;
+    let mut flow = greeting();
+    flow["input"] = json!({"required": ["n"], "properties": {"n": {"type": "integer"}}});
+    site.save(&flow).await;
+    let message = |input: Value| {
+        let body = json!({"execution_id": "k", "schema_id": "greet", "action": "start", "input": input,
+            "context": {"name": "Ada"}});
+        body.to_string().into_bytes()
+    };
+    let bad = message(json!({"n": "private-9"}));
+    let (answer, _) = stranger.ask(WORK, &bad, ("answers", "c")).await;
+    assert_eq!(answer["error"], "INVALID_INPUT", "{answer}");
+    let letter = &letters(&server, 1).await[0];
+    for text in [&answer["message"], &letter["reason"]] {
+        let text = text.as_str().unwrap();
+        assert!(
+            text.contains("/n: it must be an integer, not a string"),
+            "{text}"
+        );
+        assert!(!text.contains("private-9"), "{text}");
+    }
+    assert_eq!(site.number("SELECT count(*) FROM executions").await, 0);
+    assert_eq!(requeue(&server, letter).await.status, 422);
+
+    let good = message(json!({"n": 1}));
+    let (answer, _) = stranger.ask(WORK, &good, ("answers", "d")).await;
+    assert_eq!(answer["created"], true, "{answer}");
+    // By now the schema wants more; what has begun has begun.
+    flow["input"]["required"] = json!(["n", "m"]);
+    site.save(&flow).await;
+    let (again, _) = stranger.ask(WORK, &good, ("answers", "e")).await;
+    assert_eq!(
+        (&again["execution_id"], &again["created"]),
+        (&answer["execution_id"], &json!(false))
+    );
+}
+
 /// As large as a body of the API: far more than a message of our own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_start_is_taken_and_survives_as_a_letter() {

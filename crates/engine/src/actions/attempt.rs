@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use pawl_kernel::expr::Meter;
+use pawl_kernel::input::INVALID_INPUT;
 use pawl_kernel::node::{NodeCall, NodeError};
 use pawl_kernel::ports::store::StoreError;
 use pawl_kernel::schedule::headers;
@@ -247,6 +248,7 @@ fn control_problem(error: ControlError) -> Problem {
             Problem::new("CONFLICT", message)
         }
         ControlError::Invalid { code, .. } => Problem::new(code, message),
+        ControlError::InvalidInput(_) => Problem::new(INVALID_INPUT, message),
         ControlError::Store(error) => store_problem(error),
     }
 }

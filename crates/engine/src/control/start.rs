@@ -194,6 +194,7 @@ impl Control {
             request.user = graph.owner().cloned();
         }
         let record = start_record(&mut request);
+        let key = request.idempotency_key.clone();
         let draft = Draft {
             schema_id,
             version,
@@ -210,7 +211,14 @@ impl Control {
         let node = hidden.and(node);
         let prepared =
             node.and_then(|node| self.prepare(draft, graph, node, VisitEntry::default()));
-        async move { self.finish(prepared?).await }
+        async move {
+            match prepared {
+                Err(ControlError::InvalidInput(problems)) => {
+                    self.begun_before(key, schema_id, problems).await
+                }
+                prepared => self.finish(prepared?).await,
+            }
+        }
     }
 
     async fn startable(&self, key: &SchemaKey) -> Result<SchemaRecord, ControlError> {
@@ -249,6 +257,7 @@ impl Control {
         node: &Node,
         entry: VisitEntry,
     ) -> Result<Box<PreparedStart>, ControlError> {
+        self.check_input(&draft, graph)?;
         let now = self.runtime.now();
         let id = ExecutionId(id::time_ordered(now, &*self.runtime.entropy));
         let delayed = draft.request.start_at.filter(|at| *at > now);
@@ -354,7 +363,7 @@ impl Control {
     }
 
     /// A key names one start: another schema under it, or a retry of another execution, is a mistake, not a repetition.
-    async fn check_same_start(
+    pub(super) async fn check_same_start(
         &self,
         id: ExecutionId,
         schema_id: SchemaId,

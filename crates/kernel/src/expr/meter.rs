@@ -123,6 +123,11 @@ impl Meter {
         self.steps > self.limits.steps
     }
 
+    /// For what is checked under a meter and is no expression.
+    pub(crate) fn pay(&mut self, steps: u64) -> Result<(), ExprError> {
+        self.step(steps, Span::default())
+    }
+
     #[inline]
     pub(super) fn step(&mut self, count: u64, span: Span) -> Result<(), ExprError> {
         self.steps = self.steps.saturating_add(count);

@@ -22,11 +22,11 @@ mod walk;
 use automaton::{Automaton, Direction};
 
 /// A compiled pattern may have so many bytes: about two dozen of `\w`, which is all of Unicode.
-pub(super) const COMPILED_BYTES_MAX: usize = 512 * 1024;
+pub(crate) const COMPILED_BYTES_MAX: usize = 512 * 1024;
 const NESTING_MAX: u32 = 32;
 
 /// Takes steps off the budget of the evaluation.
-pub(super) type Pay<'p> = &'p mut dyn FnMut(u64) -> Result<(), ExprError>;
+pub(crate) type Pay<'p> = &'p mut dyn FnMut(u64) -> Result<(), ExprError>;
 
 /// Why a search ended without an answer.
 enum SearchStop {
@@ -43,7 +43,7 @@ impl From<ExprError> for SearchStop {
 
 /// Why a text is not a pattern.
 #[derive(Debug)]
-pub(super) enum BadPattern {
+pub(crate) enum BadPattern {
     TooLarge,
     /// Why, without a word of the pattern itself, which may come from data.
     NoPattern(String),
@@ -52,7 +52,7 @@ pub(super) enum BadPattern {
 /// What a match consists of: the whole and the groups, where they took part.
 pub(super) type Groups = Vec<Option<Range<usize>>>;
 
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     text: String,
     nfa: NFA,
     forward: Automaton,
@@ -68,7 +68,7 @@ enum Backward {
 }
 
 impl Pattern {
-    pub(super) fn compile(text: &str) -> Result<Self, BadPattern> {
+    pub(crate) fn compile(text: &str) -> Result<Self, BadPattern> {
         let nfa = compiled(text, Direction::Forward)?;
         Ok(Self {
             text: text.to_owned(),
@@ -82,12 +82,12 @@ impl Pattern {
         &self.text
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.nfa.memory_usage()
     }
 
     /// Does it match anywhere?
-    pub(super) fn is_in(&mut self, text: &str, pay: Pay<'_>) -> Result<bool, ExprError> {
+    pub(crate) fn is_in(&mut self, text: &str, pay: Pay<'_>) -> Result<bool, ExprError> {
         match self.forward.end(text, 0, true, pay) {
             Ok(end) => Ok(end.is_some()),
             Err(SearchStop::Undecided) => {

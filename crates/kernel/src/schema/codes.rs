@@ -1,6 +1,8 @@
 //! Every code a schema diagnostic can carry. Codes are stable: people search for them and scripts
 //! match on them.
 
+use crate::input::INVALID_INPUT;
+
 pub const INVALID_JSON: &str = "INVALID_JSON";
 pub const INVALID_YAML: &str = "INVALID_YAML";
 pub const UNQUOTED_EXPRESSION: &str = "UNQUOTED_EXPRESSION";
@@ -28,6 +30,7 @@ pub const BAD_PATH: &str = "BAD_PATH";
 pub const DUPLICATE_PATH: &str = "DUPLICATE_PATH";
 pub const NO_RESPOND_NODE: &str = "NO_RESPOND_NODE";
 pub const BAD_RATE: &str = "BAD_RATE";
+pub const BAD_INPUT_SCHEMA: &str = "BAD_INPUT_SCHEMA";
 pub const TOO_MANY_NODES: &str = "TOO_MANY_NODES";
 pub const TOO_MANY_EDGES: &str = "TOO_MANY_EDGES";
 
@@ -142,6 +145,14 @@ pub const CODES: &[(&str, &str)] = &[
     (
         BAD_RATE,
         "The value is no rate such as 10/s, 100/m or 5000/h.",
+    ),
+    (
+        BAD_INPUT_SCHEMA,
+        "`input` is no JSON Schema (2020-12), or one that Pawl does not check with: it refers to another document, has patterns that cannot be used, or is too large.",
+    ),
+    (
+        INVALID_INPUT,
+        "The `input` of a cron trigger does not fit the schema's `input`: every start would fail.",
     ),
     (TOO_MANY_NODES, "The schema has more than 2 000 nodes."),
     (TOO_MANY_EDGES, "The schema has more than 20 000 edges."),

@@ -22,6 +22,9 @@ pub struct Definition {
     /// The number under which other programs know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<i64>,
+    /// A JSON Schema, kept as written: [`crate::input`] says what it means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
     #[serde(default)]
     pub settings: Settings,
     /// Kept as written, and checked: [`crate::webhook`] and [`crate::schedule`] say what they mean.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::codes;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::text::shortened;
 
 /// A hostile text can have a problem per byte; no user reads more than this.
 const MAX_FINDINGS: usize = 200;
@@ -30,7 +31,7 @@ impl Finding {
         message: impl Into<String>,
     ) -> Self {
         Self {
-            diagnostic: Diagnostic::error(code, pointer, shortened(message.into())),
+            diagnostic: Diagnostic::error(code, pointer, shortened(&message.into(), MAX_MESSAGE)),
             at: At::Value,
         }
     }
@@ -194,10 +195,3 @@ pub(crate) fn join(pointer: &str, token: impl std::fmt::Display) -> String {
 const MAX_NAMES: usize = 30;
 /// Messages quote names from the text, which may be of any length.
 const MAX_MESSAGE: usize = 500;
-
-fn shortened(message: String) -> String {
-    match message.char_indices().nth(MAX_MESSAGE) {
-        Some((end, _)) => format!("{}…", &message[..end]),
-        None => message,
-    }
-}

@@ -9,7 +9,7 @@ use super::read::{MAX_EDGES, MAX_NODES};
 use crate::node::form::title_of;
 use crate::node::{NodeHandler, Registry};
 use crate::schedule::{CatchUp, Overlap};
-use crate::webhook::{BODY_MAX, Method, Respond};
+use crate::webhook::{self, BODY_MAX, Method, Respond};
 
 /// A schema as people write it. Exports of React Flow, which `load` takes too, are not described.
 pub fn json_schema(registry: &Registry) -> Value {
@@ -29,6 +29,13 @@ pub fn json_schema(registry: &Registry) -> Value {
                     i64::MAX,
                     "The number under which other programs know it; unique.",
                 ),
+            ),
+            (
+                "input",
+                json!({
+                    "type": "object",
+                    "description": "A JSON Schema (2020-12) of the input; every start is checked against it.",
+                }),
             ),
             ("settings", settings()),
             ("triggers", list(trigger(), "What starts it.")),
@@ -149,6 +156,13 @@ fn trigger() -> Value {
             ("auth", auth()),
             ("max_body", integer(0, BODY_MAX as i64, "Bytes.")),
             ("rate", text("Like 100/s.")),
+            (
+                "input",
+                choice(
+                    &names(webhook::INPUTS),
+                    "`payload`: the body is the input, too.",
+                ),
+            ),
             ("name", name()),
             ("disabled", disabled()),
         ],

@@ -25,6 +25,7 @@ use super::read::Layout;
 use super::validate::{NODE_START, bad_text};
 use crate::diagnostic::Diagnostic;
 use crate::expr::{Meter, Scope};
+use crate::input::InputCheck;
 use crate::node::{NodeHandler, Registry};
 use crate::secrets::SecretReads;
 
@@ -36,6 +37,8 @@ pub struct Graph {
     start: usize,
     admission: AdmissionTexts,
     owner: Option<Value>,
+    /// An error says why this program cannot check it; what runs already runs on.
+    input: Option<Result<InputCheck, String>>,
 }
 
 /// The templates that decide which quotas an execution counts against.
@@ -115,6 +118,7 @@ impl Graph {
         match start {
             Some(start) if findings.errors() == 0 => Ok(Self {
                 names: names_of(&definition),
+                input: definition.input.as_ref().map(InputCheck::compile),
                 definition,
                 nodes,
                 by_id,
@@ -147,6 +151,15 @@ impl Graph {
     /// The user who saved this version: `user` of the executions that are started without a caller.
     pub fn owner(&self) -> Option<&Value> {
         self.owner.as_ref()
+    }
+
+    /// What the input of a start has to fit. `Err`: this program cannot tell, because another one saved the version.
+    pub fn input(&self) -> Result<Option<&InputCheck>, &str> {
+        match &self.input {
+            None => Ok(None),
+            Some(Ok(check)) => Ok(Some(check)),
+            Some(Err(reason)) => Err(reason),
+        }
     }
 
     pub fn start(&self) -> &Node {

@@ -6,6 +6,7 @@ mod exits;
 mod fake;
 mod graph;
 mod hostile;
+mod input;
 mod reading;
 mod rendering;
 mod source;

@@ -3,6 +3,7 @@
 mod config;
 mod exits;
 mod idle;
+mod input;
 mod reach;
 mod references;
 mod shape;
@@ -70,6 +71,7 @@ pub(super) fn check_with(
         exits.push(handler.map(|handler| Exits::of(handler.as_ref(), &node.config)));
     }
     check_settings(definition, &paths, findings);
+    input::check(definition, findings);
     check_answers(definition, findings);
     shape::check(definition, unnamed, layout, &exits, findings);
 }

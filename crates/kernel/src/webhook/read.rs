@@ -5,13 +5,16 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::path::PathPattern;
-use super::{Auth, BODY_MAX, Method, Respond, TOLERANCE_DEFAULT, Trigger, WAIT_DEFAULT, WAIT_MAX};
+use super::{
+    Auth, BODY_MAX, INPUTS, Method, Respond, TOLERANCE_DEFAULT, Trigger, WAIT_DEFAULT, WAIT_MAX,
+};
 use crate::schema::codes;
 use crate::schema::findings::Findings;
 use crate::schema::read::fields::Fields;
 
 const FIELDS: &[&str] = &[
-    "type", "path", "method", "respond", "wait", "auth", "max_body", "rate", "name", "disabled",
+    "type", "path", "method", "respond", "wait", "auth", "max_body", "rate", "input", "name",
+    "disabled",
 ];
 const HEADER_FIELDS: &[&str] = &["type", "header", "secret"];
 const HMAC_FIELDS: &[&str] = &["type", "header", "secret", "tolerance"];
@@ -37,6 +40,7 @@ pub(crate) fn read(entry: &Fields<'_>, findings: &mut Findings) -> Option<Trigge
     let auth = auth(entry, findings);
     let max_body = entry.integer("max_body", 0..=BODY_MAX as u64, findings);
     let rate = rate(entry, findings);
+    let takes_input = entry.choice("input", INPUTS, findings);
     if findings.errors() > before {
         return None;
     }
@@ -48,6 +52,7 @@ pub(crate) fn read(entry: &Fields<'_>, findings: &mut Findings) -> Option<Trigge
         auth: auth?,
         max_body: max_body.map(|bytes| bytes as usize),
         rate,
+        takes_input: takes_input.unwrap_or(false),
     })
 }
 

@@ -3,6 +3,7 @@
 use pawl_engine::control::Control;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::execution::{Execution, Status, Step};
+use pawl_kernel::input::{INVALID_INPUT, InputProblems};
 use pawl_kernel::ports::store::ExecutionView;
 use serde_json::{Value, json};
 
@@ -60,11 +61,21 @@ fn step_json(step: &Step) -> Value {
 
 /// The same object for a run that could not begin.
 pub(super) fn invalid(code: &str, message: &str, diagnostics: &[Diagnostic]) -> Value {
+    not_begun(code, message, json!({"diagnostics": diagnostics}))
+}
+
+/// The same for an input that does not fit.
+pub(super) fn unfit(problems: &InputProblems) -> Value {
+    let details = json!({"problems": problems.list, "more": problems.more});
+    not_begun(INVALID_INPUT, &problems.to_string(), details)
+}
+
+fn not_begun(code: &str, message: &str, details: Value) -> Value {
     json!({
         "execution_id": null,
         "status": "invalid",
         "output": null,
-        "error": {"code": code, "message": message, "retryable": false, "details": {"diagnostics": diagnostics}},
+        "error": {"code": code, "message": message, "retryable": false, "details": details},
         "context": null,
         "steps": [],
     })
