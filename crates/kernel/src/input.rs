@@ -6,11 +6,11 @@
 mod examine;
 mod gauge;
 mod message;
-mod metered;
 mod pattern;
 mod same;
 #[cfg(test)]
 mod tests;
+mod toll;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use self::gauge::Prices;
 use self::message::{named_type, told};
-use self::metered::Metered;
+use self::toll::Toll;
 use crate::expr::Meter;
 use crate::text::shortened;
 
@@ -76,7 +76,7 @@ impl fmt::Display for InputProblems {
 
 /// `input` of a schema, ready to check with.
 pub struct InputCheck {
-    validator: Validator<Metered>,
+    validator: Validator<Toll>,
     prices: Prices,
 }
 
@@ -152,8 +152,8 @@ fn too_long() -> InputProblems {
 
 /// Nothing is fetched: the crate is built without the means, and what names another document was refused before.
 fn options()
--> jsonschema::ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, Metered> {
-    jsonschema::options_for::<Metered>()
+-> jsonschema::ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, Toll> {
+    jsonschema::options_for::<Toll>()
         .with_draft(jsonschema::Draft::Draft202012)
         .with_pattern_options(PatternOptions::regex().size_limit(NAME_PATTERN_BYTES))
         .with_keyword("pattern", |_, value, _| pattern::keyword(value))

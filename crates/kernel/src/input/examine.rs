@@ -12,8 +12,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use self::parts::{Part, Reach, parts};
-use self::weight::{Excess, Weights};
+use self::parts::{Reach, Subschema, parts};
+use self::weight::{Fault, Weights};
 use super::gauge::Prices;
 use super::pattern::PatternShelf;
 use super::{InputCheck, defects, options};
@@ -43,7 +43,7 @@ const REFUSED: &[&str] = &[
 ];
 
 /// A part of the document, by where it stands.
-struct Place<'a> {
+struct Site<'a> {
     pointer: String,
     schema: &'a Value,
 }
@@ -53,7 +53,7 @@ struct Survey<'a, 'f> {
     root: &'a Value,
     /// Of the document, in the text that is diagnosed.
     base: &'f str,
-    places: Vec<Place<'a>>,
+    places: Vec<Site<'a>>,
     anchors: HashMap<&'a str, (String, &'a Value)>,
     weights: Weights,
     /// Bytes of the patterns so far.
@@ -123,7 +123,7 @@ impl<'a> Survey<'a, '_> {
                 let message = format!("`input` has more than {PARTS_MAX} parts");
                 return self.error("", message, "split the workflow, or check less");
             }
-            let Place { pointer, schema } = &self.places[next];
+            let Site { pointer, schema } = &self.places[next];
             if let Value::Object(fields) = schema {
                 self.look_at(next, &pointer.clone(), fields);
             }
@@ -136,7 +136,7 @@ impl<'a> Survey<'a, '_> {
     fn place(&mut self, pointer: String, schema: &'a Value) -> usize {
         let (number, is_new) = self.weights.number(schema);
         if is_new {
-            self.places.push(Place { pointer, schema });
+            self.places.push(Site { pointer, schema });
         }
         number
     }
@@ -144,7 +144,7 @@ impl<'a> Survey<'a, '_> {
     fn look_at(&mut self, number: usize, pointer: &str, fields: &'a Map<String, Value>) {
         self.check_words(pointer, fields);
         self.check_patterns(pointer, fields);
-        for Part {
+        for Subschema {
             pointer: below,
             schema,
             reach,
@@ -277,11 +277,11 @@ impl<'a> Survey<'a, '_> {
         if let Err((number, excess)) = self.weights.weigh() {
             let pointer = self.places[number].pointer.clone();
             let (message, hint) = match excess {
-                Excess::Circle => (
+                Fault::Circle => (
                     "a `$ref` leads back to where it stands, for the same value",
                     "a schema may refer to itself only below `properties`, `items` and the like",
                 ),
-                Excess::Depth | Excess::Count => (
+                Fault::Depth | Fault::Count => (
                     "too many parts hold for one value here, through `$ref`, `allOf`, `anyOf`, `oneOf`, `not`, `if`",
                     "unfold the references, and name fewer alternatives",
                 ),

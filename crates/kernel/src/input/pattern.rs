@@ -7,7 +7,7 @@ use jsonschema::{Keyword, ValidationError};
 use serde_json::Value;
 
 use super::gauge;
-use super::metered::Metered;
+use super::toll::Toll;
 use crate::expr::pattern::{BadPattern, COMPILED_BYTES_MAX, Pattern};
 use crate::text::shortened;
 
@@ -19,7 +19,7 @@ const KEPT_MAX: usize = 4;
 const KEPT_STEPS_MAX: u64 = 2_000;
 const SHOWN_CHARS: usize = 100;
 
-type Built = Result<Box<dyn for<'i> Keyword<'i, Metered>>, ValidationError<'static>>;
+type Built = Result<Box<dyn for<'i> Keyword<'i, Toll>>, ValidationError<'static>>;
 
 pub(super) fn keyword(value: &Value) -> Built {
     let text = value.as_str().unwrap_or_default();
@@ -81,7 +81,7 @@ impl PatternShelf {
     }
 }
 
-impl<'i> Keyword<'i, Metered> for PatternShelf {
+impl<'i> Keyword<'i, Toll> for PatternShelf {
     fn validate(&self, instance: &'i Value) -> Result<(), ValidationError<'i>> {
         if self.is_valid(instance) {
             return Ok(());

@@ -25,7 +25,7 @@ enum Form {
     Named,
 }
 
-pub(super) struct Part<'a> {
+pub(super) struct Subschema<'a> {
     /// From the schema around it.
     pub(super) pointer: String,
     pub(super) schema: &'a Value,
@@ -105,14 +105,14 @@ pub(super) fn is_known(word: &str) -> bool {
 }
 
 /// What is no schema is left out: the draft's own schema finds it.
-pub(super) fn parts(fields: &Map<String, Value>) -> Vec<Part<'_>> {
+pub(super) fn parts(fields: &Map<String, Value>) -> Vec<Subschema<'_>> {
     let mut found = Vec::new();
     for (word, form, reach) in KEYWORDS {
         let Some(value) = fields.get(*word) else {
             continue;
         };
         let mut add = |pointer: String, schema| {
-            found.push(Part {
+            found.push(Subschema {
                 pointer,
                 schema,
                 reach: *reach,

@@ -10,7 +10,7 @@ const COUNT_MAX: usize = 10_000;
 pub(super) const DEPTH_MAX: usize = 24;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Excess {
+pub(super) enum Fault {
     Circle,
     Depth,
     Count,
@@ -52,7 +52,7 @@ impl Weights {
     }
 
     /// The first part with which something is wrong.
-    pub(super) fn weigh(&mut self) -> Result<(), (usize, Excess)> {
+    pub(super) fn weigh(&mut self) -> Result<(), (usize, Fault)> {
         for number in 0..self.too.len() {
             self.weigh_one(number, 1)?;
         }
@@ -69,18 +69,14 @@ impl Weights {
     }
 
     /// Recursive, and never deeper than [`DEPTH_MAX`].
-    fn weigh_one(
-        &mut self,
-        number: usize,
-        level: usize,
-    ) -> Result<(usize, usize), (usize, Excess)> {
+    fn weigh_one(&mut self, number: usize, level: usize) -> Result<(usize, usize), (usize, Fault)> {
         match self.known[number] {
-            Weight::Open => return Err((number, Excess::Circle)),
+            Weight::Open => return Err((number, Fault::Circle)),
             Weight::Known { count, depth } if level + depth <= DEPTH_MAX + 1 => {
                 return Ok((count, depth));
             }
-            Weight::Known { .. } => return Err((number, Excess::Depth)),
-            Weight::Unknown if level > DEPTH_MAX => return Err((number, Excess::Depth)),
+            Weight::Known { .. } => return Err((number, Fault::Depth)),
+            Weight::Unknown if level > DEPTH_MAX => return Err((number, Fault::Depth)),
             Weight::Unknown => {}
         }
         self.known[number] = Weight::Open;
@@ -92,7 +88,7 @@ impl Weights {
             depth = depth.max(deep);
         }
         if count > COUNT_MAX {
-            return Err((number, Excess::Count));
+            return Err((number, Fault::Count));
         }
         self.known[number] = Weight::Known {
             count,

@@ -13,9 +13,9 @@ use super::{gauge, same};
 const BYTES_PER_LOOK: usize = 64;
 
 /// Values of `serde_json`, each look paid for. Once nothing is left they read as null, and problems show null.
-pub(super) struct Metered;
+pub(super) struct Toll;
 
-impl Json for Metered {
+impl Json for Toll {
     type Node<'a> = &'a Value;
     type PreparedKey = String;
     type StringBuffer = Value;
@@ -30,7 +30,7 @@ impl Json for Metered {
     }
 }
 
-impl<'a> Node<'a, Metered> for &'a Value {
+impl<'a> Node<'a, Toll> for &'a Value {
     type Object = Members<'a>;
     type Array = Elements<'a>;
     type Number = &'a Number;
@@ -121,7 +121,7 @@ fn looks_at(text: &str) -> u64 {
 
 pub(super) struct Members<'a>(&'a Map<String, Value>);
 
-impl<'a> Object<'a, Metered> for Members<'a> {
+impl<'a> Object<'a, Toll> for Members<'a> {
     type Node = &'a Value;
     type MemberName = &'a str;
     type MembersIter = MemberWalk<'a>;
@@ -152,7 +152,7 @@ impl<'a> Iterator for MemberWalk<'a> {
 
 pub(super) struct Elements<'a>(&'a [Value]);
 
-impl<'a> Array<'a, Metered> for Elements<'a> {
+impl<'a> Array<'a, Toll> for Elements<'a> {
     type Node = &'a Value;
     type ElementsIter = ElementWalk<'a>;
 
