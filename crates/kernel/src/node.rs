@@ -19,7 +19,11 @@ use crate::diagnostic::Diagnostic;
 use crate::schema::definition::HANDLE_SUCCESS;
 use crate::schema::graph::{LateTexts, RenderError};
 use crate::secrets::CarriedSecrets;
+use crate::text::shortened;
 use crate::time::Timestamp;
+
+/// Characters of what is said about a config that does not fit.
+const MISFIT_CHARS_MAX: usize = 1_000;
 
 #[async_trait]
 pub trait NodeHandler: Send + Sync {
@@ -127,10 +131,10 @@ impl NodeCall<'_> {
     /// that came out of an expression can still have the wrong type.
     pub fn parse<C: serde::de::DeserializeOwned>(&mut self) -> Result<C, NodeError> {
         serde_json::from_value(self.config.take()).map_err(|error| {
-            NodeError::new(
-                "TYPE_ERROR",
-                format!("the config of `{}` does not fit: {error}", self.node_id),
-            )
+            // It quotes the value, which may be a megabyte.
+            let error = shortened(&error.to_string(), MISFIT_CHARS_MAX);
+            let message = format!("the config of `{}` does not fit: {error}", self.node_id);
+            NodeError::new("TYPE_ERROR", message)
         })
     }
 }

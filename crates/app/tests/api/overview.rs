@@ -295,7 +295,7 @@ async fn a_group_of_errors_tells_the_beginning_of_its_message() {
     let server = Server::start().await;
     let mut schema = linear("loud");
     schema["nodes"][2] = json!({"id": "log_1", "type": "fail", "config": {
-        "code": "LOUD", "message": "{{input.text}}", "details": "{{input.details}}",
+        "code": "LOUD", "message": "{{input.text}}", "details": {"body": "{{input.details}}"},
     }});
     schema["nodes"].as_array_mut().unwrap().pop();
     schema["edges"].as_array_mut().unwrap().pop();
@@ -306,5 +306,12 @@ async fn a_group_of_errors_tells_the_beginning_of_its_message() {
         .await;
     let errors = server.get("/api/executions/errors").await.expect(200);
     assert_eq!(errors["groups"][0]["last_message"], "ж".repeat(200));
+    // A value of the wrong type is quoted, but not at any length.
+    let input = json!({"text": {"long": "x".repeat(100_000)}, "details": ""});
+    let ended = server
+        .run_to_end(json!({"schema": "loud", "input": input}))
+        .await;
+    let message = ended["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("the config of `log_1` does not fit") && message.len() < 1_500);
     server.close().await;
 }
