@@ -273,7 +273,8 @@ async fn a_start_whose_input_does_not_fit_is_answered_and_buried() {
     assert_eq!(answer["created"], true, "{answer}");
     // By now the schema wants more; what has begun has begun.
     flow["input"]["required"] = json!(["n", "m"]);
-    site.save(&flow).await;
+    let changed = server.send("PUT", "/api/schemas/greet", Some(&flow)).await;
+    assert_eq!(changed.status, 200, "{}", changed.body);
     let (again, _) = stranger.ask(WORK, &good, ("answers", "e")).await;
     assert_eq!(
         (&again["execution_id"], &again["created"]),

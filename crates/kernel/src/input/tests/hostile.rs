@@ -128,8 +128,9 @@ fn a_value_that_unfolds_is_given_up() {
         many,
         json!({"properties": {"x": {"$ref": "#/$defs/a0"}}}),
     );
+    // This one fits, and is cheap enough to be checked to the end.
     let input = nested(60, |inner| json!({"x": inner, "z": 1}));
-    check(schema, input, Some(false));
+    check(schema, input, Some(true));
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn long_lists_are_checked_or_given_up() {
     check(
         json!({"items": {"properties": fields}}),
         json!(vec![json!({"n1": null}); 50_000]),
-        Some(false),
+        Some(true),
     );
 }
 

@@ -63,14 +63,14 @@ fn the_input_of_a_cron_trigger_has_to_fit() {
         ("{ type: cron, cron: '@daily', input: { n: 1 } }", &[][..]),
         (
             "{ type: cron, cron: '@daily', input: { n: x } }",
-            &["3:58 INVALID_INPUT"],
+            &["3:54 INVALID_INPUT"],
         ),
         ("{ type: cron, cron: '@daily' }", &["3:12 INVALID_INPUT"]),
         ("{ type: cron, cron: '@daily', disabled: true }", &[]),
         // Such texts are no templates there.
         (
             "{ type: cron, cron: '@daily', input: { n: '{{1}}' } }",
-            &["3:58 INVALID_INPUT"][..],
+            &["3:54 INVALID_INPUT"][..],
         ),
         ("{ type: webhook, path: a, input: payload }", &[]),
         (
