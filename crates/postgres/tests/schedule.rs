@@ -54,6 +54,8 @@ const WITHOUT_KINDS: &str = "ALTER TABLE incoming_queue DROP COLUMN kind; \
     DROP TABLE sessions, schema_layouts, schema_pins, schema_revision; ALTER TABLE execution_steps DROP COLUMN handle; \
     ALTER TABLE schema_versions DROP COLUMN source, DROP COLUMN source_format, DROP COLUMN note; \
     ALTER TABLE schemas DROP COLUMN published_version; DROP INDEX executions_by_origin, executions_by_fork, scheduled_actions_due; \
+    ALTER TABLE executions DROP COLUMN trial; DROP INDEX IF EXISTS executions_by_status; \
+    CREATE INDEX executions_by_status ON executions (status, id) WHERE status <> 4; \
     DELETE FROM schema_migrations WHERE version >= 14";
 
 /// What workers of the version before have written, or write beside newer ones, is judged by id and guid.
