@@ -56,8 +56,9 @@ impl Talk {
         heard.unwrap_or_else(|_| panic!("`{text}` was not told: {}", self.said));
     }
 
+    /// With its last chunk; the connection may be kept for the next request.
     async fn ends(&mut self) {
-        let ended = async { while self.reads().await {} };
+        let ended = async { while !self.said.ends_with("\r\n0\r\n\r\n") && self.reads().await {} };
         tokio::time::timeout(PATIENCE, ended).await.unwrap();
     }
 }
