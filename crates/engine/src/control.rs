@@ -58,6 +58,9 @@ pub enum ControlError {
     /// The request cannot be done in the state things are in.
     #[error("{0}")]
     Conflict(String),
+    /// A command that the execution cannot take as it stands now.
+    #[error("{0}")]
+    Refused(Refusal),
     #[error(
         "the execution {id} was retried before, as {retried_as}; look at that one, or ask for another retry with `again` (--again)"
     )]
@@ -221,7 +224,7 @@ fn no_such_execution(id: ExecutionId) -> ControlError {
 fn refused(id: ExecutionId, error: CommandError) -> ControlError {
     match error {
         CommandError::Refused(Refusal::NotFound) => no_such_execution(id),
-        CommandError::Refused(refusal) => ControlError::Conflict(refusal.to_string()),
+        CommandError::Refused(refusal) => ControlError::Refused(refusal),
         CommandError::Store(error) => ControlError::Store(error),
     }
 }

@@ -1,6 +1,9 @@
 //! One problem found in a schema, as data: the API returns it, the terminal draws it with a caret.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::text::shortened;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -12,6 +15,9 @@ pub enum Severity {
     /// What was read otherwise than it was written, and means the same.
     Note,
 }
+
+/// Names come from the text and may be of any length.
+const MAX_PARAM: usize = 200;
 
 /// A place in a source text. Lines and columns start at 1, columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -28,6 +34,9 @@ pub struct Diagnostic {
     /// Stable and upper case, like `UNKNOWN_NODE_TYPE`.
     pub code: &'static str,
     pub message: String,
+    /// What the message names, for programs that say it in another language. Not every message has them.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub params: Map<String, Value>,
     /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
@@ -51,6 +60,7 @@ impl Diagnostic {
             severity: Severity::Error,
             code,
             message: message.into(),
+            params: Map::new(),
             hint: None,
             file: None,
             place: None,
@@ -72,6 +82,15 @@ impl Diagnostic {
 
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn param(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        let value = match value.into() {
+            Value::String(text) => shortened(&text, MAX_PARAM).into(),
+            other => other,
+        };
+        self.params.insert(name.to_owned(), value);
         self
     }
 

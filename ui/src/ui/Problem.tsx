@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { type ApiError, asApiError } from '../api/error';
 import { isObject, write } from '../api/json';
 import { type Translate, useT } from '../messages';
+import { refusalSaid } from '../messages/said';
 import { Button } from './Button';
 import { copyText } from './copy';
 import { cx } from './cx';
@@ -40,7 +41,7 @@ export function Problem({
       <OctagonX aria-hidden className={css.icon} />
       <div className={css.body}>
         {said && <p className={css.title}>{said}</p>}
-        <p className={css.message}>{roleSentence(problem, t) ?? problem.message}</p>
+        <p className={css.message}>{roleSentence(problem, t) ?? refusalSaid(problem, t)}</p>
         {children}
         <div className={css.foot}>
           {onRetry && (

@@ -304,6 +304,7 @@ fn counted(
         Err(ControlError::NotFound(_)) => outcomes.not_found += 1,
         Err(
             ControlError::Conflict(_)
+            | ControlError::Refused(_)
             | ControlError::Invalid { .. }
             | ControlError::InvalidInput(_),
         ) => outcomes.conflict += 1,

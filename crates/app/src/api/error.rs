@@ -1,26 +1,28 @@
-//! One shape for every refusal: `{"error": CODE, "message", "details"}` with the fitting status.
+//! One shape for every refusal: `{"error": CODE, "message", "details", "params"}` with the fitting status.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pawl_engine::control::ControlError;
 use pawl_kernel::diagnostic::Diagnostic;
 use pawl_kernel::input::INVALID_INPUT;
+use pawl_kernel::lifecycle::Refusal;
 use pawl_kernel::ports::store::{CatalogError, StoreError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::reply;
 use crate::wire::ErrorBody;
 
 /// Boxed, because it travels in every result and is rarely there.
 #[derive(Debug)]
-pub(super) struct ApiError(Box<Refusal>);
+pub(super) struct ApiError(Box<ErrorParts>);
 
 #[derive(Debug)]
-struct Refusal {
+struct ErrorParts {
     status: StatusCode,
     code: &'static str,
     message: String,
     details: Value,
+    params: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
@@ -28,17 +30,24 @@ pub(super) type ApiResult<T = Response> = Result<T, ApiError>;
 
 impl ApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self(Box::new(Refusal {
+        Self(Box::new(ErrorParts {
             status,
             code,
             message: message.into(),
             details: Value::Null,
+            params: Map::new(),
             header: None,
         }))
     }
 
     pub(super) fn details(mut self, details: Value) -> Self {
         self.0.details = details;
+        self
+    }
+
+    /// What the message names.
+    pub(super) fn param(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.0.params.insert(name.to_owned(), value.into());
         self
     }
 
@@ -127,17 +136,19 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let Refusal {
+        let ErrorParts {
             status,
             code,
             message,
             details,
+            params,
             header,
         } = *self.0;
         let body = ErrorBody {
             error: code.into(),
             message: message.into(),
             details,
+            params,
         };
         let mut response = reply::json(status, &body);
         if let Some((name, value)) = header {
@@ -184,6 +195,7 @@ impl From<ControlError> for ApiError {
                 message,
             } => Self::not_found(message),
             ControlError::Conflict(message) => Self::conflict(message),
+            ControlError::Refused(refusal) => not_now(&refusal),
             ControlError::Invalid { code, message } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message)
             }
@@ -193,6 +205,26 @@ impl From<ControlError> for ApiError {
             }
             ControlError::Store(error) => error.into(),
         }
+    }
+}
+
+/// `refusal` tells apart what the code `CONFLICT` has in common.
+fn not_now(refusal: &Refusal) -> ApiError {
+    let error = ApiError::conflict(refusal.to_string());
+    match refusal {
+        Refusal::NotFound => error.param("refusal", "not_found"),
+        Refusal::Ended(status) => error.param("refusal", "ended").param("status", status.name()),
+        Refusal::NotPaused(status) => error
+            .param("refusal", "not_paused")
+            .param("status", status.name()),
+        Refusal::InDebugger => error.param("refusal", "in_debugger"),
+        Refusal::NotInDebugger(status) => error
+            .param("refusal", "not_in_debugger")
+            .param("status", status.name()),
+        Refusal::OtherSeq { at, expected } => error
+            .param("refusal", "other_seq")
+            .param("at", *at)
+            .param("expected", *expected),
     }
 }
 

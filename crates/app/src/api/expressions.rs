@@ -9,8 +9,7 @@ use super::ApiState;
 use super::body::JsonBody;
 use super::error::{ApiError, ApiResult};
 use super::fields::{self, unknown_name};
-use super::guard::shorten;
-use super::path::execution_id;
+use super::path::{execution_id, no_execution};
 use super::reply;
 use crate::wire::{
     EvaluateRequest, Evaluation, EvaluationError, EvaluationPlace, ExpressionFunction, Name, Page,
@@ -60,9 +59,7 @@ async fn roots(
     match (at.execution, at.seq, at.context) {
         (Some(execution), Some(seq), None) => {
             let id = execution_id(&execution.0);
-            let id = id.ok_or_else(|| {
-                ApiError::not_found(format!("there is no execution `{}`", shorten(&execution.0)))
-            })?;
+            let id = id.ok_or_else(|| no_execution(&execution.0))?;
             let roots = state.control.roots_after(id, seq).await?;
             let execution_id = id.to_string();
             let seq = seq.saturating_add(1);

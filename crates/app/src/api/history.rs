@@ -224,7 +224,9 @@ pub(super) async fn step_of(state: &ApiState, view: &ExecutionView, seq: u64) ->
     let one = Portion { steps: 1, bytes: 1 };
     let mut found = span(state, &lineage, seq - 1..=seq, one).await?;
     let found = found.steps.pop().map(|(step, _)| step);
-    found.ok_or_else(|| ApiError::not_found(format!("the execution has no step {seq}")))
+    found.ok_or_else(|| {
+        ApiError::not_found(format!("the execution has no step {seq}")).param("step", seq)
+    })
 }
 
 /// With `inherited=false` only what the execution did itself.

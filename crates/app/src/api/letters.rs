@@ -276,7 +276,10 @@ async fn find(state: &ApiState, path: &PathParts) -> ApiResult<(DeadLetter, Opti
         Some(id) => state.store().dead_letter(id).await?,
         None => None,
     };
-    found.ok_or_else(|| ApiError::not_found(format!("there is no dead letter `{}`", shorten(text))))
+    found.ok_or_else(|| {
+        let text = shorten(text);
+        ApiError::not_found(format!("there is no dead letter `{text}`")).param("letter", text)
+    })
 }
 
 /// First it goes on, then the letter says so: a crash in between leaves a letter that can be requeued again.

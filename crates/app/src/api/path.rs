@@ -41,9 +41,7 @@ impl PathParts {
 
     pub(super) fn execution(&self) -> ApiResult<ExecutionId> {
         let text = self.get("id");
-        execution_id(text).ok_or_else(|| {
-            ApiError::not_found(format!("there is no execution `{}`", shorten(text)))
-        })
+        execution_id(text).ok_or_else(|| no_execution(text))
     }
 
     /// The number of a step, from 1.
@@ -63,12 +61,20 @@ impl PathParts {
             .parse()
             .ok()
             .filter(|seq| digits && (least..=i64::MAX as u64).contains(seq));
-        seq.ok_or_else(|| ApiError::not_found(format!("there is no step `{}`", shorten(text))))
+        seq.ok_or_else(|| {
+            let text = shorten(text);
+            ApiError::not_found(format!("there is no step `{text}`")).param("step", text)
+        })
     }
 }
 
 pub(super) fn execution_id(text: &str) -> Option<ExecutionId> {
     text.parse().ok()
+}
+
+pub(super) fn no_execution(text: &str) -> ApiError {
+    let text = shorten(text);
+    ApiError::not_found(format!("there is no execution `{text}`")).param("execution", text)
 }
 
 fn nothing() -> ApiError {

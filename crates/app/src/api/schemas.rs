@@ -91,7 +91,7 @@ pub(super) async fn publish(
 ) -> ApiResult {
     let asked: PublishRequest = fields::read(body)?;
     let number = u32::try_from(asked.version)
-        .map_err(|_| ApiError::not_found(format!("there is no version {}", asked.version)))?;
+        .map_err(|_| no_version(asked.version))?;
     let record = find(&state, path.get("id")).await?;
     let wanted = PublishVersion {
         id: record.id,
@@ -287,7 +287,11 @@ pub(super) fn missing(key: &str) -> ApiError {
     } else {
         String::new()
     };
-    ApiError::not_found(format!("there is no schema `{shown}`{hint}"))
+    ApiError::not_found(format!("there is no schema `{shown}`{hint}")).param("schema", shown)
+}
+
+fn no_version(number: u64) -> ApiError {
+    ApiError::not_found(format!("there is no version {number}")).param("version", number)
 }
 
 pub(super) async fn version(
@@ -296,7 +300,11 @@ pub(super) async fn version(
     version: u32,
 ) -> ApiResult<VersionRecord> {
     let found = state.store().version(record.id, version).await?;
-    found.ok_or_else(|| ApiError::not_found(format!("`{}` has no version {version}", record.name)))
+    found.ok_or_else(|| {
+        ApiError::not_found(format!("`{}` has no version {version}", record.name))
+            .param("schema", record.name.as_str())
+            .param("version", version)
+    })
 }
 
 /// The most characters of a note on a version: it is shown in one line of a list.
@@ -320,7 +328,7 @@ fn wanted_version(query: &Query) -> ApiResult<Option<u32>> {
         return Ok(None);
     };
     let version = u32::try_from(number)
-        .map_err(|_| ApiError::not_found(format!("there is no version {number}")))?;
+        .map_err(|_| no_version(number))?;
     Ok(Some(version))
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pawl_kernel::diagnostic::{Diagnostic, Place, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::name::{Name, SeverityName};
 
@@ -19,6 +19,9 @@ pub(crate) struct ErrorBody<'a> {
     pub(crate) message: Cow<'a, str>,
     /// More for programs, or null. Of `INVALID_INPUT`: `{"problems": [{"pointer", "message"}], "more"}`.
     pub(crate) details: Value,
+    /// What the message names, for programs that say it in another language; `details` can name more.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) params: Map<String, Value>,
 }
 
 /// One problem of a schema or of a scheduled action.
@@ -29,6 +32,9 @@ pub(crate) struct DiagnosticLine {
     /// Stable and in upper case.
     pub(crate) code: String,
     pub(crate) message: String,
+    /// What the message names, for programs that say it in another language. Not every message has them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) params: Map<String, Value>,
     /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
@@ -58,6 +64,7 @@ impl From<&Diagnostic> for DiagnosticLine {
             severity: Name::new(severity),
             code: found.code.to_owned(),
             message: found.message.clone(),
+            params: found.params.clone(),
             hint: found.hint.clone(),
             file: found.file.clone(),
             line: place(|place| place.line),

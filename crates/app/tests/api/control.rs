@@ -13,10 +13,11 @@ async fn pause_resume_and_stop() {
     server.save(waiting("approval")).await;
     let run = server.run(json!({"schema": "approval"})).await;
     server.until(id(&run), "waiting").await;
-    server
-        .command(&path(&run, "resume"))
-        .await
-        .refuses(409, "CONFLICT");
+    let refused = server.command(&path(&run, "resume")).await;
+    assert_eq!(
+        refused.refuses(409, "CONFLICT")["params"],
+        json!({"refusal": "not_paused", "status": "waiting"})
+    );
     let paused = server.command(&path(&run, "pause")).await.expect(200);
     assert_eq!(
         (&paused["status"], &paused["hold"]),
@@ -42,10 +43,11 @@ async fn pause_resume_and_stop() {
         server.command(&path(&run, "stop")).await.expect(200)["status"],
         "stopped"
     );
-    server
-        .command(&path(&run, "pause"))
-        .await
-        .refuses(409, "CONFLICT");
+    let refused = server.command(&path(&run, "pause")).await;
+    assert_eq!(
+        refused.refuses(409, "CONFLICT")["params"],
+        json!({"refusal": "ended", "status": "stopped"})
+    );
     server
         .post(&path(&run, "pause"), json!({"reason": "x"}))
         .await

@@ -217,6 +217,14 @@ async fn a_taken_name_and_a_wrong_schema_are_refused() {
             .iter()
             .all(|problem| problem["line"].is_u64() && problem["code"].is_string())
     );
+    for (code, params) in [
+        ("UNKNOWN_NODE_TYPE", json!({"type": "strat"})),
+        ("DUPLICATE_ID", json!({"node": "a"})),
+        ("UNKNOWN_NODE", json!({"node": "b", "end": "target"})),
+    ] {
+        let told = problems.iter().find(|problem| problem["code"] == code);
+        assert_eq!(told.map(|told| &told["params"]), Some(&params), "{code}");
+    }
 
     let checked = server
         .post("/api/schemas/validate", wrong)

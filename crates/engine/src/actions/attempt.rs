@@ -208,7 +208,10 @@ async fn stop_started_at(
     };
     match control.stop(id).await {
         // It has ended in the meantime, or retention has taken it.
-        Ok(_) | Err(ControlError::Conflict(_) | ControlError::NotFound(_)) => Ok(()),
+        Ok(_)
+        | Err(ControlError::Conflict(_) | ControlError::Refused(_) | ControlError::NotFound(_)) => {
+            Ok(())
+        }
         Err(error) => Err(control_problem(error)),
     }
 }
@@ -244,7 +247,9 @@ fn control_problem(error: ControlError) -> Problem {
     let message = error.to_string();
     match error {
         ControlError::NotFound(_) => Problem::new("NOT_FOUND", message),
-        ControlError::Conflict(_) | ControlError::AlreadyRetried { .. } => {
+        ControlError::Conflict(_)
+        | ControlError::Refused(_)
+        | ControlError::AlreadyRetried { .. } => {
             Problem::new("CONFLICT", message)
         }
         ControlError::Invalid { code, .. } => Problem::new(code, message),

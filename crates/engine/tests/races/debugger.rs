@@ -52,7 +52,7 @@ both! {
         assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
         until_at(world, id, 2).await;
         let late = step(&crew.control, id, Some(1)).await;
-        assert!(matches!(late, Err(ControlError::Conflict(_))), "{late:?}");
+        assert!(matches!(late, Err(ControlError::Refused(_))), "{late:?}");
         assert_eq!(world.path(id).await, "start first");
     }
 
@@ -63,7 +63,7 @@ both! {
         step(&crew.control, id, None).await.unwrap();
         world.outside.until_called(1).await;
         let again = step(&crew.control, id, None).await;
-        assert!(matches!(again, Err(ControlError::Conflict(_))), "{again:?}");
+        assert!(matches!(again, Err(ControlError::Refused(_))), "{again:?}");
         world.outside.open("only");
         until_at(world, id, 2).await;
     }
@@ -102,7 +102,7 @@ both! {
         world.outside.until_called(1).await;
         let edit = variables(json!({"note": "late"}));
         let late = crew.control.continue_debug(id, ContinueMode::Run, edit, Some(1)).await;
-        assert!(matches!(late, Err(ControlError::Conflict(_))), "{late:?}");
+        assert!(matches!(late, Err(ControlError::Refused(_))), "{late:?}");
         world.outside.open("only");
         until_at(world, id, 2).await;
         assert_eq!(world.path(id).await, "start only");
@@ -138,7 +138,7 @@ both! {
         step(&crew.control, id, None).await.unwrap();
         world.until_status(id, Status::Sleeping).await;
         let early = step(&crew.control, id, None).await;
-        assert!(matches!(early, Err(ControlError::Conflict(_))), "{early:?}");
+        assert!(matches!(early, Err(ControlError::Refused(_))), "{early:?}");
         world.advance(10);
         until_at(world, id, 2).await;
         assert_eq!(world.path(id).await, "start nap");
@@ -149,10 +149,10 @@ both! {
         let id = world.debug(&crew.control, chain(&[])).await;
         until_at(world, id, 1).await;
         let resumed = crew.control.resume(id).await;
-        assert!(matches!(resumed, Err(ControlError::Conflict(_))), "{resumed:?}");
+        assert!(matches!(resumed, Err(ControlError::Refused(_))), "{resumed:?}");
         assert_eq!(crew.control.pause(id).await.unwrap(), Status::Paused);
         let held = step(&crew.control, id, None).await;
-        assert!(matches!(held, Err(ControlError::Conflict(_))), "{held:?}");
+        assert!(matches!(held, Err(ControlError::Refused(_))), "{held:?}");
         assert_eq!(crew.control.resume(id).await.unwrap(), Status::WaitingDebug);
         assert_eq!(world.path(id).await, "start");
     }

@@ -108,7 +108,7 @@ both! {
         assert_eq!(world.state(id).await.version, version);
         crew.control.resume(id).await.unwrap();
         let again = crew.control.resume(id).await;
-        assert!(matches!(again, Err(ControlError::Conflict(_))), "{again:?}");
+        assert!(matches!(again, Err(ControlError::Refused(_))), "{again:?}");
     }
 
     async fn before_the_first_claim(world: &World) {
@@ -127,7 +127,7 @@ both! {
         let id = world.start(&crew.control, chain(&[])).await;
         world.until_status(id, Status::Completed).await;
         for answer in [crew.control.pause(id).await, crew.control.resume(id).await] {
-            assert!(matches!(answer, Err(ControlError::Conflict(_))), "{answer:?}");
+            assert!(matches!(answer, Err(ControlError::Refused(_))), "{answer:?}");
         }
     }
 }

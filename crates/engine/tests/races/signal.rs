@@ -98,7 +98,7 @@ both! {
         let id = world.start(&crew.control, chain(&[])).await;
         world.until_status(id, Status::Completed).await;
         let late = crew.control.signal(id, "go".into(), &json!(1), None).await;
-        assert!(matches!(late, Err(ControlError::Conflict(_))), "{late:?}");
+        assert!(matches!(late, Err(ControlError::Refused(_))), "{late:?}");
     }
 
     /// Too late for the wait that timed out, in time for the next one.

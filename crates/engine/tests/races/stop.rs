@@ -42,7 +42,7 @@ both! {
         assert_eq!(crew.control.stop(id).await.unwrap(), Status::Stopped);
         assert_stopped(world, id).await;
         let late = crew.control.signal(id, "go".into(), &json!(1), None).await;
-        assert!(matches!(late, Err(ControlError::Conflict(_))), "{late:?}");
+        assert!(matches!(late, Err(ControlError::Refused(_))), "{late:?}");
     }
 
     async fn while_paused(world: &World) {
@@ -207,7 +207,7 @@ both! {
         world.until_status(id, Status::Completed).await;
         let before = world.view(id).await;
         let answer = crew.control.stop(id).await;
-        assert!(matches!(answer, Err(ControlError::Conflict(_))), "{answer:?}");
+        assert!(matches!(answer, Err(ControlError::Refused(_))), "{answer:?}");
         assert_eq!(world.view(id).await, before);
     }
 

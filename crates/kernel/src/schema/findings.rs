@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use serde_json::{Map, Value};
+
 use super::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::text::shortened;
@@ -51,6 +53,16 @@ impl Finding {
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.diagnostic.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn param(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.diagnostic = self.diagnostic.param(name, value);
+        self
+    }
+
+    pub(crate) fn params(mut self, params: Map<String, Value>) -> Self {
+        self.diagnostic.params = params;
         self
     }
 

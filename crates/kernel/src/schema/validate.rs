@@ -90,6 +90,7 @@ fn unknown_type(
     let known: Vec<&str> = registry.types().collect();
     let hint = findings.suggest(&node.node_type, known.iter().copied());
     let finding = Finding::error(codes::UNKNOWN_NODE_TYPE, &place.node_type, message);
+    let finding = finding.param("type", node.node_type.as_str());
     findings.add(finding.node(Some(&node.id)).maybe_hint(hint));
 }
 
@@ -130,6 +131,7 @@ fn check_by_handler(
         let pointer = format!("{}{}", place.config, diagnostic.pointer);
         let finding = Finding::error(diagnostic.code, pointer, diagnostic.message)
             .severity(diagnostic.severity)
+            .params(diagnostic.params)
             .maybe_hint(diagnostic.hint)
             .node(Some(&node.id));
         findings.add(finding);

@@ -8,6 +8,7 @@ import { useCommands } from '../../frame/commands';
 import { go } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
+import { refusalSaid } from '../../messages/said';
 import { Button, IconButton } from '../../ui/Button';
 import { Confirm } from '../../ui/Confirm';
 import { copyText } from '../../ui/copy';
@@ -111,7 +112,7 @@ function useControl(run: Execution) {
       );
       toast({ text: t(`run.done_${verb}`), tone: 'good' });
     } catch (thrown) {
-      toast({ text: asApiError(thrown).message, tone: 'bad' });
+      toast({ text: refusalSaid(asApiError(thrown), t), tone: 'bad' });
     } finally {
       setBusy(false);
       void client.invalidateQueries({ queryKey: ['run', run.id] });

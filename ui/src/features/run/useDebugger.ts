@@ -6,6 +6,7 @@ import type { Json } from '../../api/json';
 import type { Execution } from '../../api/model';
 import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
+import { refusalSaid } from '../../messages/said';
 import { toast } from '../../ui/toasts';
 import { carryOn as callContinue } from './api';
 import { useRun, useRunSearch } from './context';
@@ -33,7 +34,8 @@ export function useDebugger() {
       for (const warning of answer.warnings ?? []) toast({ text: warning, tone: 'warn' });
     } catch (thrown) {
       const error = asApiError(thrown);
-      toast({ text: error.status === 409 ? t('run.stands_elsewhere', { message: error.message }) : error.message, tone: 'bad' });
+      const message = refusalSaid(error, t);
+      toast({ text: error.status === 409 ? t('run.stands_elsewhere', { message }) : message, tone: 'bad' });
       void client.invalidateQueries({ queryKey: ['run', run.id] });
     } finally {
       setBusy(false);

@@ -7,6 +7,7 @@ import { useCommands } from '../../frame/commands';
 import { go } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
+import { refusalSaid } from '../../messages/said';
 import { Button, IconButton } from '../../ui/Button';
 import { Confirm } from '../../ui/Confirm';
 import { copyText } from '../../ui/copy';
@@ -37,7 +38,7 @@ export function Actions({ schedule, onEdit }: { schedule: Schedule; onEdit: () =
       await api.post(path('/api/scheduled-actions', schedule.id, what));
       toast({ tone: 'good', text: t(`schedules.${what}_done`) });
     } catch (thrown) {
-      toast({ tone: 'bad', text: asApiError(thrown).message });
+      toast({ tone: 'bad', text: refusalSaid(asApiError(thrown), t) });
     } finally {
       setBusy(false);
       await queryClient.invalidateQueries({ queryKey: ['schedules'] });

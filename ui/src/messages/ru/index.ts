@@ -2,6 +2,7 @@ import { canvas } from './canvas';
 import { common } from './common';
 import { compare } from './compare';
 import { editor } from './editor';
+import { engine } from './engine';
 import { errors } from './errors';
 import { frame } from './frame';
 import { keys } from './keys';
@@ -21,6 +22,7 @@ export const ru = {
   common,
   frame,
   errors,
+  engine,
   overview,
   runs,
   run,

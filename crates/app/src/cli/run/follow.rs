@@ -125,7 +125,7 @@ impl<'a> Follower<'a> {
         self.stopping = true;
         match self.control.stop(self.id).await {
             // It ended in the meantime: the next look shows how.
-            Ok(_) | Err(ControlError::Conflict(_)) => Ok(()),
+            Ok(_) | Err(ControlError::Conflict(_) | ControlError::Refused(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

@@ -63,6 +63,7 @@ impl<'a> Fields<'a> {
                 let hint = findings.suggest(name, known.iter().copied());
                 findings.add(
                     self.error(codes::UNKNOWN_FIELD, name, message)
+                        .param("field", name.as_str())
                         .key()
                         .maybe_hint(hint),
                 );
@@ -72,7 +73,8 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn missing(&self, name: &str, findings: &mut Findings) {
         let message = format!("the field `{name}` is missing");
-        findings.add(Finding::error(codes::MISSING_FIELD, self.pointer, message).node(self.node));
+        let finding = Finding::error(codes::MISSING_FIELD, self.pointer, message);
+        findings.add(finding.param("field", name).node(self.node));
     }
 
     pub(crate) fn required_text(&self, name: &str, findings: &mut Findings) -> Option<String> {
@@ -129,7 +131,14 @@ impl<'a> Fields<'a> {
                 range.start(),
                 range.end()
             );
-            findings.add(self.error(codes::OUT_OF_RANGE, name, message));
+            let finding = self.error(codes::OUT_OF_RANGE, name, message);
+            findings.add(
+                finding
+                    .param("field", name)
+                    .param("found", value.clone())
+                    .param("from", *range.start())
+                    .param("to", *range.end()),
+            );
         }
         fitting
     }
@@ -143,7 +152,8 @@ impl<'a> Fields<'a> {
         let duration = match duration(self.get(name)?) {
             Ok(duration) => duration,
             Err(message) => {
-                findings.add(self.error(codes::BAD_DURATION, name, message));
+                let finding = self.error(codes::BAD_DURATION, name, message);
+                findings.add(finding.param("field", name));
                 return None;
             }
         };
@@ -153,7 +163,9 @@ impl<'a> Fields<'a> {
                 format_duration(*range.end()),
             );
             let message = format!("`{name}` must be from {from} to {to}");
-            findings.add(self.error(codes::OUT_OF_RANGE, name, message));
+            let finding = self.error(codes::OUT_OF_RANGE, name, message);
+            let finding = finding.param("from", from).param("to", to);
+            findings.add(finding.param("field", name));
             return None;
         }
         Some(duration)
@@ -172,6 +184,8 @@ impl<'a> Fields<'a> {
             let hint = findings.suggest(&word, choices.iter().map(|(choice, _)| *choice));
             findings.add(
                 self.error(codes::UNKNOWN_CHOICE, name, message)
+                    .param("field", name)
+                    .param("found", word)
                     .maybe_hint(hint),
             );
         }
@@ -201,6 +215,9 @@ impl<'a> Fields<'a> {
     fn wrong_type(&self, name: &str, wanted: &str, found: &Value) -> Finding {
         let message = format!("`{name}` must be {wanted}, this is {}", describe(found));
         self.error(codes::WRONG_TYPE, name, message)
+            .param("field", name)
+            .param("wanted", wanted)
+            .param("found", describe(found))
     }
 }
 

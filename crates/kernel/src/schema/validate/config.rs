@@ -49,6 +49,7 @@ impl Checker<'_> {
             if !map.contains_key(field.name) {
                 let message = format!("`{owner}` needs the field `{}`", field.name);
                 let finding = Finding::error(codes::MISSING_FIELD, pointer, message);
+                let finding = finding.param("field", field.name).param("owner", owner);
                 self.add(finding.hint(field.doc));
             }
         }
@@ -60,6 +61,7 @@ impl Checker<'_> {
             .findings
             .suggest(name, fields.iter().map(|field| field.name));
         let finding = Finding::error(codes::UNKNOWN_FIELD, join(pointer, name), message);
+        let finding = finding.param("field", name).param("owner", owner);
         self.add(finding.key().maybe_hint(hint));
     }
 
@@ -92,7 +94,8 @@ impl Checker<'_> {
             }
             (FieldKind::Duration, Value::String(_) | Value::Number(_)) => {
                 if let Err(message) = duration(value) {
-                    self.add(Finding::error(codes::BAD_DURATION, pointer, message));
+                    let finding = Finding::error(codes::BAD_DURATION, pointer, message);
+                    self.add(finding.param("field", name));
                 }
             }
             (FieldKind::Choice(names), Value::String(word)) => {
@@ -129,7 +132,13 @@ impl Checker<'_> {
             .is_some_and(|number| (min..=max).contains(&number));
         if !fits {
             let message = format!("`{name}` is {number}; it must be from {min} to {max}");
-            self.add(Finding::error(codes::OUT_OF_RANGE, pointer, message));
+            let finding = Finding::error(codes::OUT_OF_RANGE, pointer, message);
+            let finding = finding.param("from", min).param("to", max);
+            self.add(
+                finding
+                    .param("field", name)
+                    .param("found", number.clone()),
+            );
         }
     }
 
@@ -137,7 +146,9 @@ impl Checker<'_> {
         if !names.contains(&word) {
             let message = format!("`{name}` cannot be `{word}`");
             let hint = self.findings.suggest(word, names.iter().copied());
-            self.add(Finding::error(codes::UNKNOWN_CHOICE, pointer, message).maybe_hint(hint));
+            let finding = Finding::error(codes::UNKNOWN_CHOICE, pointer, message);
+            let finding = finding.param("field", name).param("found", word);
+            self.add(finding.maybe_hint(hint));
         }
     }
 
@@ -174,7 +185,10 @@ impl Checker<'_> {
 
     fn wrong_type(&mut self, pointer: &str, name: &str, wanted: &str, found: &Value) {
         let message = format!("`{name}` must be {wanted}, this is {}", describe(found));
-        let finding = Finding::error(codes::WRONG_TYPE, pointer, message);
+        let finding = Finding::error(codes::WRONG_TYPE, pointer, message)
+            .param("field", name)
+            .param("wanted", wanted)
+            .param("found", describe(found));
         let scalar = found.is_number() || found.is_boolean();
         self.add(if wanted == TEXT && scalar {
             finding.hint("put it in quotes")

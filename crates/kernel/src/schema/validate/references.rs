@@ -99,7 +99,8 @@ impl<'a> Paths<'a> {
         let Some((_, members)) = ROOTS.iter().find(|(name, _)| *name == root) else {
             let hint = findings.suggest(root, ROOTS.iter().map(|(name, _)| *name));
             let message = format!("`{root}` does not exist");
-            return Some(unknown(reference, pointer, message).maybe_hint(hint));
+            let finding = unknown(reference, pointer, message).param("path", root);
+            return Some(finding.maybe_hint(hint));
         };
         if let Some(finding) = forbidden(root, pointer, reader) {
             return Some(finding);
@@ -130,7 +131,8 @@ impl<'a> Paths<'a> {
             }
             let message = format!("there is no node `{node}`, so `steps.{node}` can never exist");
             let hint = findings.suggest(node, self.nodes.iter().copied());
-            return Some(unknown(reference, pointer, message).maybe_hint(hint));
+            let finding = unknown(reference, pointer, message).param("node", node);
+            return Some(finding.maybe_hint(hint));
         }
         let member = member.filter(|member| !STEP_MEMBERS.contains(member))?;
         let owner = format!("steps.{node}");
@@ -171,7 +173,8 @@ fn unknown_member(
 ) -> Finding {
     let message = format!("`{owner}` has no `{member}`");
     let hint = findings.suggest(member, members.iter().copied());
-    unknown(reference, pointer, message).maybe_hint(hint)
+    let finding = unknown(reference, pointer, message).maybe_hint(hint);
+    finding.param("path", owner).param("member", member)
 }
 
 /// An optional path that cannot exist does no harm when it runs, but is hardly meant.

@@ -74,6 +74,7 @@ impl<'a> Shape<'a> {
                 let pointer = join(&self.layout.nodes[index].node, "id");
                 let finding = Finding::error(codes::DUPLICATE_ID, pointer, message);
                 let hint = format!("the first is node number {}", first + 1);
+                let finding = finding.param("node", node.id.as_str());
                 self.findings.add(finding.node(Some(&node.id)).hint(hint));
             }
         }
@@ -119,6 +120,7 @@ impl<'a> Shape<'a> {
             let ids = self.definition.nodes.iter().map(|node| node.id.as_str());
             let finding = Finding::error(codes::UNKNOWN_NODE, join(pointer, field), message);
             let hint = self.findings.suggest(id, ids);
+            let finding = finding.param("node", id).param("end", field);
             self.add_cause(finding.maybe_hint(hint));
         }
         found
@@ -140,11 +142,8 @@ impl<'a> Shape<'a> {
                 "no edge can leave `{}`, an `end` stops the execution",
                 node.id
             );
-            return Some(Finding::error(
-                codes::EDGE_FROM_END,
-                join(pointer, "source"),
-                message,
-            ));
+            let finding = Finding::error(codes::EDGE_FROM_END, join(pointer, "source"), message);
+            return Some(finding.param("node", node.id.as_str()));
         }
         let exits = self.exits[source].as_ref()?;
         let handle = edge.source_handle.as_str();
@@ -158,12 +157,14 @@ impl<'a> Shape<'a> {
         if exits.has_otherwise(handle) {
             let message = format!("`{}` never leaves by `{handle}`", node.id);
             let hint = format!("set `{handle}` in its config, or remove this edge");
-            return Some(Finding::warning(codes::UNUSED_EDGE, at, message).hint(hint));
+            let finding = Finding::warning(codes::UNUSED_EDGE, at, message).hint(hint);
+            return Some(on_exit(finding, &node.id, handle));
         }
         let message = format!("`{}` ({}) has no exit `{handle}`", node.id, node.node_type);
         let known = exits.names().filter(|name| *name != HANDLE_ERROR);
         let hint = self.findings.suggest(handle, known.chain([HANDLE_ERROR]));
-        Some(Finding::error(codes::UNKNOWN_HANDLE, at, message).maybe_hint(hint))
+        let finding = Finding::error(codes::UNKNOWN_HANDLE, at, message).maybe_hint(hint);
+        Some(on_exit(finding, &node.id, handle))
     }
 
     fn find_start(&mut self) -> Option<usize> {
@@ -176,7 +177,8 @@ impl<'a> Shape<'a> {
                 &self.layout.nodes[index].node_type,
                 message,
             );
-            self.findings.add(finding.node(Some(id)));
+            self.findings
+                .add(finding.param("node", id.as_str()).node(Some(id)));
         }
         // A node whose type is missing may be meant as the start.
         let untyped = self
@@ -208,6 +210,7 @@ impl<'a> Shape<'a> {
             "add an edge to the node that comes first: `{{ source: {}, target: … }}`",
             node.id
         );
+        let finding = finding.param("node", node.id.as_str());
         self.add_cause(finding.node(Some(&node.id)).hint(hint));
     }
 
@@ -246,7 +249,9 @@ impl<'a> Shape<'a> {
         };
         let message = format!("no path leads from the start to `{}`{behind}", node.id);
         let pointer = &self.layout.nodes[island.first].node;
-        let finding = Finding::warning(codes::UNREACHABLE_NODE, pointer, message);
+        let finding = Finding::warning(codes::UNREACHABLE_NODE, pointer, message)
+            .param("node", node.id.as_str())
+            .param("behind", island.behind);
         self.findings.add(finding.node(Some(&node.id)));
     }
 
@@ -352,6 +357,7 @@ impl<'a> Shape<'a> {
         let message = format!("`{id}` has no edge for {}", quoted(open));
         let pointer = &self.layout.nodes[index].node;
         let finding = Finding::warning(codes::OPEN_EXIT, pointer, message);
+        let finding = finding.param("node", id.as_str()).param("exits", open);
         self.findings.add(finding.node(Some(id)).hint(hint));
     }
 
@@ -398,6 +404,7 @@ impl<'a> Shape<'a> {
             };
             let pointer = &self.layout.edges[number];
             let finding = Finding::warning(codes::UNNAMED_EXIT, pointer, message);
+            let finding = on_exit(finding, source, taken);
             let hint = format!("write `sourceHandle: \"{taken}\"`{more}");
             self.findings.add(finding.node(Some(source)).hint(hint));
         }
@@ -424,7 +431,12 @@ fn nameless(edge: &EdgeDefinition, exits: &Exits, pointer: &str) -> Finding {
         "name one with `sourceHandle`; the exits of `{source}` are {}",
         quoted(&names)
     );
-    Finding::error(codes::UNNAMED_EXIT, pointer, message).hint(hint)
+    let finding = Finding::error(codes::UNNAMED_EXIT, pointer, message).hint(hint);
+    finding.param("node", source.as_str())
+}
+
+fn on_exit(finding: Finding, node: &str, exit: &str) -> Finding {
+    finding.param("node", node).param("exit", exit)
 }
 
 fn several_edges(
@@ -436,6 +448,7 @@ fn several_edges(
     let (source, handle) = (&edge.source, &edge.source_handle);
     let message = format!("a second edge leaves `{source}` by `{handle}`");
     let finding = Finding::error(codes::SEVERAL_EDGES, pointer, message);
+    let finding = on_exit(finding, source, handle);
     if first.target == edge.target {
         return finding.hint("the same edge is written twice, remove one");
     }

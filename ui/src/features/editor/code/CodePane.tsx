@@ -7,7 +7,8 @@ import type { Diagnostic as Mark } from '@codemirror/lint';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
 import { highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useMemo, useRef } from 'react';
-import { useT } from '../../../messages';
+import { type Translate, useT } from '../../../messages';
+import { faultSaid } from '../../../messages/said';
 import { useEditor, useTools } from '../model/context';
 import type { Diagnostic } from '../model/wire';
 import { CodeField, type CodeHandle } from './CodeField';
@@ -25,8 +26,8 @@ export function CodePane({ go }: { go: { line: number; column: number; at: numbe
   const extensions = useMemo(() => extensionsOf(store, isJson), [store, isJson]);
   const marks = useMemo(() => {
     if (problem) return [{ from: problem.at, to: problem.at + 1, severity: 'error', message: problem.message } satisfies Mark];
-    return marksOf(text, diagnostics ?? []);
-  }, [diagnostics, problem, text]);
+    return marksOf(text, diagnostics ?? [], t);
+  }, [diagnostics, problem, text, t]);
   useEffect(() => {
     if (go === null) return;
     field.current?.focus(offsetOf(store.getState().text, go.line, go.column));
@@ -88,11 +89,12 @@ export function offsetOf(text: string, line: number, column: number): number {
   return at + letters.join('').length;
 }
 
-function marksOf(text: string, diagnostics: Diagnostic[]): Mark[] {
+function marksOf(text: string, diagnostics: Diagnostic[], t: Translate): Mark[] {
   return diagnostics.flatMap((one) => {
     if (!one.line) return [];
     const from = offsetOf(text, one.line, one.column ?? 1);
-    const message = one.hint ? `${one.message}\n${one.hint}` : one.message;
+    const told = faultSaid(one, t);
+    const message = one.hint ? `${told}\n${one.hint}` : told;
     return [
       {
         from,

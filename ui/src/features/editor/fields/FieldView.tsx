@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useState } from 'react';
 import { useT } from '../../../messages';
+import { faultSaid } from '../../../messages/said';
 import { Button } from '../../../ui/Button';
 import { cx } from '../../../ui/cx';
 import type { FieldSpec, Widget } from '../model/fields';
@@ -111,13 +112,14 @@ function fits(kind: Widget, value: unknown): boolean {
 
 function Problems({ id, found }: { id: string; found: Diagnostic[] }) {
   const { act, readOnly } = useForm();
+  const t = useT();
   return (
     <div id={id} className={css.problems}>
       {found.map((one) => {
         const fix = readOnly ? null : act(one);
         return (
           <p key={one.code + one.message} className={one.severity === 'error' ? css.error : css.warning}>
-            {codeParts(one.message)}
+            {codeParts(faultSaid(one, t))}
             {one.hint && <span className={css.fixHint}> {codeParts(one.hint)}</span>}
             {fix && <FixButton hint={one.hint ?? ''} act={fix} />}
           </p>

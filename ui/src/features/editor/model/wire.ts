@@ -5,6 +5,8 @@ export interface Diagnostic {
   severity: 'error' | 'warning' | 'note';
   code: string;
   message: string;
+  /** What the message names, for other languages. */
+  params?: { [name: string]: Json };
   hint?: string | null;
   line?: number | null;
   column?: number | null;

@@ -1,6 +1,7 @@
 import { AlertTriangle, CircleX, Info } from 'lucide-react';
 import { useMemo } from 'react';
 import { useT } from '../../../messages';
+import { faultSaid } from '../../../messages/said';
 import { codeParts } from '../fields/codeParts';
 import { FixButton } from '../fields/FieldView';
 import type { Actions } from '../model/actions';
@@ -32,7 +33,7 @@ export function ProblemsPanel({ actions, onGo }: { actions: Actions; onGo: (diag
               <button type="button" className={css.go} onClick={() => onGo(one)}>
                 <Icon aria-label={t.name('editor', 'severity', one.severity)} className={css[one.severity]} />
                 <span className={css.message}>
-                  {codeParts(one.message)}
+                  {codeParts(faultSaid(one, t))}
                   {one.hint && <small>{codeParts(one.hint)}</small>}
                 </span>
                 <span className={css.place}>

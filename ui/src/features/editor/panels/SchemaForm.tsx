@@ -2,6 +2,7 @@
 import { useMemo } from 'react';
 import { setTop } from '../../../graph/patch';
 import { useT } from '../../../messages';
+import { faultSaid } from '../../../messages/said';
 import { Field, Input, TextArea } from '../../../ui/Field';
 import { FormContext, type FormTools } from '../fields/context';
 import { FieldView } from '../fields/FieldView';
@@ -27,6 +28,7 @@ export function SchemaForm({ actions }: { actions: Actions }) {
   const put = (path: (string | number)[], value: unknown) =>
     store.getState().apply(setTop(store.getState().document.definition, path, value), { join: `top ${path.join('.')}` });
   const settings = definition.settings ?? {};
+  const nameFault = problems.get('/name')?.[0];
   return (
     <FormContext.Provider value={form}>
       <section className={css.form} aria-label={t('editor.schema_form')}>
@@ -36,7 +38,7 @@ export function SchemaForm({ actions }: { actions: Actions }) {
             <Field
               label={t('editor.schema_name')}
               hint={stored === null ? undefined : t('editor.name_is_fixed')}
-              error={problems.get('/name')?.[0]?.message}
+              error={nameFault && faultSaid(nameFault, t)}
             >
               {(ids) => (
                 <Input

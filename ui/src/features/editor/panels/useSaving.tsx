@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { asApiError } from '../../../api/error';
 import { go } from '../../../frame/navigate';
 import { useT } from '../../../messages';
+import { refusalSaid } from '../../../messages/said';
 import { toast } from '../../../ui/toasts';
 import { useEditor, useTools } from '../model/context';
 import { drafts } from '../model/drafts';
@@ -20,7 +21,7 @@ export function useSaving(tellSaved: (version: number) => void): { start: () => 
   const dirty = useEditor(isDirty);
   const broken = useEditor((state) => state.problem !== null);
   const reason = broken ? t('editor.fix_text_first') : !dirty && t('editor.nothing_to_save');
-  const failed = (thrown: unknown) => toast({ tone: 'bad', text: asApiError(thrown).message });
+  const failed = (thrown: unknown) => toast({ tone: 'bad', text: refusalSaid(asApiError(thrown), t) });
   const saved = async (answer: SavedAnswer, text: string) => {
     setOpen(null);
     try {

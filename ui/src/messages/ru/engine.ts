@@ -1,0 +1,48 @@
+/**
+ * Sentences of the engine in Russian, by code: `fault_CODE` is a diagnostic of a schema, `refusal_CODE` an error of the API, `word_…` a name
+ * that stands in their values. In English the engine's own sentence is shown, so there is no file like this one beside it.
+ */
+export const engine: { readonly [key: string]: string } = {
+  fault_UNKNOWN_FIELD: 'У `{owner}` нет поля `{field}`',
+  fault_MISSING_FIELD: 'Не заполнено обязательное поле `{field}`',
+  fault_WRONG_TYPE: 'Поле `{field}`: нужно {wanted}, а здесь {found}',
+  fault_OUT_OF_RANGE: 'Поле `{field}`: значение должно быть от {from} до {to}',
+  fault_UNKNOWN_CHOICE: 'Поле `{field}` не может быть `{found}`',
+  fault_BAD_DURATION: 'Поле `{field}`: это не длительность, пишите, например, `30s`, `5m`, `2h`, `1d`',
+  fault_UNKNOWN_NODE_TYPE: 'Тип узла `{type}` неизвестен',
+  fault_DUPLICATE_ID: 'Два узла с одним именем `{node}`',
+  fault_SECOND_START: '`{node}` — второе начало, а начало может быть только одно',
+  fault_START_LEADS_NOWHERE: 'Из начала `{node}` никуда не ведёт ни одна связь',
+  fault_UNKNOWN_NODE: 'Узла `{node}` нет',
+  fault_SEVERAL_EDGES: 'Из `{node}` по выходу `{exit}` ведёт вторая связь',
+  fault_UNKNOWN_HANDLE: 'У `{node}` нет выхода `{exit}`',
+  fault_UNNAMED_EXIT: 'У связи из `{node}` не назван выход',
+  fault_UNUSED_EDGE: 'Узел `{node}` никогда не выходит по `{exit}`',
+  fault_EDGE_FROM_END: 'Из конца `{node}` не может выходить связь',
+  fault_OPEN_EXIT: 'У `{node}` есть выходы без связи: {exits}',
+  fault_UNREACHABLE_NODE: 'Из начала не попасть в `{node}`',
+  fault_UNKNOWN_PATH: 'Пути `{path}` нет',
+  fault_UNKNOWN_PATH_member: 'У `{path}` нет `{member}`',
+  fault_UNKNOWN_PATH_node: 'Узла `{node}` нет, поэтому `steps.{node}` не появится никогда',
+
+  refusal_NOT_FOUND_execution: 'Запуска `{execution}` нет',
+  refusal_NOT_FOUND_step: 'Шага {step} нет',
+  refusal_NOT_FOUND_letter: 'Недоставленного сообщения `{letter}` нет',
+  refusal_NOT_FOUND_schema: 'Схемы `{schema}` нет',
+  refusal_NOT_FOUND_version: 'Версии {version} нет',
+  refusal_CONFLICT_ended: 'Запуск уже закончился: {status}',
+  refusal_CONFLICT_not_paused: 'Запуск не на паузе: {status}',
+  refusal_CONFLICT_in_debugger: 'Запуск стоит в отладчике; продолжайте оттуда',
+  refusal_CONFLICT_not_in_debugger: 'Запуск не стоит в отладчике: {status}',
+  refusal_CONFLICT_other_seq: 'Запуск стоит после шага {at}, а не после шага {expected}',
+
+  'word_an object': 'объект',
+  'word_a list': 'список',
+  word_text: 'текст',
+  'word_a text': 'текст',
+  'word_a boolean': 'логическое значение',
+  'word_true or false': 'true или false',
+  'word_a number': 'число',
+  'word_a whole number': 'целое число',
+  'word_a number with a fraction': 'дробное число',
+};
