@@ -40,6 +40,8 @@ mod sharing;
 mod site;
 #[path = "cluster/strangers.rs"]
 mod strangers;
+#[path = "cluster/studio.rs"]
+mod studio;
 #[path = "cluster/tap.rs"]
 mod tap;
 #[path = "cluster/timers.rs"]

@@ -213,7 +213,9 @@ fn not_now(refusal: &Refusal) -> ApiError {
     let error = ApiError::conflict(refusal.to_string());
     match refusal {
         Refusal::NotFound => error.param("refusal", "not_found"),
-        Refusal::Ended(status) => error.param("refusal", "ended").param("status", status.name()),
+        Refusal::Ended(status) => error
+            .param("refusal", "ended")
+            .param("status", status.name()),
         Refusal::NotPaused(status) => error
             .param("refusal", "not_paused")
             .param("status", status.name()),

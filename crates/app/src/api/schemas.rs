@@ -90,8 +90,7 @@ pub(super) async fn publish(
     JsonBody(body): JsonBody,
 ) -> ApiResult {
     let asked: PublishRequest = fields::read(body)?;
-    let number = u32::try_from(asked.version)
-        .map_err(|_| no_version(asked.version))?;
+    let number = u32::try_from(asked.version).map_err(|_| no_version(asked.version))?;
     let record = find(&state, path.get("id")).await?;
     let wanted = PublishVersion {
         id: record.id,
@@ -327,8 +326,7 @@ fn wanted_version(query: &Query) -> ApiResult<Option<u32>> {
     let Some(number) = query.whole("version")? else {
         return Ok(None);
     };
-    let version = u32::try_from(number)
-        .map_err(|_| no_version(number))?;
+    let version = u32::try_from(number).map_err(|_| no_version(number))?;
     Ok(Some(version))
 }
 

@@ -249,9 +249,7 @@ fn control_problem(error: ControlError) -> Problem {
         ControlError::NotFound(_) => Problem::new("NOT_FOUND", message),
         ControlError::Conflict(_)
         | ControlError::Refused(_)
-        | ControlError::AlreadyRetried { .. } => {
-            Problem::new("CONFLICT", message)
-        }
+        | ControlError::AlreadyRetried { .. } => Problem::new("CONFLICT", message),
         ControlError::Invalid { code, .. } => Problem::new(code, message),
         ControlError::InvalidInput(_) => Problem::new(INVALID_INPUT, message),
         ControlError::Store(error) => store_problem(error),

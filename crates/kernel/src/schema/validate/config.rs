@@ -134,11 +134,7 @@ impl Checker<'_> {
             let message = format!("`{name}` is {number}; it must be from {min} to {max}");
             let finding = Finding::error(codes::OUT_OF_RANGE, pointer, message);
             let finding = finding.param("from", min).param("to", max);
-            self.add(
-                finding
-                    .param("field", name)
-                    .param("found", number.clone()),
-            );
+            self.add(finding.param("field", name).param("found", number.clone()));
         }
     }
 
