@@ -42,6 +42,15 @@ describe('the catalogues', () => {
       }
     });
   }
+  it('say of each field of a node type what it is called and what it is for', () => {
+    const keys = Object.keys(ru.fields);
+    const names = (prefix: string) => keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+    expect(names('title_')).toEqual(names('text_'));
+    expect(keys.length).toBe(names('title_').length * 2);
+    const types = Object.keys(en.nodes).flatMap((key) => (key.startsWith('title_') ? key.slice('title_'.length) : []));
+    const strangers = names('title_').filter((name) => !types.some((type) => name.startsWith(`${type}_`)));
+    expect(strangers).toEqual([]);
+  });
   it('fill in values, with the numbers of the language', async () => {
     expect(translateNow()('runs.bulk_selected', { n: 12_000 })).toBe('12,000 selected');
     await setLanguage('ru');

@@ -4,6 +4,7 @@ import { compare } from './compare';
 import { editor } from './editor';
 import { engine } from './engine';
 import { errors } from './errors';
+import { fields } from './fields';
 import { frame } from './frame';
 import { keys } from './keys';
 import { letters } from './letters';
@@ -23,6 +24,7 @@ export const ru = {
   frame,
   errors,
   engine,
+  fields,
   overview,
   runs,
   run,

@@ -99,7 +99,7 @@ function KeyInput({
   );
 }
 
-export function ListWidget({ spec, value, onChange, path }: WidgetProps) {
+export function ListWidget({ spec, label, value, onChange, path }: WidgetProps) {
   const t = useT();
   const { readOnly } = useForm();
   const items = Array.isArray(value) ? value : [];
@@ -144,7 +144,7 @@ export function ListWidget({ spec, value, onChange, path }: WidgetProps) {
             )}
           </header>
           <FieldView
-            spec={{ ...item, title: `${spec.title} ${at + 1}`, required: true }}
+            spec={{ ...item, title: `${label} ${at + 1}`, required: true }}
             value={inner}
             path={[...path, at]}
             bare

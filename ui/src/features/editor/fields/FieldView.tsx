@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useState } from 'react';
-import { useT } from '../../../messages';
+import { type Translate, useT } from '../../../messages';
 import { faultSaid } from '../../../messages/said';
 import { Button } from '../../../ui/Button';
 import { cx } from '../../../ui/cx';
@@ -27,18 +27,19 @@ export function FieldView({ spec, value, onChange, path, bare = false }: FieldVi
   const t = useT();
   const id = useId();
   const { problems, readOnly } = useForm();
+  const { title, description } = wordsOf(spec, t);
   const isTemplate = typeof value === 'string' && value.includes('{{');
   const [wantsTemplate, setWants] = useState(false);
   const template = spec.templated && (isTemplate || wantsTemplate);
   const found = problems.get(pointerOf(path)) ?? [];
-  const described = [found.length > 0 ? `${id}e` : '', spec.description && !bare ? `${id}h` : ''].filter(Boolean).join(' ');
+  const described = [found.length > 0 ? `${id}e` : '', description && !bare ? `${id}h` : ''].filter(Boolean).join(' ');
   const props: WidgetProps = {
     spec,
     value,
     onChange,
     path,
     id,
-    label: spec.title,
+    label: title,
     describedBy: described || undefined,
     invalid: found.some((one) => one.severity === 'error'),
   };
@@ -51,7 +52,7 @@ export function FieldView({ spec, value, onChange, path, bare = false }: FieldVi
       {!bare && !(spec.widget === 'boolean' && !spec.templated) && (
         <div className={css.head}>
           <label className={css.label} htmlFor={id}>
-            {spec.title}
+            {title}
             {spec.required && (
               <span className={css.required} title={t('editor.required')}>
                 *
@@ -67,13 +68,19 @@ export function FieldView({ spec, value, onChange, path, bare = false }: FieldVi
       )}
       {template ? <TextWidget {...props} mode="template" /> : widget(props)}
       {found.length > 0 && <Problems id={`${id}e`} found={found} />}
-      {!bare && spec.description && (
+      {!bare && description && (
         <p id={`${id}h`} className={css.hint}>
-          {codeParts(spec.description)}
+          {codeParts(description)}
         </p>
       )}
     </div>
   );
+}
+
+/** Of a list's item the title says which of them it is. */
+function wordsOf({ key, title, description }: FieldSpec, t: Translate): { title: string; description: string } {
+  if (key === undefined) return { title, description };
+  return { title: t.maybe(`fields.title_${key}`) ?? title, description: t.maybe(`fields.text_${key}`) ?? description };
 }
 
 export const pointerOf = (path: (string | number)[]) =>

@@ -21,6 +21,8 @@ export type Widget =
 
 export interface FieldSpec {
   name: string;
+  /** Type and path, for its words in other languages. */
+  key?: string;
   title: string;
   description: string;
   widget: Widget;
@@ -152,7 +154,8 @@ export function formOf(type: NodeType): FieldSpec[] {
     list.map((field) => {
       const path = at === '' ? field.name : `${at}.${field.name}`;
       const inner = field.item?.fields ? { item: { ...field.item, fields: put(field.item.fields, path) } } : {};
-      return { ...field, ...inner, widget: overrides[path] ?? field.widget };
+      const key = `${type.type}_${path.replaceAll('.', '_')}`;
+      return { ...field, ...inner, key, widget: overrides[path] ?? field.widget };
     });
   return put(fields, '');
 }
