@@ -78,8 +78,8 @@ impl Health {
 
     /// One row that is not there: the cheapest question that needs the tables.
     async fn ask_store(&self) -> Result<(), String> {
-        let nobody = ExecutionId(Uuid::nil());
-        match timeout(STORE_TIME, self.runtime.store.probe(nobody)).await {
+        let none = ExecutionId(Uuid::nil());
+        match timeout(STORE_TIME, self.runtime.store.probe(none)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "not ready");

@@ -1,4 +1,4 @@
--- Before a connection goes to somebody else: nothing of the one before is left.
+-- Before another transaction gets the connection: nothing of the one before is left.
 ROLLBACK;
 RESET SESSION AUTHORIZATION;
 RESET ALL;
