@@ -4,15 +4,16 @@ import { hasEnded } from '../../api/queries';
 import { go } from '../../frame/navigate';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
-import { JsonTree } from '../../ui/JsonTree';
 import { Ago } from '../../ui/Time';
-import { useRun } from './context';
+import { Value } from '../../ui/Value';
+import { useFile, useRun } from './context';
 import css from './Inspector.module.css';
 
 /** How the run ended, and what people wrote on it. */
 export function Outcome() {
   const t = useT();
   const { run, scrub } = useRun();
+  const file = useFile();
   const [open, setOpen] = useState(true);
   const notes = run.notes ?? [];
   if (!hasEnded(run)) return notes.length === 0 ? null : <Notes />;
@@ -42,7 +43,7 @@ export function Outcome() {
           </Button>
         </div>
       )}
-      {open && run.output !== null && <JsonTree value={run.output} label={t('run.run_output')} maxHeight={160} />}
+      {open && <Value name={t('run.run_output')} value={run.output} maxHeight={160} file={file} />}
       {notes.length > 0 && <Notes />}
     </section>
   );

@@ -111,6 +111,15 @@ export const runQueries = {
     }),
 };
 
+/** The most that the server gives of a context. */
+const WHOLE = 32 << 20;
+
+/** Of the difference its changes. */
+export async function wholeContext(id: string, seq: number, view: ContextView['view'], pointer: string): Promise<Json> {
+  const { value, difference } = await api.get<ContextView>(of(id, 'steps', seq, 'context'), { view, pointer, max_bytes: WHOLE });
+  return value ?? (difference as unknown as Json) ?? null;
+}
+
 export const outlineAfter = (id: string, after: number, signal: AbortSignal) => api.get<Outline>(of(id, 'outline'), { after }, signal);
 
 export const control = (id: string, verb: 'pause' | 'resume' | 'stop' | 'debug') =>

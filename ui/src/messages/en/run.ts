@@ -132,6 +132,7 @@ export const run = messages({
   last_visit_title: 'Its visit before',
   inherited: 'taken over from',
   inherited_hint: 'This step belongs to the run that this one was made from.',
+  error: 'Error',
   error_details: 'Details of the error',
   tries: { one: '{n} try', other: '{n} tries' },
   tries_head: 'Tries',

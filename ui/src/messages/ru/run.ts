@@ -154,6 +154,7 @@ export const run: Russian<typeof en> = {
   last_visit_title: 'Прошлый заход',
   inherited: 'взят из',
   inherited_hint: 'Этот шаг принадлежит запуску, из которого сделан этот.',
+  error: 'Ошибка',
   error_details: 'Подробности ошибки',
   tries: { one: '{n} попытка', few: '{n} попытки', many: '{n} попыток', other: '{n} попытки' },
   tries_head: 'Попытки',
