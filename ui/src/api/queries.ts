@@ -52,6 +52,21 @@ export const queries = {
       queryKey: ['run', id, 'explain', version ?? 'now'],
       queryFn: ({ signal }) => api.get<Explanation>(path('/api/executions', id, 'explain'), undefined, signal),
     }),
+  /** The last good run before this one, else the last good one at all; null if there is none. */
+  lastGood: (run: Pick<Execution, 'id' | 'schema' | 'created_at'>) =>
+    queryOptions({
+      queryKey: ['run', run.id, 'last-good'],
+      queryFn: async ({ signal }) => {
+        const filter = { schema: run.schema, status: 'completed', limit: 2, view: 'brief' };
+        for (const until of [run.created_at, undefined]) {
+          const { items } = await api.get<Page<Execution>>('/api/executions', { ...filter, until }, signal);
+          const found = items.find((one) => one.id !== run.id);
+          if (found !== undefined) return found;
+        }
+        return null;
+      },
+      staleTime: 30_000,
+    }),
   schemas: (query: Query = {}) =>
     queryOptions({ queryKey: ['schemas', query], queryFn: ({ signal }) => api.get<Page<Schema>>('/api/schemas', query, signal) }),
   /** A numbered version never changes; without a number it is the latest. */
