@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { accessible, button, Dev, dialog, expectFault, field, open, scrubber, see, statusIs, until } from '../harness';
+import { accessible, button, Dev, dialog, expectFault, field, link, open, scrubber, see, statusIs, until } from '../harness';
 
 let dev: Dev;
 beforeAll(async () => {
@@ -62,7 +62,7 @@ const SLEEPER = `
 name: sleeper
 nodes:
   - { id: begin, type: start }
-  - { id: nap, type: sleep, config: { duration: 3, unit: seconds } }
+  - { id: nap, type: sleep, config: { duration: 8, unit: seconds } }
   - { id: done, type: end, config: { output: { rested: true } } }
 edges:
   - { source: begin, target: nap }
@@ -74,6 +74,14 @@ test('13 sleep: the page counts down, survives kill -9 and a restart, and goes o
   const { id } = await dev.api.start('sleeper');
   const page = await open(`${dev.url}/runs/${id}`);
   await statusIs(page, 'sleeping');
+  const head = page.getByRole('button', { name: /It sleeps at node nap until/ }).locator('time');
+  const left = async () => Number(/^0:0(\d)$/.exec(await head.innerText())?.[1] ?? Number.NaN);
+  const first = await left();
+  expect(first).toBeGreaterThan(1);
+  await until('it counts down', async () => (await left()) < first);
+  // The card of the node and the inspector say the same second.
+  const places = [page.locator('[data-node=nap] time'), page.getByRole('tabpanel', { name: 'Step' }).locator('time').last()];
+  for (const place of places) await until('it counts down everywhere', async () => (await place.innerText()) === (await head.innerText()));
   expectFault(/request: net::ERR/);
   expectFault(/answer: 50\d/);
   await dev.kill();
@@ -117,6 +125,18 @@ edges:
   - { source: more, target: done, sourceHandle: "false" }
 `;
 
+/** How many points are painted in the row of visits, the lowest of the scrubber. */
+function visitsRow(page: import('playwright-core').Page): Promise<number> {
+  return page.getByRole('slider', { name: 'The moment shown' }).evaluate((slider) => {
+    const canvas = slider.parentElement?.querySelector('canvas') as HTMLCanvasElement;
+    const high = Math.round((4 * canvas.height) / 42);
+    const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(0, canvas.height - high, canvas.width, high);
+    let painted = 0;
+    for (let at = 3; at < data.length; at += 4) if ((data[at] ?? 0) > 0) painted += 1;
+    return painted;
+  });
+}
+
 test('16 scrub a loop of 500 visits: keys, visits, and the difference of the context is that of the API', async () => {
   await dev.api.save(LOOP);
   const { id } = await dev.api.start('loop-500');
@@ -141,6 +161,7 @@ test('16 scrub a loop of 500 visits: keys, visits, and the difference of the con
   const lastVisit = steps.items.filter((step) => step.node_id === 'count').at(-1)?.seq;
   await until('the last visit of the selected node', async () => (await scrubber(page)).now === lastVisit);
   await page.waitForURL(`**step=${lastVisit}*`);
+  expect(await visitsRow(page)).toBeGreaterThan(100);
   await page.keyboard.press('Shift+ArrowLeft');
   const before = (lastVisit ?? 0) - 2;
   await until('the visit before', async () => (await scrubber(page)).now === before);
@@ -161,6 +182,14 @@ test('16 scrub a loop of 500 visits: keys, visits, and the difference of the con
   expect(await place.innerText()).toContain(String(change?.before));
   expect(await place.innerText()).toContain(String(change?.after));
   await accessible(page, 'scrubbing');
+  await page.goto(`${dev.url}/runs/${id}?node=count&step=${before}`);
+  await see(page, 'visit 499 of 500');
+  await button(page, 'Next visit of the node').click();
+  await see(page, 'visit 500 of 500');
+  expect((await scrubber(page)).now).toBe(lastVisit);
+  await page.goto(`${dev.url}/runs/${id}`);
+  await until('all steps are there', async () => (await scrubber(page)).last === seq);
+  await until('without a chosen node there is no row of visits', async () => (await visitsRow(page)) === 0);
 });
 
 test('17 fork at step 3 with another variable; compared with its parent, the first difference is named', async () => {
@@ -188,16 +217,34 @@ test('17 fork at step 3 with another variable; compared with its parent, the fir
   await accessible(page, 'compare');
 });
 
-test('18 a failed run is retried from its page and shows where it comes from', async () => {
+test('18 a failed run: the last good partner, and a retry', async () => {
   await dev.api.save(
     'name: breaks\nnodes:\n  - { id: begin, type: start }\n  - { id: check, type: condition, config: { expression: "{{variables.ok}} == true" } }\n  - { id: done, type: end }\nedges:\n  - { source: begin, target: check }\n  - { source: check, target: done, sourceHandle: "true" }\n  - { source: check, target: done, sourceHandle: "false" }\n',
   );
+  const early = await dev.api.ended((await dev.api.start('breaks')).id);
+  const page = await open(`${dev.url}/runs/${early.id}`);
+  await see(page, 'No run of this schema has completed yet.');
+  await page.goto(`${dev.url}/runs/${early.id}/compare`);
+  await see(page, 'There is no good run to compare with yet.');
+
+  const good = await dev.api.ended((await dev.api.start('breaks', null, { variables: { ok: true } })).id);
   const failed = await dev.api.ended((await dev.api.start('breaks')).id);
-  expect(failed.status).toBe('failed');
-  const page = await open(`${dev.url}/runs/${failed.id}`);
+  expect([good.status, failed.status]).toEqual(['completed', 'failed']);
+  await page.goto(`${dev.url}/runs/${failed.id}`);
   await statusIs(page, 'failed');
   await see(page, failed.error?.code ?? '?');
+  const truth = await dev.api.get<{ first_divergence: { index: number; left: { node_id: string } }; right: { id: string } }>(
+    `/api/executions/${failed.id}/diff?view=outline`,
+  );
+  expect(truth.right.id).toBe(good.id);
+  const { index, left } = truth.first_divergence;
+  const first = link(page, `first difference at step ${index}, ${left.node_id}`);
+  await first.waitFor();
   await accessible(page, 'a failed run');
+  await first.click();
+  await page.waitForURL(`**/runs/${failed.id}/compare?with=${good.id}`);
+  await see(page, new RegExp(`First difference: step ${index}, `));
+  await page.goto(`${dev.url}/runs/${failed.id}`);
   await button(page, 'Retry').click();
   await field(dialog(page), 'Set variables').fill('{"ok": true}');
   await button(dialog(page), 'Retry').click();
@@ -208,3 +255,39 @@ test('18 a failed run is retried from its page and shows where it comes from', a
   expect((await dev.api.run(failed.id)).retried_as).toBe(id);
   await see(page, /retry of/);
 });
+
+const DEADLY = `
+name: deadly
+nodes:
+  - { id: begin, type: start }
+  - { id: work, type: code, config: { source: "const end = Date.now() + 1500; while (Date.now() < end) {} return 1" } }
+  - { id: done, type: end }
+edges:
+  - { source: begin, target: work }
+  - { source: work, target: done }
+`;
+
+test('18 a run that takes down its worker again and again ends with a dead letter; from there it is retried', async () => {
+  await dev.api.save(DEADLY);
+  const { id } = await dev.api.start('deadly');
+  const over = async () => (await dev.api.run(id)).status === 'failed_stuck';
+  for (let at = 0; at < 10 && !(await over()); at += 1) {
+    await until('it runs or is given up', async () => (await dev.api.run(id)).status === 'running' || (await over()));
+    if (await over()) break;
+    await dev.kill();
+    await dev.up();
+  }
+  expect((await dev.api.run(id)).status).toBe('failed_stuck');
+  const page = await open(`${dev.url}/dead-letters`);
+  await link(page, id.slice(-8)).first().waitFor();
+  const letters = await dev.api.get<{ items: { id: number; execution_id: string }[] }>('/api/dead-letters?open=true');
+  const letter = letters.items.find((one) => one.execution_id === id);
+  await page.goto(`${dev.url}/dead-letters/${letter?.id}`);
+  await accessible(page, 'a dead letter');
+  await button(page, 'Requeue').click();
+  await link(page, 'Open the run').click();
+  await page.waitForURL((url) => url.pathname.startsWith('/runs/') && !url.pathname.includes(id));
+  await statusIs(page, 'completed');
+  const made = new URL(page.url()).pathname.split('/')[2] ?? '';
+  expect(await dev.api.run(made)).toMatchObject({ retry_of: id, status: 'completed' });
+}, 180_000);

@@ -127,6 +127,8 @@ export interface Change {
 export interface Explanation {
   reason: string;
   sentence: string;
+  /** What the sentence names, as data. */
+  params?: { [key: string]: Json };
   facts: { [key: string]: Json };
 }
 

@@ -1,5 +1,5 @@
 /** Query keys and the calls that more than one feature makes. Calls of one feature only stand beside it. */
-import { QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query';
+import { QueryClient, queryOptions, replaceEqualDeep, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { api, path, type Query } from './client';
 import { asApiError } from './error';
@@ -28,6 +28,12 @@ export function hasEnded(run: Pick<Execution, 'status'>): boolean {
   return ENDED.has(run.status);
 }
 
+/** An answer that was under way when the stream told of a newer state does not take the page back: nothing would come after it. */
+export function newerRun(old: unknown, next: unknown): unknown {
+  const versionOf = (run: unknown) => (run as Partial<Execution> | undefined)?.event_version ?? 0;
+  return versionOf(old) > versionOf(next) ? old : replaceEqualDeep(old, next);
+}
+
 /** Also says what time it is there: countdowns are about the server's timers. */
 async function readMe({ signal }: { signal: AbortSignal }): Promise<Me> {
   const me = await api.get<Me>('/api/me', undefined, signal);
@@ -43,6 +49,7 @@ export const queries = {
     queryOptions({
       queryKey: ['run', id],
       queryFn: ({ signal }) => api.get<Execution>(path('/api/executions', id), undefined, signal),
+      structuralSharing: newerRun,
       // A run that has ended never changes (only its newest retry, which is told by its own page).
       staleTime: ({ state }) => (state.data && hasEnded(state.data) ? 30_000 : 1_000),
     }),
@@ -51,6 +58,21 @@ export const queries = {
     queryOptions({
       queryKey: ['run', id, 'explain', version ?? 'now'],
       queryFn: ({ signal }) => api.get<Explanation>(path('/api/executions', id, 'explain'), undefined, signal),
+    }),
+  /** The last good run before this one, else the last good one at all; null if there is none. */
+  lastGood: (run: Pick<Execution, 'id' | 'schema' | 'created_at'>) =>
+    queryOptions({
+      queryKey: ['run', run.id, 'last-good'],
+      queryFn: async ({ signal }) => {
+        const filter = { schema: run.schema, status: 'completed', limit: 2, view: 'brief' };
+        for (const until of [run.created_at, undefined]) {
+          const { items } = await api.get<Page<Execution>>('/api/executions', { ...filter, until }, signal).catch(noneOfMissing);
+          const found = items.find((one) => one.id !== run.id);
+          if (found !== undefined) return found;
+        }
+        return null;
+      },
+      staleTime: 30_000,
     }),
   schemas: (query: Query = {}) =>
     queryOptions({ queryKey: ['schemas', query], queryFn: ({ signal }) => api.get<Page<Schema>>('/api/schemas', query, signal) }),
@@ -68,6 +90,12 @@ export const queries = {
       staleTime: 10 * 60_000,
     }),
 };
+
+/** Runs stay when their schema is deleted, but cannot be asked for by it any more. */
+function noneOfMissing(thrown: unknown): Pick<Page<Execution>, 'items'> {
+  if (asApiError(thrown).status === 404) return { items: [] };
+  throw thrown;
+}
 
 /** Events of the stream while the component is shown. The handler may change between renders; the topics are compared by value. */
 export function useLiveEvents(topics: Topic[], runs: RunTopic[], on: (event: LiveEvent) => void): void {

@@ -1,6 +1,6 @@
 import { Handle, type NodeProps, Position } from '@xyflow/react';
 import { CircleDot } from 'lucide-react';
-import { memo } from 'react';
+import { type MouseEvent, memo } from 'react';
 import { exitOffset } from '../graph/model';
 import { useT } from '../messages';
 import { iconOf, summaryOf } from '../nodes';
@@ -8,7 +8,7 @@ import { cx } from '../ui/cx';
 import { StatusIcon, toneOf } from '../ui/Status';
 import { Countdown } from '../ui/Time';
 import { type CardNode, ENTRY } from './flow';
-import { type NodeLook, useIsSelected, useNodeLook } from './looks';
+import { type Looks, type NodeLook, useIsSelected, useNodeLook } from './looks';
 import css from './NodeCard.module.css';
 
 const SIDES = { left: css.sideLeft, right: css.sideRight, both: css.sideBoth };
@@ -35,7 +35,11 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
         editable && css.editable,
       )}
     >
-      {look.breakpoint && <span className={css.breakpoint} />}
+      {looks.onGutter === null ? (
+        look.breakpoint && <span className={css.breakpoint} />
+      ) : (
+        <Gutter id={node.id} on={look.breakpoint} looks={looks} />
+      )}
       <span className={css.icon}>
         <Icon aria-hidden />
       </span>
@@ -49,6 +53,29 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
     </div>
   );
 });
+
+/** For the pointer; the keyboard has a key for the selected node. */
+function Gutter({ id, on, looks }: { id: string; on: boolean; looks: Looks }) {
+  const t = useT();
+  const toggle = (event: MouseEvent) => {
+    // It is not the card that was clicked.
+    event.stopPropagation();
+    looks.onGutter?.(id);
+  };
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      className={cx(css.gutter, 'nodrag')}
+      aria-pressed={on}
+      aria-label={t('canvas.gutter', { node: id })}
+      onClick={toggle}
+      onDoubleClick={(event) => event.stopPropagation()}
+    >
+      <span className={css.breakpoint} />
+    </button>
+  );
+}
 
 function heightOf(exits: number): number {
   return exits <= 2 ? 52 : Math.max(52, exits * 20 + 8);

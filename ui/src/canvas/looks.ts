@@ -49,6 +49,8 @@ export class Looks {
   readonly #edgeListeners = new Map<number, Set<Listener>>();
   readonly #any = new Set<Listener>();
   #selected = -1;
+  /** Where breakpoints can be set: a click in the gutter of a card. */
+  onGutter: ((id: string) => void) | null = null;
 
   node(index: number): NodeLook {
     return this.#nodes.get(index) ?? PLAIN_NODE;

@@ -30,8 +30,16 @@ function said(t: Translate, key: string, part: string, { message, params }: Told
   const values: { [name: string]: string } = {};
   for (const [name, value] of Object.entries(params)) values[name] = shown(name, value, t);
   const keys = [`engine.${key}_${part}`, `engine.${key}`];
-  const known = keys.find((one) => isFilled(t.maybe(one), values));
-  return (known && t.maybe(known, values)) ?? message;
+  for (const one of keys) {
+    const text = filled(one, values, t);
+    if (text !== undefined) return text;
+  }
+  return message;
+}
+
+/** The text of a key, if there is one and a value for each name in it. */
+export function filled(key: string, values: { [name: string]: string }, t: Translate): string | undefined {
+  return isFilled(t.maybe(key), values) ? t.maybe(key, values) : undefined;
 }
 
 /** Whether there is a text, and a value for each `{name}` in it. */

@@ -16,6 +16,9 @@ export interface Line {
   more?: number;
 }
 
+/** Of a longer text a line shows the beginning. */
+export const LONG = 400;
+
 /** Members of one container shown at once. */
 export const SLICE = 1000;
 
@@ -67,13 +70,7 @@ export function expressionPath(pointer: string): string {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   return parts
     .map((part, at) =>
-      /^\d+$/.test(part)
-        ? `[${part}]`
-        : /^[A-Za-z_]\w*$/.test(part)
-          ? at === 0
-            ? part
-            : `.${part}`
-          : `["${part.replaceAll('"', '\\"')}"]`,
+      /^\d+$/.test(part) ? `[${part}]` : /^[A-Za-z_]\w*$/.test(part) ? (at === 0 ? part : `.${part}`) : `[${JSON.stringify(part)}]`,
     )
     .join('');
 }

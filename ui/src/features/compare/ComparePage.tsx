@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { asApiError } from '../../api/error';
-import { queries } from '../../api/queries';
+import type { Execution } from '../../api/model';
+import { hasEnded, queries } from '../../api/queries';
 import { Canvas } from '../../canvas/Canvas';
 import { Looks } from '../../canvas/looks';
-import { useLayout } from '../../canvas/useLayout';
+import { type Positions, useLayout } from '../../canvas/useLayout';
 import { Link, useParam, useSearch } from '../../frame/navigate';
 import { buildGraph, type Graph } from '../../graph/model';
 import { useT } from '../../messages';
@@ -21,6 +22,7 @@ import { PairView } from './PairView';
 import { Partner } from './Partner';
 import { paintBoth } from './paint';
 import { compareSearch } from './search';
+import { placesOf, unionOf } from './union';
 
 /** Two runs over one picture: where they part, and what differs in each step. */
 export default function ComparePage() {
@@ -28,8 +30,10 @@ export default function ComparePage() {
   const id = useParam('id');
   const [search] = useSearch(compareSearch);
   const run = useQuery(queries.run(id));
-  const comparison = useQuery(compareQueries.outline(id, search.with));
-  const failure = comparison.error === null ? null : asApiError(comparison.error);
+  const other = usePartner(run.data, search.with);
+  const comparison = useQuery({ ...compareQueries.outline(id, other ?? ''), enabled: typeof other === 'string' });
+  const error = comparison.error ?? run.error;
+  const failure = error === null ? null : asApiError(error);
   return (
     <Page
       title={t('compare.title')}
@@ -42,31 +46,55 @@ export default function ComparePage() {
           </Link>
         </>
       }
-      actions={<Partner run={run.data} chosen={search.with || (comparison.data?.right.id ?? '')} />}
+      actions={<Partner run={run.data} chosen={other ?? ''} />}
     >
       {comparison.data !== undefined ? (
         <Both comparison={comparison.data} />
+      ) : other === null ? (
+        <Empty title={t('compare.no_partner')}>{t('compare.no_partner_hint')}</Empty>
       ) : failure === null ? (
         <Skeleton rows={10} />
-      ) : failure.status === 404 && search.with === '' && run.data !== undefined ? (
-        <Empty title={t('compare.no_partner')}>{t('compare.no_partner_hint')}</Empty>
       ) : (
         <div className={css.problem}>
-          <Problem error={failure} onRetry={() => void comparison.refetch()} />
+          <Problem error={failure} onRetry={() => void (run.error ? run : comparison).refetch()} />
         </div>
       )}
     </Page>
   );
 }
 
+/** The one of the address, else what the run came from, else the last good one. Null: there is none; undefined: not known yet. */
+function usePartner(run: Execution | undefined, named: string): string | null | undefined {
+  const failed = run !== undefined && run.status !== 'completed' && hasEnded(run);
+  const origin = run === undefined || failed ? null : (run.retry_of ?? run.forked_from);
+  const wanted = named === '' && run !== undefined && origin === null;
+  const good = useQuery({ ...queries.lastGood(run ?? NO_RUN), enabled: wanted });
+  if (named !== '') return named;
+  if (run === undefined) return undefined;
+  return origin ?? (good.data === undefined ? undefined : (good.data?.id ?? null));
+}
+
+const NO_RUN = { id: '', schema: '', created_at: '' };
+
 function Both({ comparison }: { comparison: Comparison }) {
-  const definition = useQuery(compareQueries.definition(comparison.left.id));
-  const graph = useMemo(() => (definition.data === undefined ? null : buildGraph(definition.data.definition)), [definition.data]);
+  const left = useQuery(compareQueries.definition(comparison.left.id));
+  const right = useQuery(compareQueries.definition(comparison.right.id));
+  const graph = useMemo(
+    () =>
+      left.data === undefined || right.isPending
+        ? null
+        : buildGraph(unionOf(left.data.definition, right.data?.definition ?? left.data.definition)),
+    [left.data, right.data, right.isPending],
+  );
+  const positions = useQuery(compareQueries.positions(left.data?.schema_id || left.data?.schema || ''));
+  const places = useMemo(() => (graph === null ? null : placesOf(graph, positions.data?.positions)), [graph, positions.data]);
   return (
     <div className={css.screen}>
       <Heads comparison={comparison} />
       <div className={css.middle}>
-        <div className={css.canvas}>{graph !== null && <Picture graph={graph} comparison={comparison} />}</div>
+        <div className={css.canvas}>
+          {graph !== null && !positions.isLoading && <Picture graph={graph} places={places} comparison={comparison} />}
+        </div>
         <aside className={css.inspector}>
           <PairView comparison={comparison} />
         </aside>
@@ -78,10 +106,10 @@ function Both({ comparison }: { comparison: Comparison }) {
   );
 }
 
-function Picture({ graph, comparison }: { graph: Graph; comparison: Comparison }) {
+function Picture({ graph, places, comparison }: { graph: Graph; places: Positions | null; comparison: Comparison }) {
   const t = useT();
   const [search, set] = useSearch(compareSearch);
-  const layout = useLayout(graph);
+  const layout = useLayout(graph, places);
   const looks = useMemo(() => {
     const made = new Looks();
     paintBoth(made, graph, comparison, { left: t('compare.left_letter'), right: t('compare.right_letter') });

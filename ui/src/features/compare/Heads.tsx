@@ -1,13 +1,19 @@
-import { ArrowLeftRight } from 'lucide-react';
+import { useQuery } from '@tanstack/react-query';
+import { ArrowLeftRight, ChevronDown, ChevronRight } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import type { Json } from '../../api/json';
+import type { Execution } from '../../api/model';
 import { go, Link } from '../../frame/navigate';
 import { useT } from '../../messages';
-import { IconButton } from '../../ui/Button';
+import { Button, IconButton } from '../../ui/Button';
+import { Diff } from '../../ui/Diff';
 import { formatDuration } from '../../ui/format';
 import { Id } from '../../ui/Id';
 import { Status } from '../../ui/Status';
 import { Time } from '../../ui/Time';
-import type { ComparedRun, Comparison } from './api';
+import { type ComparedRun, type Comparison, compareQueries } from './api';
 import css from './Compare.module.css';
+import { changesOf } from './values';
 
 /** Left and right, and in one sentence where they part. */
 export function Heads({ comparison }: { comparison: Comparison }) {
@@ -19,8 +25,41 @@ export function Heads({ comparison }: { comparison: Comparison }) {
       <IconButton name={t('compare.swap')} icon={<ArrowLeftRight />} onClick={() => go(`/runs/${right.id}/compare?with=${left.id}`)} />
       <Head run={right} side="right" ms={duration_ms.right} />
       <p className={css.verdict}>{verdict(comparison, t)}</p>
+      <Started comparison={comparison} />
     </div>
   );
+}
+
+/** What differs in what the two were started with. */
+function Started({ comparison: { left, right } }: { comparison: Comparison }) {
+  const t = useT();
+  const [open, setOpen] = useState(false);
+  const [one, other] = [useQuery(compareQueries.initial(left.id)).data, useQuery(compareQueries.initial(right.id)).data];
+  const changes = useMemo(() => (one === undefined || other === undefined ? null : changesOf(startOf(one), startOf(other))), [one, other]);
+  if (changes === null) return null;
+  if (changes.length === 0) return <p className={css.started}>{t('compare.same_start')}</p>;
+  return (
+    <div className={css.started}>
+      <Button
+        size="small"
+        kind="quiet"
+        aria-expanded={open}
+        icon={open ? <ChevronDown /> : <ChevronRight />}
+        onClick={() => setOpen(!open)}
+      >
+        {t('compare.other_start', { n: changes.length })}
+      </Button>
+      {open && (
+        <div className={css.starts}>
+          <Diff changes={changes} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function startOf({ initial }: Execution): Json {
+  return { input: initial?.input ?? null, webhook: initial?.webhook ?? null, variables: initial?.variables ?? {} };
 }
 
 function verdict({ first_divergence: first, same_path }: Comparison, t: ReturnType<typeof useT>) {

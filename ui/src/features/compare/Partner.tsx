@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Execution } from '../../api/model';
+import { hasEnded } from '../../api/queries';
 import { useSearch } from '../../frame/navigate';
 import { useT } from '../../messages';
 import { Input, Select } from '../../ui/Field';
@@ -19,10 +20,21 @@ export function Partner({ run, chosen }: { run: Execution | undefined; chosen: s
   const [typed, setTyped] = useState('');
   const recent = useQuery(compareQueries.candidates(run?.schema ?? ''));
   if (run === undefined) return null;
+  const failed = run.status !== 'completed' && hasEnded(run);
+  // As the page chooses without an address: a failed run stands beside the last good one, another beside the one it came from.
+  const origin = failed
+    ? null
+    : run.retry_of
+      ? t('compare.retry_of', { id: shortId(run.retry_of) })
+      : run.forked_from
+        ? t('compare.parent', { id: shortId(run.forked_from) })
+        : null;
   const named = [
-    { value: '', name: t('compare.last_good') },
-    ...(run.retry_of ? [{ value: run.retry_of, name: t('compare.retry_of', { id: shortId(run.retry_of) }) }] : []),
-    ...(run.forked_from ? [{ value: run.forked_from, name: t('compare.parent', { id: shortId(run.forked_from) }) }] : []),
+    { value: '', name: origin ?? t('compare.last_good') },
+    ...(run.retry_of && origin === null ? [{ value: run.retry_of, name: t('compare.retry_of', { id: shortId(run.retry_of) }) }] : []),
+    ...(run.forked_from && (origin === null || run.retry_of)
+      ? [{ value: run.forked_from, name: t('compare.parent', { id: shortId(run.forked_from) }) }]
+      : []),
     ...(run.retried_as ? [{ value: run.retried_as, name: t('compare.retried_as', { id: shortId(run.retried_as) }) }] : []),
   ];
   const known = new Set([run.id, ...named.map((one) => one.value)]);

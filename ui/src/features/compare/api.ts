@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, path } from '../../api/client';
 import { asApiError } from '../../api/error';
 import type { Change, Definition, Execution, Page, Status, StepStatus } from '../../api/model';
+import type { Positions } from '../../canvas/useLayout';
 
 export interface ComparedRun {
   id: string;
@@ -61,8 +62,25 @@ export const compareQueries = {
   definition: (id: string) =>
     queryOptions({
       queryKey: ['run', id, 'definition'],
-      queryFn: ({ signal }) => api.get<{ definition: Definition }>(of(id, 'definition'), undefined, signal),
+      queryFn: ({ signal }) =>
+        api.get<{ schema_id: string; schema: string; definition: Definition }>(of(id, 'definition'), undefined, signal),
       staleTime: Number.POSITIVE_INFINITY,
+    }),
+  positions: (schema: string) =>
+    queryOptions({
+      queryKey: ['schema', schema, 'layout'],
+      queryFn: ({ signal }) => api.get<{ positions: Positions }>(path('/api/schemas', schema, 'layout'), undefined, signal),
+      enabled: schema !== '',
+      staleTime: 60_000,
+      retry: false,
+    }),
+  /** What a run was started with. */
+  initial: (id: string) =>
+    queryOptions({
+      queryKey: ['run', id, 'initial'],
+      queryFn: ({ signal }) => api.get<Execution>(of(id), { include: 'initial' }, signal),
+      staleTime: Number.POSITIVE_INFINITY,
+      gcTime: 60_000,
     }),
   /** Others of the same schema, for the picker. */
   candidates: (schema: string) =>

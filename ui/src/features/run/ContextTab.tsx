@@ -1,17 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
+import { Copy, Download } from 'lucide-react';
 import { useMemo, useState } from 'react';
+import { asApiError } from '../../api/error';
 import { isObject, type Json, write } from '../../api/json';
 import type { Change } from '../../api/model';
 import { useT } from '../../messages';
-import { Button } from '../../ui/Button';
-import { copyText } from '../../ui/copy';
+import { refusalSaid } from '../../messages/said';
+import { Button, IconButton } from '../../ui/Button';
+import { copyText, download } from '../../ui/copy';
 import { Diff } from '../../ui/Diff';
 import { formatBytes } from '../../ui/format';
 import { JsonTree } from '../../ui/JsonTree';
+import { expressionPath } from '../../ui/json-lines';
 import { Problem } from '../../ui/Problem';
+import { fileName, payloadText } from '../../ui/payload';
 import { Skeleton } from '../../ui/Skeleton';
-import { type ContextView, runQueries } from './api';
-import { useRestingSeq, useRun } from './context';
+import { toast } from '../../ui/toasts';
+import { type ContextView, runQueries, wholeContext } from './api';
+import { useFile, useRestingSeq, useRun } from './context';
 import css from './Inspector.module.css';
 
 type View = ContextView['view'];
@@ -25,25 +31,25 @@ export function ContextTab() {
   const [bytes, setBytes] = useState(65_536);
   const asked = seq === 0 ? 'after' : view;
   const context = useQuery({ ...runQueries.context(run.id, seq, asked, '', bytes), placeholderData: (before) => before });
-  const difference = useQuery(runQueries.context(run.id, seq, 'difference', '', 65_536));
-  const marks = useMemo(() => marksOf(seq === 0 ? [] : (difference.data?.difference ?? []), asked), [difference.data, asked, seq]);
   const { data } = context;
   return (
     <div className={css.context}>
-      <div className={css.switch} role="radiogroup" aria-label={t('run.context_view')}>
-        {(['before', 'after', 'difference'] as const).map((one) => (
-          <button
-            key={one}
-            type="button"
-            role="radio"
-            aria-checked={asked === one}
-            disabled={seq === 0 && one !== 'after'}
-            onClick={() => setView(one)}
-          >
-            {t(`run.context_${one}`)}
-          </button>
-        ))}
-        <span className={css.size}>{data !== undefined && formatBytes(data.bytes)}</span>
+      <div className={css.switch}>
+        <div role="radiogroup" aria-label={t('run.context_view')}>
+          {(['before', 'after', 'difference'] as const).map((one) => (
+            <button
+              key={one}
+              type="button"
+              role="radio"
+              aria-checked={asked === one}
+              disabled={seq === 0 && one !== 'after'}
+              onClick={() => setView(one)}
+            >
+              {t(`run.context_${one}`)}
+            </button>
+          ))}
+        </div>
+        {data !== undefined && <WholeContext seq={seq} view={asked} bytes={data.bytes} />}
       </div>
       {context.error ? (
         <Problem error={context.error} onRetry={() => void context.refetch()} compact />
@@ -55,12 +61,7 @@ export function ContextTab() {
         </div>
       ) : (
         <div className={css.tree}>
-          <JsonTree
-            value={withCuts(data)}
-            label={t('run.tab_context')}
-            marks={marks}
-            onPick={(pointer) => copyText(expressionOf(pointer))}
-          />
+          <ContextTree data={data} seq={seq} view={asked} />
         </div>
       )}
       {data !== undefined && data.cut.length > 0 && (
@@ -77,17 +78,79 @@ export function ContextTab() {
   );
 }
 
-/** `/variables/total` as an expression sees it: `variables.total`. */
-function expressionOf(pointer: string): string {
-  const parts = pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return parts
-    .map((part, at) =>
-      /^\d+$/.test(part) ? `[${part}]` : /^[A-Za-z_]\w*$/.test(part) ? `${at === 0 ? '' : '.'}${part}` : `[${JSON.stringify(part)}]`,
-    )
-    .join('');
+/** The tree; what was cut in it can be had whole, each by itself. */
+function ContextTree({ data, seq, view }: { data: ContextView; seq: number; view: View }) {
+  const t = useT();
+  const { run } = useRun();
+  const file = [...useFile(), 'step', seq];
+  const { busy, take } = useWhole();
+  const difference = useQuery(runQueries.context(run.id, seq, 'difference', '', 65_536));
+  const marks = useMemo(() => marksOf(seq === 0 ? [] : (difference.data?.difference ?? []), view), [difference.data, view, seq]);
+  const places = useMemo(() => new Set(data.cut), [data]);
+  const extra = (pointer: string) =>
+    places.has(`/value${pointer}`) && (
+      <Button
+        size="small"
+        kind="quiet"
+        icon={<Download />}
+        busy={busy}
+        onClick={() =>
+          take(seq, view, pointer, (value) => download(fileName([...file, expressionPath(pointer)], value), payloadText(value)))
+        }
+      >
+        {t('common.download_whole')}
+      </Button>
+    );
+  return (
+    <JsonTree
+      value={withCuts(data)}
+      label={t('run.tab_context')}
+      marks={marks}
+      extra={extra}
+      file={file}
+      onPick={(pointer) => copyText(expressionPath(pointer))}
+    />
+  );
+}
+
+function WholeContext({ seq, view, bytes }: { seq: number; view: View; bytes: number }) {
+  const t = useT();
+  const file = [...useFile(), 'step', seq, t('run.tab_context')];
+  const { busy, take } = useWhole();
+  const name = t('run.tab_context');
+  return (
+    <span className={css.size}>
+      {formatBytes(bytes)}
+      <IconButton
+        size="small"
+        name={t('common.copy_named', { name })}
+        icon={<Copy />}
+        busy={busy}
+        onClick={() => take(seq, view, '', (value) => void copyText(payloadText(value)))}
+      />
+      <IconButton
+        size="small"
+        name={t('common.download_named', { name })}
+        icon={<Download />}
+        busy={busy}
+        onClick={() => take(seq, view, '', (value) => download(fileName(file, value), payloadText(value)))}
+      />
+    </span>
+  );
+}
+
+/** A part of a context with nothing cut, or all of it. It is not kept: it can be as large as contexts become. */
+function useWhole() {
+  const t = useT();
+  const { run } = useRun();
+  const [busy, setBusy] = useState(false);
+  const take = (seq: number, view: View, pointer: string, then: (value: Json) => void) => {
+    setBusy(true);
+    wholeContext(run.id, seq, view, pointer)
+      .then(then, (thrown) => toast({ text: refusalSaid(asApiError(thrown), t), tone: 'bad' }))
+      .finally(() => setBusy(false));
+  };
+  return { busy, take };
 }
 
 function marksOf(changes: readonly Change[], view: View): Map<string, 'added' | 'removed' | 'changed' | 'inside'> {

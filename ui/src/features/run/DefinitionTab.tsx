@@ -2,15 +2,16 @@ import type { Json } from '../../api/json';
 import { Link } from '../../frame/navigate';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
-import { useRun, useRunSearch, useSeq } from './context';
+import { Value } from '../../ui/Value';
+import { useFile, useRun, useRunSearch, useSeq } from './context';
 import css from './Inspector.module.css';
-import { Value } from './StepTab';
 
 /** The node as it was written, in the version of this run. */
 export function DefinitionTab() {
   const t = useT();
   const { run, graph, scrub, definition, breakpoints, toggleBreakpoint } = useRun();
   const [search] = useRunSearch();
+  const file = useFile();
   const seq = useSeq();
   const index = graph.byId.get(search.node) ?? scrub.nodeOf(seq);
   const node = graph.nodes[index] ?? graph.nodes.find((one) => one.id === run.current_node_id);
@@ -29,8 +30,8 @@ export function DefinitionTab() {
           {t(breakpoints.has(node.id) ? 'run.remove_breakpoint' : 'run.set_breakpoint')}
         </Button>
       </div>
-      <Value name={t('run.config')} value={(config ?? null) as Json} />
-      <Value name={t('run.node')} value={rest as unknown as Json} />
+      <Value name={t('run.config')} value={(config ?? null) as Json} file={[...file, node.id]} />
+      <Value name={t('run.node')} value={rest as unknown as Json} file={[...file, node.id]} />
       {leaving.length > 0 && (
         <section>
           <h3 className={css.section}>{t('run.exits')}</h3>

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { asApiError } from '../../api/error';
@@ -19,7 +19,7 @@ import css from './Dialogs.module.css';
 import { JsonField, useJsonText } from './JsonField';
 
 /** A new run from this moment on, with other values if wanted. */
-export function ForkDialog({ seq, onClose }: { seq: number; onClose: () => void }) {
+export function ForkDialog({ seq, debug, onClose }: { seq: number; debug: boolean; onClose: () => void }) {
   const t = useT();
   const { run, scrub } = useRun();
   const from = Math.min(seq, scrub.last);
@@ -32,7 +32,7 @@ export function ForkDialog({ seq, onClose }: { seq: number; onClose: () => void 
       ) : value === undefined ? (
         <Skeleton rows={5} />
       ) : (
-        <Form from={from} variables={part(value, 'variables')} input={part(value, 'input')} onClose={onClose} />
+        <Form from={from} inDebugger={debug} variables={part(value, 'variables')} input={part(value, 'input')} onClose={onClose} />
       )}
     </Dialog>
   );
@@ -47,13 +47,26 @@ export function changedVariables(before: Json, after: Json): { [name: string]: J
   return Object.fromEntries(Object.entries(after).filter(([name, one]) => !Object.hasOwn(old, name) || write(old[name]) !== write(one)));
 }
 
-function Form({ from, variables, input, onClose }: { from: number; variables: Json; input: Json; onClose: () => void }) {
+function Form({
+  from,
+  inDebugger,
+  variables,
+  input,
+  onClose,
+}: {
+  from: number;
+  inDebugger: boolean;
+  variables: Json;
+  input: Json;
+  onClose: () => void;
+}) {
   const t = useT();
   const { run, scrub } = useRun();
   const { reason } = useRole();
+  const client = useQueryClient();
   const [edited, setEdited] = useJsonText(variables ?? {});
   const [entered, setEntered] = useJsonText(input);
-  const [debug, setDebug] = useState(false);
+  const [debug, setDebug] = useState(inDebugger);
   const [version, setVersion] = useState('same');
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -69,6 +82,7 @@ function Form({ from, variables, input, onClose }: { from: number; variables: Js
     try {
       const made = await fork(run.id, body);
       for (const warning of made.warnings ?? []) toast({ text: warning, tone: 'warn' });
+      void client.invalidateQueries({ queryKey: runQueries.forks(run.id).queryKey });
       go(`/runs/${made.id}`);
     } catch (thrown) {
       setError(asApiError(thrown));

@@ -1,18 +1,18 @@
 import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import { hasEnded } from '../../api/queries';
-import { go } from '../../frame/navigate';
 import { useT } from '../../messages';
-import { Button } from '../../ui/Button';
-import { JsonTree } from '../../ui/JsonTree';
 import { Ago } from '../../ui/Time';
-import { useRun } from './context';
+import { Value } from '../../ui/Value';
+import { useFile, useRun } from './context';
 import css from './Inspector.module.css';
+import { LastGood } from './LastGood';
 
 /** How the run ended, and what people wrote on it. */
 export function Outcome() {
   const t = useT();
   const { run, scrub } = useRun();
+  const file = useFile();
   const [open, setOpen] = useState(true);
   const notes = run.notes ?? [];
   if (!hasEnded(run)) return notes.length === 0 ? null : <Notes />;
@@ -30,19 +30,13 @@ export function Outcome() {
           </span>
         )}
       </button>
-      {open && run.error !== null && (
-        <div className={css.inside}>
-          {!said && (
-            <p className={css.message}>
-              <code>{run.error.code}</code> {run.error.message}
-            </p>
-          )}
-          <Button size="small" onClick={() => go(`/runs/${run.id}/compare`)}>
-            {t('run.compare_last_good')}
-          </Button>
-        </div>
+      {open && run.error !== null && !said && (
+        <p className={css.message}>
+          <code>{run.error.code}</code> {run.error.message}
+        </p>
       )}
-      {open && run.output !== null && <JsonTree value={run.output} label={t('run.run_output')} maxHeight={160} />}
+      {open && <Value name={t('run.run_output')} value={run.output} maxHeight={160} file={file} />}
+      {open && <LastGood run={run} />}
       {notes.length > 0 && <Notes />}
     </section>
   );

@@ -26,17 +26,13 @@ export function RunActions({ run }: { run: Execution }) {
   const t = useT();
   const [, set] = useRunSearch();
   const { reason } = useRole();
-  const [asked, ask] = useState<'stop' | 'signal' | 'note' | null>(null);
+  const [asked, ask] = useState<Asked | null>(null);
   const { busy, send } = useControl(run);
   const why = reason('operator');
   const ended = hasEnded(run);
   const failed = run.status !== 'completed' && ended;
   const paused = run.status === 'paused';
-  useCommands([
-    { id: 'run.stop', name: t('run.stop'), group: 'page', disabledReason: why ?? (ended && t('run.has_ended')), act: () => ask('stop') },
-    { id: 'run.again', name: t('run.again'), group: 'page', disabledReason: why, act: () => set({ start: true }) },
-    { id: 'run.note', name: t('run.note'), group: 'page', disabledReason: why, act: () => ask('note') },
-  ]);
+  useActionCommands(run, { ask, send });
   const menu: MenuEntry[] = [
     { name: t('run.again'), icon: <Play />, disabledReason: why, act: () => set({ start: true }) },
     !ended && { name: t('run.send_event'), icon: <Send />, disabledReason: why, act: () => ask('signal') },
@@ -97,6 +93,55 @@ export function RunActions({ run }: { run: Execution }) {
       {asked === 'note' && <NoteDialog run={run} onClose={() => ask(null)} />}
     </>
   );
+}
+
+type Asked = 'stop' | 'signal' | 'note';
+
+/** The same actions in the palette, each with why it cannot be done now. */
+function useActionCommands(run: Execution, { ask, send }: { ask: (what: Asked) => void; send: (verb: Verb) => Promise<void> }) {
+  const t = useT();
+  const [, set] = useRunSearch();
+  const { reason } = useRole();
+  const why = reason('operator');
+  const ended = hasEnded(run);
+  const failed = run.status !== 'completed' && ended;
+  const paused = run.status === 'paused';
+  const debugged = run.status === 'waiting_debug';
+  const closed = ended ? t('run.has_ended') : undefined;
+  useCommands([
+    {
+      id: 'run.pause',
+      name: t('run.pause'),
+      group: 'page',
+      disabledReason: why ?? closed ?? ((paused || debugged) && t('run.stands_already')),
+      act: () => void send('pause'),
+    },
+    {
+      id: 'run.resume',
+      name: t('run.resume'),
+      group: 'page',
+      disabledReason: why ?? closed ?? (!paused && t('run.not_paused')),
+      act: () => void send('resume'),
+    },
+    {
+      id: 'run.retry',
+      name: t('run.retry'),
+      group: 'page',
+      disabledReason: why ?? (!failed && t('run.not_failed')),
+      act: () => set({ retry: true }),
+    },
+    { id: 'run.signal', name: t('run.send_event'), group: 'page', disabledReason: why ?? closed, act: () => ask('signal') },
+    {
+      id: 'run.take_to_debugger',
+      name: t('run.take_to_debugger'),
+      group: 'page',
+      disabledReason: why ?? closed ?? (debugged && t('run.stands_already')),
+      act: () => void send('debug'),
+    },
+    { id: 'run.stop', name: t('run.stop'), group: 'page', disabledReason: why ?? closed, act: () => ask('stop') },
+    { id: 'run.again', name: t('run.again'), group: 'page', disabledReason: why, act: () => set({ start: true }) },
+    { id: 'run.note', name: t('run.note'), group: 'page', disabledReason: why, act: () => ask('note') },
+  ]);
 }
 
 function useControl(run: Execution) {

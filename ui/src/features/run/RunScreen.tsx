@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Json } from '../../api/json';
 import type { Execution } from '../../api/model';
@@ -13,6 +13,7 @@ import { DebugBar } from './DebugBar';
 import { Dialogs } from './Dialogs';
 import { Drawer } from './Drawer';
 import { Inspector } from './Inspector';
+import { boundSteps } from './kept';
 import { createMoment, type MomentStore, paint } from './moment';
 import css from './Run.module.css';
 import { Scrubber } from './Scrubber';
@@ -33,11 +34,11 @@ export function RunScreen({ run, definition, graph, history }: Props) {
   const scrub = history.scrub as Scrub;
   const positions = useQuery(runQueries.positions(definition.schema_id || definition.schema));
   const layout = useLayout(graph, positions.data?.positions);
+  const [breakpoints, toggleBreakpoint] = useBreakpoints(definition.schema);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another graph has other cards
-  const looks = useMemo(() => new Looks(), [graph]);
+  const looks = useMemo(() => Object.assign(new Looks(), { onGutter: toggleBreakpoint }), [graph, toggleBreakpoint]);
   const [search, set] = useRunSearch();
   const [moment] = useState(() => createMoment(search.step === undefined ? undefined : Math.min(search.step, scrub.last)));
-  const [breakpoints, toggleBreakpoint] = useBreakpoints(definition.schema);
   const [staged, stage] = useStaged();
   useAddress(moment, scrub, history.version, search.step);
   useGrowth(moment, scrub, history.version);
@@ -101,6 +102,8 @@ function Regions() {
   const [search] = useRunSearch();
   const { sizes, set } = useSizes();
   useRunCommands();
+  const client = useQueryClient();
+  useEffect(() => boundSteps(client), [client]);
   return (
     <div className={css.screen}>
       <div className={css.upper}>

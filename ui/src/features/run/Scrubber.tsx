@@ -1,4 +1,4 @@
-import { ChevronFirst, ChevronLast, ChevronLeft, ChevronRight, GitCompareArrows, GitFork, Pause, Play, Radio } from 'lucide-react';
+import { Bug, ChevronFirst, ChevronLast, ChevronLeft, ChevronRight, GitCompareArrows, GitFork, Pause, Play, Radio } from 'lucide-react';
 import { hasEnded } from '../../api/queries';
 import { go } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
@@ -68,6 +68,16 @@ function Ways() {
       >
         {t('run.fork_here')}
       </Button>
+      {run.status !== 'waiting_debug' && (
+        <IconButton
+          size="small"
+          name={t('run.debug_from_here')}
+          hint="Shift F"
+          icon={<Bug />}
+          disabledReason={reason('operator')}
+          onClick={() => set({ fork: moment.getState().seq, debug: true })}
+        />
+      )}
       <Button size="small" kind="quiet" icon={<GitCompareArrows />} onClick={() => go(`/runs/${run.id}/compare`)}>
         {t('run.compare')}
       </Button>

@@ -8,14 +8,17 @@ import { Problem } from '../../ui/Problem';
 import { Skeleton } from '../../ui/Skeleton';
 import { type Column, Table } from '../../ui/Table';
 import { Time } from '../../ui/Time';
+import { ValueActions } from '../../ui/Value';
 import { runQueries, type Signal } from './api';
-import { useRun } from './context';
+import { useFile, useRun } from './context';
 import css from './Drawer.module.css';
 
 /** Events from outside, in the order of arrival, and which step took each. */
 export function Signals() {
   const t = useT();
   const { run, goTo } = useRun();
+  const ofRun = useFile().join('-');
+  const file = useMemo(() => [ofRun], [ofRun]);
   const signals = useQuery(runQueries.signals(run.id));
   const columns = useMemo(
     (): Column<Signal>[] => [
@@ -26,6 +29,14 @@ export function Signals() {
         width: 'minmax(160px, 1fr)',
         cell: (signal) => <code className={css.soft}>{write(signal.payload).slice(0, 400)}</code>,
       },
+      {
+        id: 'take',
+        head: '',
+        width: '110px',
+        align: 'end',
+        cell: (signal) =>
+          signal.payload !== null && <ValueActions name={signal.name} value={signal.payload} file={[...file, signal.name]} />,
+      },
       { id: 'at', head: t('run.when'), width: '120px', cell: (signal) => <Time at={signal.received_at} /> },
       {
         id: 'taken',
@@ -35,7 +46,7 @@ export function Signals() {
         cell: (signal) => (signal.consumed_by === null ? t('run.not_taken') : t('run.step_number', { n: signal.consumed_by })),
       },
     ],
-    [t],
+    [t, file],
   );
   if (signals.error) return <Problem error={signals.error} onRetry={() => void signals.refetch()} compact />;
   if (signals.data === undefined) return <Skeleton rows={3} height={26} />;

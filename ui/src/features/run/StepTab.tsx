@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight } from 'lucide-react';
-import type { ReactNode } from 'react';
 import type { Json } from '../../api/json';
 import type { Step } from '../../api/model';
 import type { GraphNode } from '../../graph/model';
@@ -15,10 +14,11 @@ import { Problem } from '../../ui/Problem';
 import { Skeleton } from '../../ui/Skeleton';
 import { StepStatusMark } from '../../ui/Status';
 import { Time } from '../../ui/Time';
+import { Value, ValueActions } from '../../ui/Value';
 import { runQueries } from './api';
 import { Beginning } from './Beginning';
 import { ChangesOf } from './ChangesOf';
-import { useRestingSeq, useRun, useRunSearch } from './context';
+import { useFile, useRestingSeq, useRun, useRunSearch } from './context';
 import css from './Inspector.module.css';
 import { positionOf } from './moment';
 import { Outcome } from './Outcome';
@@ -111,18 +111,20 @@ function NotReached({ node, seq }: { node: number; seq: number }) {
 function StepBody({ seq, last }: { seq: number; last: boolean }) {
   const t = useT();
   const { run } = useRun();
+  const ofRun = useFile();
   const step = useQuery(runQueries.step(run.id, seq));
   if (step.error) return <Problem error={step.error} onRetry={() => void step.refetch()} compact />;
   if (step.data === undefined) return <Skeleton rows={5} height={24} />;
   const { data } = step;
+  const file = [...ofRun, 'step', seq];
   return (
     <>
       {last && <h3 className={css.section}>{t('run.last_visit_title')}</h3>}
       <Facts step={data} />
-      {data.error !== null && <ErrorOf step={data} />}
+      {data.error !== null && <ErrorOf step={data} file={file} />}
       <ChangesOf seq={seq} />
-      <Value name={t('run.output')} value={data.output} />
-      <Value name={t('run.input')} value={data.input} />
+      <Value name={t('run.output')} value={data.output} file={file} />
+      <Value name={t('run.input')} value={data.input} file={file} />
       {data.attempts !== null && data.attempts.length > 0 && <Tries tries={data.attempts} />}
     </>
   );
@@ -149,32 +151,20 @@ function Facts({ step }: { step: Step }) {
   );
 }
 
-function ErrorOf({ step }: { step: Step }) {
+function ErrorOf({ step, file }: { step: Step; file: (string | number)[] }) {
   const t = useT();
   const { error } = step;
   if (error === null) return null;
   return (
     <section className={css.error}>
-      <p>
+      <p className={css.code}>
         <code>{error.code}</code>
+        <ValueActions name={t('run.error')} value={error as unknown as Json} file={[...file, t('run.error')]} />
       </p>
       <p className={css.message}>{error.message}</p>
       {error.details !== undefined && error.details !== null && (
-        <JsonTree value={error.details} label={t('run.error_details')} maxHeight={180} />
+        <JsonTree value={error.details} label={t('run.error_details')} maxHeight={180} file={[...file, t('run.error_details')]} />
       )}
-    </section>
-  );
-}
-
-export function Value({ name, value, actions }: { name: string; value: Json; actions?: ReactNode }) {
-  if (value === null || value === undefined) return null;
-  return (
-    <section>
-      <h3 className={css.section}>
-        {name}
-        {actions}
-      </h3>
-      <JsonTree value={value} label={name} maxHeight={280} />
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { isObject, type Json, write } from '../../api/json';
 import { useT } from '../../messages';
 import { Button, IconButton } from '../../ui/Button';
 import { Input } from '../../ui/Field';
+import { escapePointer } from '../../ui/json-lines';
 import { Problem } from '../../ui/Problem';
 import { Skeleton } from '../../ui/Skeleton';
 import { runQueries } from './api';
@@ -32,7 +33,7 @@ export function VariablesTab() {
             key={`${run.seq}${name}`}
             name={name}
             value={all[name]}
-            cut={[...cut].some((place) => place.startsWith(`/value/variables/${name}`))}
+            cut={[...cut].some((place) => `${place}/`.startsWith(`/value/variables/${escapePointer(name)}/`))}
           />
         ))}
       </ul>

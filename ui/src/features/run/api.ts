@@ -39,6 +39,14 @@ export interface LogLine {
   at: string;
 }
 
+export interface Parting {
+  first_divergence: {
+    index: number;
+    left: { seq: number; node_id: string } | null;
+    right: { seq: number; node_id: string } | null;
+  } | null;
+}
+
 export interface Signal {
   id: string;
   name: string;
@@ -83,6 +91,22 @@ export const runQueries = {
       enabled: seq > 0 || view === 'after',
       ...FIXED,
     }),
+  /** Where it parts from another run, without what differs there. */
+  partsFrom: (id: string, other: string) =>
+    queryOptions({
+      queryKey: ['run', id, 'parts-from', other],
+      // Of its pairs nothing is kept.
+      queryFn: async ({ signal }) => (await api.get<Parting>(of(id, 'diff'), { with: other, view: 'outline' }, signal)).first_divergence,
+      enabled: other !== '',
+      ...FIXED,
+    }),
+  /** What was forked from it, newest first. */
+  forks: (id: string) =>
+    queryOptions({
+      queryKey: ['run', id, 'forks'],
+      queryFn: ({ signal }) => api.get<Page<Execution>>('/api/executions', { forked_from: id, limit: 10, view: 'brief' }, signal),
+      staleTime: 10_000,
+    }),
   initial: (id: string) =>
     queryOptions({
       queryKey: ['run', id, 'initial'],
@@ -110,6 +134,15 @@ export const runQueries = {
       retry: false,
     }),
 };
+
+/** The most that the server gives of a context. */
+const WHOLE = 32 << 20;
+
+/** Of the difference its changes. */
+export async function wholeContext(id: string, seq: number, view: ContextView['view'], pointer: string): Promise<Json> {
+  const { value, difference } = await api.get<ContextView>(of(id, 'steps', seq, 'context'), { view, pointer, max_bytes: WHOLE });
+  return value ?? (difference as unknown as Json) ?? null;
+}
 
 export const outlineAfter = (id: string, after: number, signal: AbortSignal) => api.get<Outline>(of(id, 'outline'), { after }, signal);
 

@@ -6,6 +6,7 @@ import { useSearch } from '../../frame/navigate';
 import type { Layout } from '../../graph/layout';
 import type { Graph } from '../../graph/model';
 import type { Scrub } from '../../graph/scrub';
+import { shortId } from '../../ui/Id';
 import type { Outline } from './api';
 import { type MomentStore, useMoment } from './moment';
 import { runSearch } from './search';
@@ -37,6 +38,12 @@ export function useRun(): RunView {
   const view = useContext(RunContext);
   if (view === null) throw new Error('used outside of the page of a run');
   return view;
+}
+
+/** The beginning of the name of a file with a part of this run. */
+export function useFile(): (string | number)[] {
+  const { run } = useRun();
+  return [run.schema, shortId(run.id)];
 }
 
 export const useRunSearch = () => useSearch(runSearch);

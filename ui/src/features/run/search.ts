@@ -8,6 +8,7 @@ export const runSearch = codec({
   low: param.choice(['timeline', 'steps', 'logs', 'events', 'none'], 'timeline'),
   /** Dialogs. */
   fork: param.whole(),
+  debug: param.flag(),
   retry: param.flag(),
   start: param.flag(),
 });

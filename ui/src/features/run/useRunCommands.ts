@@ -57,6 +57,14 @@ function useWays(): Command[] {
       disabledReason: reason('operator'),
       act: () => set({ fork: moment.getState().seq }),
     },
+    {
+      id: 'run.debug_from_here',
+      name: t('run.debug_from_here'),
+      keys: 'Shift+F',
+      group: 'page',
+      disabledReason: reason('operator'),
+      act: () => set({ fork: moment.getState().seq, debug: true }),
+    },
     { id: 'run.compare', name: t('run.compare'), keys: 'c', group: 'page', act: () => go(`/runs/${run.id}/compare`) },
     {
       id: 'run.outline',

@@ -14,4 +14,5 @@ export const canvas = messages({
   zoom_in: 'Zoom in',
   zoom_out: 'Zoom out',
   fit: 'Show everything',
+  gutter: 'Breakpoint before {node}',
 });

@@ -36,4 +36,6 @@ export const compare = messages({
   parent: 'what it was forked from ({id})',
   retried_as: 'its retry ({id})',
   any_id: 'any run by id',
+  same_start: 'Both were started with the same values.',
+  other_start: { one: '{n} difference in what they were started with', other: '{n} differences in what they were started with' },
 });

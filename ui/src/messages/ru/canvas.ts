@@ -15,4 +15,5 @@ export const canvas: Russian<typeof en> = {
   zoom_in: 'Крупнее',
   zoom_out: 'Мельче',
   fit: 'Показать всё',
+  gutter: 'Точка останова перед {node}',
 };

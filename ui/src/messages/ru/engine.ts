@@ -1,5 +1,6 @@
 /**
- * Sentences of the engine in Russian, by code: `fault_CODE` is a diagnostic of a schema, `refusal_CODE` an error of the API, `word_…` a name
+ * Sentences of the engine in Russian, by code: `fault_CODE` is a diagnostic of a schema, `refusal_CODE` an error of the API, `explain_…` a part of why
+ * a run is where it is, `word_…` a name
  * that stands in their values. In English the engine's own sentence is shown, so there is no file like this one beside it.
  */
 export const engine: { readonly [key: string]: string } = {
@@ -35,6 +36,41 @@ export const engine: { readonly [key: string]: string } = {
   refusal_CONFLICT_in_debugger: 'Запуск стоит в отладчике; продолжайте оттуда',
   refusal_CONFLICT_not_in_debugger: 'Запуск не стоит в отладчике: {status}',
   refusal_CONFLICT_other_seq: 'Запуск стоит после шага {at}, а не после шага {expected}',
+
+  explain_ended_completed: 'Запуск завершён ({at}).',
+  explain_ended_stopped: 'Запуск остановлен оператором ({at}).',
+  explain_ended_failed: 'Запуск закончился сбоем ({at}): {error_code}, {error_message}',
+  explain_ended_failed_stuck: 'От запуска падали исполнители, он закончился сбоем ({at}): {error_code}, {error_message}',
+  explain_next_retried: 'Его повторили запуском {retried_as}.',
+  explain_next_retry: 'Закончившийся запуск не меняется; повтор будет новым запуском.',
+  explain_next_fork: 'Закончившийся запуск не меняется; ответвление будет новым запуском.',
+  explain_running: 'Узел `{node}` исполняет `{worker}`; аренда закончится через {left_ms}.',
+  explain_stop_requested: 'Запуску велено остановиться, он остановится при ближайшей записи.',
+  explain_pause_requested: 'Запуску велено встать на паузу, он встанет после этого узла.',
+  explain_sleeping: 'Запуск спит на узле `{node}` до {wake_at}.',
+  explain_scheduled: 'Начало запуска назначено на {wake_at}.',
+  explain_waiting_to_retry: 'Следующая попытка узла `{node}`: {wake_at}.',
+  explain_waiting_for_event: 'Запуск ждёт на узле `{node}` события `{event}`, самое позднее до {wake_at}.',
+  explain_waiting_for_children: 'Запуск ждёт на узле `{node}` своих дочерних запусков.',
+  explain_overdue: 'Этот срок уже прошёл: работает ли исполнитель с ролью `timers`?',
+  explain_quota_rate: 'Запуск ждёт квоты `{quota}`: она пропускает {rate}, следующий пройдёт {opens_at}.',
+  explain_quota_held: 'Запуск ждёт квоты `{quota}` (предел {limit}); её занимает запуск {holder}, с {since}.',
+  explain_quota_others: 'Занимают её ещё: {others}.',
+  explain_quota_closed: 'Запуск ждёт квоты `{quota}` (предел {limit}), она никого не пропускает.',
+  explain_quota_room: 'В квотах запуска есть место, через секунды его впустят. Работает ли исполнитель с ролью `scheduler`?',
+  explain_quota_lost: 'Запуск должен стоять в очереди на квоту, но не стоит; `pawl doctor --fix` поставит его туда.',
+  explain_before_none: 'Он следующий в своей очереди.',
+  explain_before: 'Перед ним в очереди: {before}.',
+  explain_before_most: 'Перед ним в очереди не меньше {before}.',
+  explain_waiting_for_debugger: 'Запуск стоит в отладчике перед узлом `{node}`; дальше его ведут по шагам, до узла или до конца.',
+  explain_paused: 'Запуск на паузе перед узлом `{node}`; он пойдёт дальше, когда его возобновят.',
+  explain_queued: 'Узел `{node}` готов к исполнению, сообщение о нём стоит в очереди.',
+  explain_waiting_for_worker: 'Узел `{node}` ждёт исполнителя уже {idle_ms}: очередь длинная.',
+  explain_no_worker: 'Узел `{node}` готов, но нет ни одного живого исполнителя с ролью `engine`; его запускает `pawl worker`.',
+  explain_no_queue: 'Узел `{node}` готов, но очередь недоступна или не принимает сообщений; потом запуск пойдёт дальше сам.',
+  explain_no_worker_for_type: 'Тип узла `{node}`, `{node_type}`, не знает ни один здешний исполнитель.',
+  explain_lease_expired: 'Исполнитель `{worker}` пропал, его аренда истекла ({at}); через секунды узел `{node}` возьмёт другой.',
+  explain_failures: 'Неудачных попыток узла: {tries}; последняя: {error_code}, {error_message}',
 
   'word_an object': 'объект',
   'word_a list': 'список',
