@@ -67,6 +67,36 @@ test('19 runs list: the filter is in the address, back and forward, reload, anot
   await accessible(page, 'runs, none fit');
 });
 
+test('20 a bulk action on ticked runs is about nothing after a reload, never about everything', async () => {
+  const one = await dev.api.start('approval', { amount: 900, patience: '1h' });
+  const two = await dev.api.start('approval', { amount: 901, patience: '1h' });
+  for (const run of [one, two]) await dev.api.reaches(run.id, 'waiting');
+  const page = await open(`${dev.url}/runs?schema=approval`);
+  await see(page, one.id.slice(-8));
+  await page
+    .getByRole('row')
+    .filter({ hasText: one.id.slice(-8) })
+    .getByRole('checkbox')
+    .click();
+  await button(page.getByRole('region', { name: 'Actions on the selected runs' }), 'Stop').click();
+  await see(dialog(page), /1 open run will be stopped/);
+  const about = page.url();
+  await page.reload();
+  await see(page, 'Nothing was done: the selection is gone. Select the runs again.');
+  expect(await dialog(page).count()).toBe(0);
+  await until('the address forgets the action', async () => !page.url().includes('bulk'));
+  await page.goto(`${dev.url}/runs?schema=approval&bulk=stop`);
+  await see(page, 'Nothing was done: the selection is gone. Select the runs again.');
+  expect(about).toContain('bulk=stop');
+
+  // What is about the filter says so in its address, and still is after a reload.
+  await page.goto(`${dev.url}/runs?schema=approval&bulk=pause&of=filter`);
+  await see(dialog(page), /open runs will be paused/);
+  await page.reload();
+  await see(dialog(page), /open runs will be paused/);
+  for (const run of [one, two]) expect((await dev.api.run(run.id)).status).toBe('waiting');
+});
+
 test('20 bulk retry of 250: the count first, the number typed, the outcome adds up', async () => {
   await dev.api.save(FAILS);
   await many(250);

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Play } from 'lucide-react';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Execution } from '../../api/model';
 import { useCommands } from '../../frame/commands';
 import { go, type SetSearch, useSearch } from '../../frame/navigate';
@@ -14,10 +14,11 @@ import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
 import { Skeleton } from '../../ui/Skeleton';
 import { Table, type TableHandle } from '../../ui/Table';
+import { toast } from '../../ui/toasts';
 import { BulkBar } from './BulkBar';
 import { BulkDialog } from './BulkDialog';
 import { rowClass, runColumns } from './Columns';
-import { type BulkAction, counts, filterOf, isFiltered } from './calls';
+import { type BulkAction, bulkTarget, counts, filterOf, isFiltered, type RunFilter } from './calls';
 import { FilterBar } from './FilterBar';
 import { Peek } from './Peek';
 import css from './Runs.module.css';
@@ -117,7 +118,7 @@ function RunList({ search, set }: Part) {
               onAll={picked.all}
               onLoaded={picked.loaded}
               onClear={picked.clear}
-              onAct={(action: BulkAction) => set({ bulk: action })}
+              onAct={(action: BulkAction) => set({ bulk: action, of: picked.size === null ? 'filter' : 'picked' })}
             />
           )}
           {rows.length > 0 && <Foot loaded={rows.length} total={total && { count: total.total, capped: total.capped }} />}
@@ -130,17 +131,32 @@ function RunList({ search, set }: Part) {
           />
         )}
       </div>
-      {search.bulk && (
-        <BulkDialog
-          action={search.bulk}
-          target={picked.selection.kind === 'ids' && picked.selection.ids.size > 0 ? { ids: [...picked.selection.ids] } : { filter }}
-          onClose={() => {
-            set({ bulk: undefined }, { replace: true });
-            picked.clear();
-          }}
-        />
-      )}
+      {search.bulk && <Bulk search={search} set={set} filter={filter} picked={picked} />}
     </>
+  );
+}
+
+/** About ticked rows that nothing remembers: it closes and says so. It never becomes an action on everything. */
+function Bulk({ search, set, filter, picked }: Part & { filter: RunFilter; picked: ReturnType<typeof useSelection> }) {
+  const t = useT();
+  const target = bulkTarget(search.of, picked.selection, filter);
+  const lost = target === null;
+  useEffect(() => {
+    if (!lost) return;
+    toast({ tone: 'warn', text: t('runs.bulk_lost') });
+    set({ bulk: undefined }, { replace: true });
+  }, [lost, set, t]);
+  if (!search.bulk || !target) return null;
+  return (
+    <BulkDialog
+      key={`${search.bulk} ${JSON.stringify(target)}`}
+      action={search.bulk}
+      target={target}
+      onClose={() => {
+        set({ bulk: undefined, of: 'picked' }, { replace: true });
+        picked.clear();
+      }}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import { write } from '../../api/json';
 import type { Execution, Page, Schema } from '../../api/model';
 import { absolute, parseSpan } from '../../api/time';
 import type { RunsSearch } from './search';
+import type { Selection } from './selection';
 
 /** Names as the API has them; a value that is not set is not there. */
 export type RunFilter = { [name: string]: string };
@@ -95,6 +96,8 @@ export type BulkAction = 'pause' | 'resume' | 'stop' | 'retry';
 /** What an action is for: the ticked runs, or all that the filter finds. */
 export type BulkTarget = { ids: string[] } | { filter: RunFilter };
 
+export type BulkFilter = { [name: string]: unknown };
+
 export interface BulkOutcomes {
   done: number;
   skipped: number;
@@ -112,14 +115,34 @@ export interface BulkAnswer {
   next?: string | null;
 }
 
-/** The filter of a bulk request: the same names, flags as flags. */
-export function bulkFilter(target: BulkTarget): { [name: string]: unknown } {
-  if ('ids' in target) return { ids: target.ids };
-  const { unresolved, trial, ...rest } = target.filter;
-  return { ...atNow(rest), ...(unresolved ? { unresolved: true } : {}), ...(trial ? { trial: true } : {}) };
+/** What the address says the action is about. Null: about ticked rows, but none is ticked any more, as after a reload. */
+export function bulkTarget(of: 'picked' | 'filter', selection: Selection, filter: RunFilter): BulkTarget | null {
+  if (of === 'filter') return { filter };
+  return selection.kind === 'ids' && selection.ids.size > 0 ? { ids: [...selection.ids] } : null;
 }
 
-export function bulk(filter: { [name: string]: unknown }, action: BulkAction, dryRun: boolean, cursor?: string): Promise<BulkAnswer> {
+/** The API takes so many ids in one request. */
+const MOST_IDS = 500;
+
+/** The filters of the requests, nearly always one: the same names, flags as flags. */
+export function bulkFilters(target: BulkTarget): BulkFilter[] {
+  if ('ids' in target) {
+    const parts = Math.ceil(target.ids.length / MOST_IDS);
+    return Array.from({ length: parts }, (_, at) => ({ ids: target.ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS) }));
+  }
+  const { unresolved, trial, ...rest } = target.filter;
+  return [{ ...atNow(rest), ...(unresolved ? { unresolved: true } : {}), ...(trial ? { trial: true } : {}) }];
+}
+
+export async function bulkCount(filters: readonly BulkFilter[], action: BulkAction): Promise<{ matched: number; applicable: number }> {
+  const parts = await Promise.all(filters.map((filter) => bulk(filter, action, true)));
+  return {
+    matched: parts.reduce((sum, part) => sum + part.matched, 0),
+    applicable: parts.reduce((sum, part) => sum + (part.applicable ?? 0), 0),
+  };
+}
+
+export function bulk(filter: BulkFilter, action: BulkAction, dryRun: boolean, cursor?: string): Promise<BulkAnswer> {
   return api.post('/api/executions/bulk', { filter, action, dry_run: dryRun, ...(cursor ? { cursor } : {}) });
 }
 

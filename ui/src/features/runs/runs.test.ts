@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Definition, Execution } from '../../api/model';
-import { asCommand, atNow, bulkFilter, filterOf } from './calls';
+import { asCommand, atNow, bulkFilters, bulkTarget, filterOf } from './calls';
 import { patched, unseen } from './rows';
 import { runsSearch } from './search';
 import { fieldsOf, formOf, readInput, readLabels, withField } from './start-form';
@@ -12,15 +12,20 @@ describe('the filter', () => {
     const search = runsSearch.read({ status: 'failed,stopped', schema: 'a', q: 'x', by: 'key:ci', code: 'E', unresolved: '1' }).value;
     const filter = filterOf(search);
     expect(filter).toEqual({ status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: 'true' });
-    expect(bulkFilter({ filter })).toEqual({
-      status: 'failed,stopped',
-      schema: 'a',
-      text: 'x',
-      created_by: 'key:ci',
-      error_code: 'E',
-      unresolved: true,
-    });
-    expect(bulkFilter({ ids: ['a'] })).toEqual({ ids: ['a'] });
+    expect(bulkFilters({ filter })).toEqual([
+      { status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: true },
+    ]);
+    expect(bulkFilters({ ids: ['a'] })).toEqual([{ ids: ['a'] }]);
+    expect(bulkFilters({ ids: Array.from({ length: 1001 }, String) }).map(({ ids }) => (ids as string[]).length)).toEqual([500, 500, 1]);
+  });
+  it('is what a bulk action is about only if the address says so', () => {
+    const none = { kind: 'ids', ids: new Set<string>() } as const;
+    const filter = { status: 'running' };
+    expect(bulkTarget('picked', none, filter)).toBeNull();
+    expect(bulkTarget('picked', { kind: 'all' }, filter)).toBeNull();
+    expect(bulkTarget('picked', { kind: 'ids', ids: new Set(['a']) }, filter)).toEqual({ ids: ['a'] });
+    expect(bulkTarget('filter', none, filter)).toEqual({ filter });
+    expect(runsSearch.read({ bulk: 'stop' }).value.of).toBe('picked');
   });
   it('reads relative times when it is used', () => {
     expect(Date.now() - Date.parse(String(atNow({ since: '1h' }).since))).toBeGreaterThan(3_599_000);

@@ -23,6 +23,8 @@ const params = {
   start: param.flag(),
   from: param.text(),
   bulk: param.choice(['pause', 'resume', 'stop', 'retry'], undefined),
+  /** What the bulk action is about. Which rows are ticked is not in the address, so it must not be about everything without saying so. */
+  of: param.choice(['picked', 'filter'], 'picked'),
 };
 
 export const runsSearch = codec(params);

@@ -136,6 +136,7 @@ export const runs = messages({
     one: '{n} more that the filter finds is in another state, and is left alone.',
     other: '{n} more that the filter finds are in another state, and are left alone.',
   },
+  bulk_lost: 'Nothing was done: the selection is gone. Select the runs again.',
   bulk_nothing: 'Nothing of it is in a state that allows this',
   bulk_type: { one: 'Type {n} to go on', other: 'Type {n} to go on' },
   bulk_running: { one: '{n} of {total} run handled', other: '{n} of {total} runs handled' },
