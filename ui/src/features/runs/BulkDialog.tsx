@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import { CopyAs } from '../../frame/CopyAs';
 import { Link } from '../../frame/navigate';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
@@ -8,6 +9,7 @@ import { Field, Input } from '../../ui/Field';
 import { Problem } from '../../ui/Problem';
 import { Skeleton } from '../../ui/Skeleton';
 import { type BulkAction, type BulkOutcomes, type BulkTarget, bulk, bulkCount, bulkFilters, counts, type RunFilter } from './calls';
+import { bulkCommand, bulkCurl } from './lines';
 import css from './Runs.module.css';
 
 const TYPE_OVER = 100;
@@ -83,6 +85,7 @@ export function BulkDialog({ action, target, onClose }: { action: BulkAction; ta
           </Button>
         ) : (
           <>
+            <CopyAs of={{ command: bulkCommand(target, action), curl: () => bulkCurl(filters, action) }} />
             <Button onClick={onClose}>{t('common.cancel')}</Button>
             <Button
               kind={action === 'stop' ? 'danger' : 'primary'}

@@ -1,21 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
-import { Copy, ListFilter, Pin, X } from 'lucide-react';
+import { ListFilter, Pin, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { address } from '../../api/client';
 import { STATUSES, type Status } from '../../api/model';
 import { parseSpan } from '../../api/time';
+import { copyItems } from '../../frame/CopyAs';
 import type { SetSearch } from '../../frame/navigate';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Chip, type Tone } from '../../ui/Chip';
-import { copyText } from '../../ui/copy';
 import { Input, Select } from '../../ui/Field';
 import { formatNumber } from '../../ui/format';
 import { Menu } from '../../ui/Menu';
 import { StatusIcon, toneOf } from '../../ui/Status';
-import { asCommand, asCurl, atNow, counts, filterOf, isFiltered, pinned, schemaNames } from './calls';
+import { counts, filterOf, isFiltered, pinned, schemaNames } from './calls';
 import css from './FilterBar.module.css';
-import { MoreFilters, type MoreName, usedMore } from './MoreFilters';
+import { listCommand, listCurl, withoutOption } from './lines';
+import { isMore, MoreFilters, type MoreName, usedMore } from './MoreFilters';
 import { type RunsSearch, runsSearch } from './search';
 
 const SINCE = ['', '1h', '24h', '7d', '30d'] as const;
@@ -26,6 +26,7 @@ export function FilterBar({ search, set }: { search: RunsSearch; set: SetSearch<
   const [asked, setAsked] = useState<readonly MoreName[]>([]);
   const more = [...new Set([...usedMore(search), ...asked])];
   const filter = filterOf(search);
+  const lacks = withoutOption(filter).map((name) => (isMore(name) ? t(`runs.more_${name}`) : name));
   const clear = () => {
     setAsked([]);
     set({ ...runsSearch.read({}).value, sel: search.sel });
@@ -46,8 +47,7 @@ export function FilterBar({ search, set }: { search: RunsSearch; set: SetSearch<
         <Menu
           label={t('runs.filter_actions')}
           items={[
-            { name: t('common.copy_command'), icon: <Copy />, act: () => copyText(asCommand(filter)) },
-            { name: t('common.copy_curl'), icon: <Copy />, act: () => copyText(asCurl('GET', address('/api/executions', atNow(filter)))) },
+            ...copyItems(t, { command: lacks.length > 0 ? lacks : () => listCommand(filter), curl: () => listCurl(filter) }),
             {
               name: t('runs.pin'),
               icon: <Pin />,

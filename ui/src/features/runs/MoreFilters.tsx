@@ -12,6 +12,10 @@ const TEXTS = ['tenant', 'label', 'by', 'code', 'node', 'until', 'retry_of', 'fo
 const FLAGS = ['unresolved', 'trial'] as const;
 export type MoreName = (typeof TEXTS)[number];
 
+export function isMore(name: string): name is MoreName {
+  return (TEXTS as readonly string[]).includes(name);
+}
+
 /** Those that say something: they are shown without being asked for. */
 export function usedMore(search: RunsSearch): MoreName[] {
   return TEXTS.filter((name) => search[name] !== '');

@@ -1,19 +1,20 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Copy, Play } from 'lucide-react';
+import { Play } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { write } from '../../api/json';
 import { queries } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
 import { go, type SetSearch } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
+import { curl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
-import { copyText } from '../../ui/copy';
 import { Dialog } from '../../ui/Dialog';
 import { Checkbox, Field, Input, Select } from '../../ui/Field';
-import { Menu } from '../../ui/Menu';
 import { Problem } from '../../ui/Problem';
-import { asCurl, inputOf, lastRunOf, type StartRequest, schemaNames, start } from './calls';
+import { inputOf, lastRunOf, type StartRequest, schemaNames, start } from './calls';
 import { InputField } from './InputField';
+import { startCommand } from './lines';
 import css from './StartDialog.module.css';
 import type { RunsSearch } from './search';
 import { readInput, readLabels } from './start-form';
@@ -68,27 +69,13 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
       onClose={close}
       actions={
         <>
-          <Menu
-            label={t('common.copy_command')}
-            items={[
-              {
-                name: t('common.copy_command'),
-                icon: <Copy />,
-                disabledReason: wrong,
-                act: () => request && copyText(asStartCommand(request)),
-              },
-              {
-                name: t('common.copy_curl'),
-                icon: <Copy />,
-                disabledReason: wrong,
-                act: () => request && copyText(asCurl('POST', '/api/executions', request)),
-              },
-            ]}
-          >
-            <Button kind="quiet" icon={<Copy />}>
-              {t('common.copy')}
-            </Button>
-          </Menu>
+          <CopyAs
+            of={{
+              command: request?.labels ? [t('runs.labels')] : () => (request ? startCommand(request) : ''),
+              curl: () => (request ? curl('POST', '/api/executions', { body: request }) : ''),
+              disabledReason: wrong,
+            }}
+          />
           <Button onClick={close}>{t('common.cancel')}</Button>
           <Button kind="primary" icon={<Play />} busy={busy} disabledReason={reason('operator') ?? wrong} onClick={submit}>
             {t('runs.start_go')}
@@ -240,9 +227,4 @@ function asRequest(form: Form): StartRequest | null {
     ...(form.startAt && { start_at: new Date(form.startAt).toISOString() }),
     ...(form.key && { idempotency_key: form.key }),
   };
-}
-
-function asStartCommand(request: StartRequest): string {
-  const input = request.input === undefined ? '' : ` --input '${write(request.input).replaceAll("'", "'\\''")}'`;
-  return `pawl executions start ${request.schema}${input}`;
 }

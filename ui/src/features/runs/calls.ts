@@ -1,7 +1,6 @@
 /** What the list of runs asks the server. One filter object for list, counts and bulk actions: their numbers agree. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, path, type Query } from '../../api/client';
-import { write } from '../../api/json';
 import type { Execution, Page, Schema } from '../../api/model';
 import { absolute, parseSpan } from '../../api/time';
 import type { RunsSearch } from './search';
@@ -143,7 +142,11 @@ export async function bulkCount(filters: readonly BulkFilter[], action: BulkActi
 }
 
 export function bulk(filter: BulkFilter, action: BulkAction, dryRun: boolean, cursor?: string): Promise<BulkAnswer> {
-  return api.post('/api/executions/bulk', { filter, action, dry_run: dryRun, ...(cursor ? { cursor } : {}) });
+  return api.post('/api/executions/bulk', bulkBody(filter, action, dryRun, cursor));
+}
+
+export function bulkBody(filter: BulkFilter, action: BulkAction, dryRun: boolean, cursor?: string): { [name: string]: unknown } {
+  return { filter, action, dry_run: dryRun, ...(cursor ? { cursor } : {}) };
 }
 
 export interface StartRequest {
@@ -178,27 +181,3 @@ export const lastRunOf = (schema: string) =>
     enabled: schema !== '',
     staleTime: 5_000,
   });
-
-/** The list as a command for the terminal. */
-export function asCommand(filter: RunFilter): string {
-  const known: { [name: string]: string } = {
-    status: '--status',
-    schema: '--schema',
-    since: '--since',
-    until: '--until',
-    text: '--text',
-    tenant: '--tenant',
-  };
-  const parts = Object.entries(atNow(filter)).flatMap(([name, value]) => (known[name] ? [`${known[name]} ${quoted(String(value))}`] : []));
-  return ['pawl executions list', ...parts].join(' ');
-}
-
-export function asCurl(method: string, address: string, body?: unknown): string {
-  const url = quoted(new URL(address, window.location.origin).href);
-  const rest = body === undefined ? '' : ` -H 'content-type: application/json' -d ${quoted(write(body))}`;
-  return `curl -s${method === 'GET' ? '' : ` -X ${method}`} ${url}${rest}`;
-}
-
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}

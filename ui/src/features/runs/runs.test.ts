@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Definition, Execution } from '../../api/model';
-import { asCommand, atNow, bulkFilters, bulkTarget, filterOf } from './calls';
+import { atNow, bulkFilters, bulkTarget, filterOf } from './calls';
+import { bulkCommand, bulkCurl, listCommand, startCommand, withoutOption } from './lines';
 import { patched, unseen } from './rows';
 import { runsSearch } from './search';
 import { fieldsOf, formOf, readInput, readLabels, withField } from './start-form';
@@ -29,7 +30,27 @@ describe('the filter', () => {
   });
   it('reads relative times when it is used', () => {
     expect(Date.now() - Date.parse(String(atNow({ since: '1h' }).since))).toBeGreaterThan(3_599_000);
-    expect(asCommand({ schema: "o'x" })).toBe("pawl executions list --schema 'o'\\''x'");
+  });
+  it('is wholly in the line for the terminal, or is said to have no option there', () => {
+    const search = runsSearch.read({ label: 'a:b c', by: 'key:ci', code: 'E', node: 'n', retry_of: 'r', forked_from: 'f' }).value;
+    const filter = filterOf({ ...search, schema: "o'x", unresolved: true, trial: true });
+    expect(withoutOption(filter)).toEqual([]);
+    expect(listCommand(filter)).toBe(
+      "pawl executions list --schema 'o'\\''x' --label 'a:b c' --created-by key:ci --error-code E --node n --retry-of r --forked-from f " +
+        `--unresolved --trial --url ${window.location.origin}`,
+    );
+    expect(withoutOption(filterOf({ ...search, until: '1h' }))).toEqual(['until']);
+  });
+  it('has lines for actions and starts with all that was chosen', () => {
+    const at = ` --url ${window.location.origin}`;
+    expect(bulkCommand({ ids: ['a', 'b'] }, 'stop')?.()).toBe(`pawl executions stop a${at}\npawl executions stop b${at}`);
+    expect(bulkCommand({ filter: {} }, 'stop')).toBeNull();
+    expect(bulkCurl([{ status: 'failed' }], 'retry')).toContain(`'{"filter":{"status":"failed"},"action":"retry","dry_run":false}'`);
+    const request = { schema: 's', version: 2, input: { a: "o'x" }, tenant: 't', priority: 'low', debug_mode: true };
+    expect(startCommand({ ...request, start_at: '2026-12-01T09:00:00.000Z', idempotency_key: 'k' })).toBe(
+      `pawl executions start s --input '{"a":"o'\\''x"}' --version 2 --debug --priority low --tenant t --idempotency-key k ` +
+        `--start-at 2026-12-01T09:00:00.000Z${at}`,
+    );
   });
 });
 
