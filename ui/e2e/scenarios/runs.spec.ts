@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Run } from '../api';
-import { accessible, button, Dev, dialog, open, profile, see, until } from '../harness';
+import { accessible, button, Dev, dialog, expectFault, open, profile, see, until } from '../harness';
 
 let dev: Dev;
 beforeAll(async () => {
@@ -26,6 +26,23 @@ async function many(count: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: 8 }, lane));
 }
+
+const TYPED = `
+name: typed-input
+input:
+  type: object
+  required: [order_id, lane]
+  properties:
+    order_id: { type: integer, title: Order number, description: As the shop wrote it, minimum: 1 }
+    lane: { enum: [fast, slow], default: fast, title: Lane }
+    code: { type: string }
+    address: { type: object, required: [city] }
+nodes:
+  - { id: begin, type: start }
+  - { id: done, type: end, config: { output: "{{input}}" } }
+edges:
+  - { source: begin, target: done }
+`;
 
 const shown = (page: import('playwright-core').Page) => page.getByRole('grid').first().getByRole('row');
 
@@ -123,4 +140,39 @@ test('20 bulk retry of 250: the count first, the number typed, the outcome adds 
     const page500 = await dev.api.get<{ items: Run[] }>('/api/executions?schema=fails-first&limit=500');
     return page500.items.filter((run) => run.retry_of !== null).length === 250;
   });
+});
+
+test('the start form has the fields that the schema declares, and says at them what the engine refuses', async () => {
+  await dev.api.save(TYPED);
+  expectFault(/answer: 422 POST .*\/api\/executions$/);
+  const page = await open(`${dev.url}/runs?start=1&schema=typed-input`);
+  await see(dialog(page), 'As the shop wrote it');
+  const number = dialog(page).getByRole('textbox', { name: /^Order number/ });
+  const lane = dialog(page).getByRole('combobox', { name: /^Lane/ });
+  // The engine fills in no default: the form begins with it.
+  await until('the default is chosen', async () => (await lane.inputValue()) === '0');
+  await accessible(page, 'start form of declared fields');
+  await number.fill('0');
+  await lane.selectOption('slow');
+  await dialog(page).getByRole('textbox', { name: 'code' }).fill('0017');
+  await dialog(page).getByRole('textbox', { name: 'address' }).fill('{}');
+  await button(dialog(page), 'Start').click();
+  await see(dialog(page), 'it must be at least 1');
+  await see(dialog(page), '`city` is missing');
+  await until('the first wrong field has the focus', async () => number.evaluate((field) => field === document.activeElement));
+  await accessible(page, 'start form with problems');
+  await number.fill('9007199254740993');
+  expect(await dialog(page).getByText('it must be at least 1').count()).toBe(0);
+  await dialog(page).getByRole('textbox', { name: 'address' }).fill('{"city": "Oslo"}');
+  await button(dialog(page), 'Copy for the terminal').click();
+  await page.getByRole('menuitem', { name: 'Copy as command' }).click();
+  const line = await page.evaluate(() => navigator.clipboard.readText());
+  expect(line).toContain('pawl executions start typed-input --input \'{"lane":"slow","order_id":9007199254740993,"code":"0017"');
+  await button(dialog(page), 'Start').click();
+  await page.waitForURL(/\/runs\/[0-9a-f-]{36}/);
+  const id = page.url().match(/[0-9a-f-]{36}/)?.[0] ?? '';
+  await dev.api.ended(id);
+  const text = await (await dev.api.answer('GET', `/api/executions/${id}`)).text();
+  expect(text).toMatch(/"order_id":9007199254740993\b/);
+  expect(text).toContain('"code":"0017"');
 });

@@ -12,6 +12,7 @@ function argumentsOf(line: string): string[] {
   return rest;
 }
 
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the shell would read it
 const HOSTILE = [
   '',
   "o'clock",

@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Play } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { write } from '../../api/json';
+import { asApiError } from '../../api/error';
+import { type Json, write } from '../../api/json';
 import { queries } from '../../api/queries';
 import { CopyAs } from '../../frame/CopyAs';
 import { go, type SetSearch } from '../../frame/navigate';
@@ -11,13 +12,15 @@ import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Dialog } from '../../ui/Dialog';
 import { Checkbox, Field, Input, Select } from '../../ui/Field';
+import { InputForm, type Refused } from '../../ui/InputForm';
+import { readInput } from '../../ui/input-form';
+import { inputProblems } from '../../ui/input-schema';
 import { Problem } from '../../ui/Problem';
 import { inputOf, lastRunOf, type StartRequest, schemaNames, start } from './calls';
-import { InputField } from './InputField';
+import { readLabels } from './labels';
 import { startCommand } from './lines';
 import css from './StartDialog.module.css';
 import type { RunsSearch } from './search';
-import { readInput, readLabels } from './start-form';
 
 interface Form {
   schema: string;
@@ -42,6 +45,7 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
   const [form, setForm] = useState<Form>({ ...FIRST, schema: search.schema });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const [refused, setRefused] = useState<Refused | null>(null);
   const change = (part: Partial<Form>) => setForm((before) => ({ ...before, ...part }));
   useFrom(search.from, change);
   const close = () => set({ start: false, from: '' }, { replace: true });
@@ -52,12 +56,15 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
     if (!request) return;
     setBusy(true);
     setError(null);
+    setRefused(null);
     try {
       const run = await start(request);
       void client.invalidateQueries({ queryKey: ['runs'] });
       go(`/runs/${run.id}`);
     } catch (thrown) {
-      setError(thrown);
+      const problems = inputProblems(asApiError(thrown).details);
+      if (problems.length > 0) setRefused({ problems, sent: (request.input ?? null) as Json });
+      else setError(thrown);
       setBusy(false);
     }
   };
@@ -85,11 +92,12 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
     >
       <div className={css.form}>
         <What form={form} change={change} />
-        <InputPart form={form} change={change} />
+        <InputPart form={form} change={change} refused={refused} defaults={search.from === ''} />
         <details className={css.details}>
           <summary>{t('runs.start_more')}</summary>
           <More form={form} change={change} />
         </details>
+        {refused && <p role="alert">{t('input.refused')}</p>}
         {error !== null && <Problem compact error={error} />}
       </div>
     </Dialog>
@@ -150,7 +158,7 @@ function What({ form, change }: PartProps) {
   );
 }
 
-function InputPart({ form, change }: PartProps) {
+function InputPart({ form, change, refused, defaults }: PartProps & { refused: Refused | null; defaults: boolean }) {
   const definition = useQuery({
     ...queries.schema(form.schema, form.version ? Number(form.version) : undefined),
     enabled: form.schema !== '',
@@ -158,11 +166,13 @@ function InputPart({ form, change }: PartProps) {
   const last = useQuery(lastRunOf(form.schema)).data;
   const lastInput = useQuery(inputOf(last?.id ?? '')).data?.initial?.input;
   return (
-    <InputField
+    <InputForm
       key={form.schema}
       value={form.input}
       onChange={(input) => change({ input })}
       definition={definition}
+      refused={refused}
+      defaults={defaults}
       last={lastInput === undefined || lastInput === null ? undefined : write(lastInput, 2)}
     />
   );

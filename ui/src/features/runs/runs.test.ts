@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Definition, Execution } from '../../api/model';
+import type { Execution } from '../../api/model';
 import { atNow, bulkFilters, bulkTarget, filterOf } from './calls';
+import { readLabels } from './labels';
 import { bulkCommand, bulkCurl, listCommand, startCommand, withoutOption } from './lines';
 import { patched, unseen } from './rows';
 import { runsSearch } from './search';
-import { fieldsOf, formOf, readInput, readLabels, withField } from './start-form';
 
 const run = (id: string, version = 1, status = 'running') => ({ id, event_version: version, status }) as Execution;
 
@@ -87,40 +87,6 @@ describe('live rows', () => {
 });
 
 describe('the start form', () => {
-  const definition = {
-    name: 'x',
-    nodes: [
-      { id: 'a', type: 't', config: { url: '/{{input.order_id ?? 1001}}', deep: [{ v: "{{input.patience ?? '2s'}}" }] } },
-      { id: 'b', type: 't', config: { e: '{{input.order_id}} + input.rest' } },
-    ],
-  } as Definition;
-  it('has the fields that expressions read, with what they take without them', () => {
-    expect(fieldsOf(definition)).toEqual([
-      { name: 'order_id', standard: '1001' },
-      { name: 'patience', standard: '2s' },
-      { name: 'rest', standard: '' },
-    ]);
-  });
-  it('and the JSON are two views of one text', () => {
-    let text = withField('', 'order_id', '9223372036854775807');
-    text = withField(text, 'note', '"17"');
-    text = withField(text, 'name', 'Ada');
-    expect(readInput(text)).toEqual({ ok: true, value: { order_id: 9223372036854775807n, note: '17', name: 'Ada' } });
-    expect(formOf(text, fieldsOf(definition))?.map((field) => [field.name, field.text])).toEqual([
-      ['order_id', '9223372036854775807'],
-      ['patience', ''],
-      ['rest', ''],
-      ['note', '"17"'],
-      ['name', 'Ada'],
-    ]);
-    for (const name of ['order_id', 'note', 'name']) text = withField(text, name, '');
-    expect(text).toBe('');
-  });
-  it('gives way to the JSON where only that can show the input', () => {
-    expect(formOf('[1]', [])).toBeNull();
-    expect(formOf('{', [])).toBeNull();
-    expect(readInput('{').ok).toBe(false);
-  });
   it('reads labels', () => {
     expect(readLabels('team=a, region:eu')).toEqual({ team: 'a', region: 'eu' });
     expect(readLabels('team')).toBeNull();

@@ -5,6 +5,7 @@ import { editor } from './editor';
 import { engine } from './engine';
 import { errors } from './errors';
 import { frame } from './frame';
+import { input } from './input';
 import { keys } from './keys';
 import { letters } from './letters';
 import { login } from './login';
@@ -25,6 +26,7 @@ export const ru = {
   engine,
   overview,
   runs,
+  input,
   run,
   canvas,
   nodes,
