@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Run } from '../api';
-import { accessible, button, Dev, dialog, expectFault, open, profile, see, until } from '../harness';
+import { accessible, button, Dev, dialog, expectFault, field, open, profile, see, until } from '../harness';
 
 let dev: Dev;
 beforeAll(async () => {
@@ -82,6 +82,33 @@ test('19 runs list: the filter is in the address, back and forward, reload, anot
   await page.goto(`${dev.url}/runs?status=failed`);
   await see(page, /0 of .* fit the filter/);
   await accessible(page, 'runs, none fit');
+});
+
+test('a filter is saved in the browser, used again and removed; the key of actions goes to their bar', async () => {
+  const run = await dev.api.ended((await dev.api.start('order-check', {}, { labels: { team: 'night' } })).id);
+  const page = await open(`${dev.url}/runs?label=team:night&longer_than=1ms&finished_since=1h&version=1&sel=${run.id}`);
+  await see(page, run.id.slice(-8));
+  const menu = button(page, 'What to do with this filter');
+  await menu.click();
+  await page.getByRole('menuitem', { name: 'Save this filter' }).click();
+  await field(dialog(page), 'Name').fill('Nightly <b>');
+  await accessible(page, 'save a filter');
+  await button(dialog(page), 'Save').click();
+  await page.goto(`${dev.url}/runs`);
+  await menu.click();
+  await page.getByRole('menuitem', { name: 'Nightly <b>' }).click();
+  await page.waitForURL((url) => url.search === '?label=team:night&version=1&longer_than=1ms&finished_since=1h');
+  const row = page.getByRole('row').filter({ hasText: run.id.slice(-8) });
+  await row.waitFor();
+  await page.keyboard.press('.');
+  expect(await page.getByRole('region', { name: 'Actions on the selected runs' }).count()).toBe(0);
+  await page.getByRole('grid').press('j');
+  await page.keyboard.press('.');
+  await until('the bar of actions has the focus', async () => button(page, 'Retry').evaluate((one) => one === document.activeElement));
+  expect(await row.getByRole('checkbox').isChecked()).toBe(true);
+  await page.goto(`${dev.url}/settings`);
+  await button(page, 'Remove the filter Nightly <b>').click();
+  await see(page, /None yet/);
 });
 
 test('20 a bulk action on ticked runs is about nothing after a reload, never about everything', async () => {

@@ -60,7 +60,7 @@ export function InputForm({
           JSON
         </Chip>
         {last !== undefined && last !== value && (
-          <Button size="small" kind="quiet" icon={<History />} onClick={() => onChange(last)}>
+          <Button className={css.last} size="small" kind="quiet" icon={<History />} onClick={() => onChange(last)}>
             {t('input.last')}
           </Button>
         )}

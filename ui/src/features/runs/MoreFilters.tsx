@@ -8,7 +8,19 @@ import { Menu } from '../../ui/Menu';
 import css from './FilterBar.module.css';
 import type { RunsSearch } from './search';
 
-const TEXTS = ['tenant', 'label', 'by', 'code', 'node', 'until', 'retry_of', 'forked_from'] as const;
+const TEXTS = [
+  'tenant',
+  'label',
+  'by',
+  'code',
+  'node',
+  'until',
+  'retry_of',
+  'forked_from',
+  'version',
+  'longer_than',
+  'finished_since',
+] as const;
 const FLAGS = ['unresolved', 'trial'] as const;
 export type MoreName = (typeof TEXTS)[number];
 

@@ -75,13 +75,36 @@ function RunList({ search, set }: Part) {
     },
     [rows, search.sel, set],
   );
-  useListCommands({ row, search, set, waiting, show, toggle: (range) => row && picked.toggle(row.id, range), clear: picked.clear });
+  const bar = useRef<HTMLElement | null>(null);
+  const toBar = useRef(false);
+  const some = picked.size === null || picked.size > 0;
+  /** To the bar of actions; without a selection, the row is the selection. */
+  const actions = () => {
+    if (some) return bar.current?.querySelector('button')?.focus();
+    toBar.current = true;
+    if (row) picked.toggle(row.id, false);
+  };
+  const barShown = useCallback((element: HTMLElement | null) => {
+    bar.current = element;
+    if (element && toBar.current) element.querySelector('button')?.focus();
+    toBar.current = false;
+  }, []);
+  useListCommands({
+    row,
+    search,
+    set,
+    waiting,
+    show,
+    toggle: (range) => row && picked.toggle(row.id, range),
+    actions,
+    some,
+    clear: picked.clear,
+  });
   const dense = usePreferences((state) => state.density === 'dense');
   const columns = useMemo(() => runColumns(t, { has: picked.has, toggle: picked.toggle }), [t, picked.has, picked.toggle]);
   const end = useCallback(() => {
     if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
   }, [query.hasNextPage, query.isFetchingNextPage, query.fetchNextPage]);
-  const some = picked.size === null || picked.size > 0;
   return (
     <>
       <div className={css.body}>
@@ -112,6 +135,7 @@ function RunList({ search, set }: Part) {
           )}
           {some && (
             <BulkBar
+              ref={barShown}
               size={picked.size}
               total={total && { count: total.total, capped: total.capped }}
               loaded={rows.length}
@@ -210,12 +234,16 @@ function useListCommands({
   waiting,
   show,
   toggle,
+  actions,
+  some,
   clear,
 }: Part & {
   row: Execution | undefined;
   waiting: number;
   show: () => Promise<void>;
   toggle: (range: boolean) => void;
+  actions: () => void;
+  some: boolean;
   clear: () => void;
 }): void {
   const t = useT();
@@ -249,6 +277,7 @@ function useListCommands({
     },
     { id: 'runs.tick', name: t('runs.tick'), group: 'page', keys: 'x', disabledReason: none, act: () => toggle(false) },
     { id: 'runs.range', name: t('runs.tick_range'), group: 'page', keys: 'Shift+X', disabledReason: none, act: () => toggle(true) },
+    { id: 'runs.actions', name: t('runs.actions'), group: 'page', keys: '.', disabledReason: !some && none, act: actions },
     { id: 'runs.open', name: t('runs.open'), group: 'page', disabledReason: none, act: () => row && go(`/runs/${row.id}`) },
     {
       id: 'runs.escape',

@@ -97,7 +97,11 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
           <summary>{t('runs.start_more')}</summary>
           <More form={form} change={change} />
         </details>
-        {refused && <p role="alert">{t('input.refused')}</p>}
+        {refused && (
+          <p role="alert" className={css.refused}>
+            {t('input.refused')}
+          </p>
+        )}
         {error !== null && <Problem compact error={error} />}
       </div>
     </Dialog>

@@ -25,16 +25,21 @@ export function filterOf(search: RunsSearch): RunFilter {
     node: search.node,
     retry_of: search.retry_of,
     forked_from: search.forked_from,
+    version: search.version,
+    longer_than: search.longer_than,
+    finished_since: search.finished_since,
     unresolved: search.unresolved ? 'true' : '',
     trial: search.trial ? 'true' : '',
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 }
 
+const TIMES = ['since', 'until', 'finished_since'] as const;
+
 /** Relative times are read when the call is made, not when the address was written. */
 export function atNow(filter: RunFilter): Query {
   const now = { ...filter };
-  for (const name of ['since', 'until'] as const) if (now[name]) now[name] = absolute(now[name]);
+  for (const name of TIMES) if (now[name]) now[name] = absolute(now[name]);
   return now;
 }
 
@@ -44,10 +49,11 @@ export function isFiltered(filter: RunFilter): boolean {
 
 /** With times that do not move any more: what a person counted is what the action is for. */
 export function pinned(search: RunsSearch): Partial<RunsSearch> {
-  return {
-    since: parseSpan(search.since) === null ? search.since : absolute(search.since),
-    until: parseSpan(search.until) === null ? search.until : absolute(search.until),
-  };
+  return Object.fromEntries(TIMES.map((name) => [name, absolute(search[name])]));
+}
+
+export function hasRelativeTime(search: RunsSearch): boolean {
+  return TIMES.some((name) => parseSpan(search[name]) !== null);
 }
 
 export const runList = (filter: RunFilter) =>
@@ -129,8 +135,15 @@ export function bulkFilters(target: BulkTarget): BulkFilter[] {
     const parts = Math.ceil(target.ids.length / MOST_IDS);
     return Array.from({ length: parts }, (_, at) => ({ ids: target.ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS) }));
   }
-  const { unresolved, trial, ...rest } = target.filter;
-  return [{ ...atNow(rest), ...(unresolved ? { unresolved: true } : {}), ...(trial ? { trial: true } : {}) }];
+  const { unresolved, trial, version, ...rest } = target.filter;
+  return [
+    {
+      ...atNow(rest),
+      ...(version ? { version: Number(version) } : {}),
+      ...(unresolved ? { unresolved: true } : {}),
+      ...(trial ? { trial: true } : {}),
+    },
+  ];
 }
 
 export async function bulkCount(filters: readonly BulkFilter[], action: BulkAction): Promise<{ matched: number; applicable: number }> {

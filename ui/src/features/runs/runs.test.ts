@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Execution } from '../../api/model';
-import { atNow, bulkFilters, bulkTarget, filterOf } from './calls';
+import { atNow, bulkFilters, bulkTarget, filterOf, hasRelativeTime, pinned } from './calls';
 import { readLabels } from './labels';
 import { bulkCommand, bulkCurl, listCommand, startCommand, withoutOption } from './lines';
 import { patched, unseen } from './rows';
@@ -16,6 +16,7 @@ describe('the filter', () => {
     expect(bulkFilters({ filter })).toEqual([
       { status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: true },
     ]);
+    expect(bulkFilters({ filter: { version: '3', longer_than: '5s' } })).toEqual([{ longer_than: '5s', version: 3 }]);
     expect(bulkFilters({ ids: ['a'] })).toEqual([{ ids: ['a'] }]);
     expect(bulkFilters({ ids: Array.from({ length: 1001 }, String) }).map(({ ids }) => (ids as string[]).length)).toEqual([500, 500, 1]);
   });
@@ -27,6 +28,14 @@ describe('the filter', () => {
     expect(bulkTarget('picked', { kind: 'ids', ids: new Set(['a']) }, filter)).toEqual({ ids: ['a'] });
     expect(bulkTarget('filter', none, filter)).toEqual({ filter });
     expect(runsSearch.read({ bulk: 'stop' }).value.of).toBe('picked');
+  });
+  it('reads what it can write only, and times that are relative', () => {
+    const good = { version: '3', longer_than: '1h30m', finished_since: '24h' };
+    expect(filterOf(runsSearch.read(good).value)).toEqual(good);
+    expect(runsSearch.read({ version: 'x', longer_than: 'long', finished_since: 'soon' }).bad).toEqual(Object.keys(good));
+    expect(Date.now() - Date.parse(String(atNow(good).finished_since))).toBeGreaterThan(86_399_000);
+    expect(hasRelativeTime(runsSearch.read(good).value)).toBe(true);
+    expect(hasRelativeTime({ ...runsSearch.read(good).value, ...pinned(runsSearch.read(good).value) })).toBe(false);
   });
   it('reads relative times when it is used', () => {
     expect(Date.now() - Date.parse(String(atNow({ since: '1h' }).since))).toBeGreaterThan(3_599_000);
