@@ -203,3 +203,65 @@ test('the start form has the fields that the schema declares, and says at them w
   expect(text).toMatch(/"order_id":9007199254740993\b/);
   expect(text).toContain('"code":"0017"');
 });
+
+/** The same as 1280 px at a zoom of 400 %, and more than 200 % of any window asks for. */
+const NARROW = { width: 320, height: 640 } as const;
+
+/** What reaches beyond the window and is in no scroll area of its own. */
+async function overflow(page: import('playwright-core').Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const wide = (document.scrollingElement?.scrollWidth ?? 0) > innerWidth ? ['the page scrolls to the side'] : [];
+    const scrolls = (element: Element) => /auto|scroll/.test(getComputedStyle(element).overflowX);
+    const clipped = [...document.querySelectorAll('body *')].filter((element) => {
+      const box = element.getBoundingClientRect();
+      if (box.width <= 1 || box.height <= 1 || (box.right <= innerWidth + 1 && box.left >= -1)) return false;
+      if (element.closest('.sr, [aria-hidden=true], svg') || getComputedStyle(element).visibility === 'hidden') return false;
+      for (let up = element.parentElement; up && up !== document.body; up = up.parentElement) if (scrolls(up)) return false;
+      return true;
+    });
+    const names = clipped.slice(0, 5).map((element) => `${element.tagName} ${element.className} ${element.textContent?.slice(0, 40)}`);
+    return [...wide, ...names];
+  });
+}
+
+test('320 px: nothing is lost on any screen but the canvas', async () => {
+  const run = await dev.api.ended((await dev.api.start('order-check', {}, { labels: { team: 'a-rather-long-name-of-a-team' } })).id);
+  await dev.api.put('/api/quotas/schema/order-check', { limit: 5, rate: '100/s' });
+  await dev.api.put('/api/scheduled-actions/narrow', {
+    spec: { policy: { periodic: { period: '15m' } }, action: { start_execution: { schema: 'order-check' } } },
+    override: 'all',
+  });
+  await dev.api.save(TYPED);
+  const screens = [
+    '/',
+    '/runs',
+    `/runs?sel=${run.id}`,
+    '/runs?status=failed&tenant=nobody&longer_than=1h&since=24h',
+    '/runs?start=1&schema=typed-input',
+    '/runs?bulk=retry&of=filter',
+    '/schedules',
+    '/schedules/narrow',
+    '/schedules/narrow?edit=1',
+    '/new/schedule',
+    '/dead-letters',
+    '/workers',
+    '/quotas',
+    '/quotas/schema/order-check',
+    '/doctor',
+    '/keys',
+    '/settings',
+    '/nowhere',
+  ];
+  const lost: string[] = [];
+  for (const language of ['en', 'ru'] as const) {
+    const page = await open(`${dev.url}/settings`, { ...NARROW, language });
+    for (const screen of screens) {
+      await page.goto(dev.url + screen);
+      await page.locator('main h1').first().waitFor();
+      await until(`${screen} is loaded`, async () => (await page.locator('main [role=status][aria-label]').count()) === 0);
+      if (/start=|bulk=/.test(screen)) await dialog(page).waitFor();
+      for (const what of await overflow(page)) lost.push(`${language} ${screen}: ${what}`);
+    }
+  }
+  expect(lost).toEqual([]);
+});

@@ -86,5 +86,4 @@ export const common = messages({
   bad_search: 'This part of the address is not understood and was left out: {names}',
   more_items: { one: '{n} more', other: '{n} more' },
   type_first: 'Type the text above first',
-  coming: 'This screen is being built.',
 });

@@ -87,5 +87,4 @@ export const common: Russian<typeof en> = {
   bad_search: 'Эта часть адреса непонятна и отброшена: {names}',
   more_items: { one: 'ещё {n}', few: 'ещё {n}', many: 'ещё {n}', other: 'ещё {n}' },
   type_first: 'Сначала наберите текст выше',
-  coming: 'Этот экран ещё строится.',
 };
