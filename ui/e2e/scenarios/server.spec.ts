@@ -86,6 +86,57 @@ describe.skipIf(!hasServices)('S', () => {
     await page.waitForURL('**/login?next=*');
   });
 
+  test('who logs out is asked about the drafts in this browser, and can remove them', async () => {
+    const key = await newKey('writer', 'editor');
+    await cluster.api.save(NAP.replace('long-nap', 'drafted'));
+    expectFault(/answer: 401/);
+    const page = await open(`${cluster.url}/schemas/drafted/edit?node=nap`);
+    const drafts = () =>
+      page.evaluate(
+        () =>
+          new Promise<number>((resolve, reject) => {
+            const opening = indexedDB.open('pawl-drafts');
+            opening.onerror = () => reject(opening.error);
+            opening.onsuccess = () => {
+              const counting = opening.result.transaction('drafts').objectStore('drafts').count();
+              counting.onsuccess = () => {
+                opening.result.close();
+                resolve(counting.result);
+              };
+            };
+          }),
+      );
+    const leave = async (how: string) => {
+      await button(page, /^key:writer/).click();
+      await page.getByRole('menuitem', { name: 'Log out' }).click();
+      await see(dialog(page), 'drafted');
+      await button(dialog(page), how).click();
+    };
+    await login(page, key);
+    await page.getByRole('tab', { name: 'Notes' }).click();
+    await field(page, 'Name for people').fill('Not saved');
+    await see(page, /unsaved \(draft/);
+    await leave('Cancel');
+    expect(await drafts()).toBe(1);
+    await leave('Keep and log out');
+    await page.waitForURL('**/login');
+    expect(await drafts()).toBe(1);
+    await page.goto(`${cluster.url}/schemas/drafted/edit?node=nap`);
+    await login(page, key);
+    await see(page, /A draft of .* was not saved/);
+    await button(page, /^key:writer/).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await see(dialog(page), 'Whoever uses the browser next could read it');
+    await accessible(page, 'the question about drafts');
+    await button(dialog(page), 'Remove and log out').click();
+    await page.waitForURL('**/login');
+    await until('the draft is gone', async () => (await drafts()) === 0);
+    await page.goto(`${cluster.url}/settings`);
+    await login(page, key);
+    await button(page, 'Log out').click();
+    await page.waitForURL('**/login');
+  });
+
   const NAP = `
 name: long-nap
 nodes:

@@ -157,6 +157,8 @@ export interface Definition {
   external_id?: number;
   settings?: { [key: string]: Json };
   triggers?: { [key: string]: Json }[];
+  /** A JSON Schema of what executions start with. */
+  input?: Json;
   nodes: DefinedNode[];
   edges?: DefinedEdge[];
 }

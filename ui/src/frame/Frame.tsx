@@ -13,13 +13,14 @@ import { type Command, useCommands } from './commands';
 import css from './Frame.module.css';
 import { KeysHelp } from './KeysHelp';
 import { useKeys } from './keys';
+import { askToLeave, Leaving } from './Leaving';
 import { LiveDot } from './LiveDot';
 import { Logo } from './Logo';
 import { go, Link } from './navigate';
 import { PageBoundary } from './PageBoundary';
 import { Palette } from './Palette';
 import { setPreferences, usePreferences } from './preferences';
-import { logout, useMe } from './session';
+import { useMe } from './session';
 import { useVisited } from './visited';
 
 const ALWAYS: Topic[] = ['schemas'];
@@ -62,6 +63,7 @@ export function Frame() {
       </main>
       {palette && <Palette onClose={() => setPalette(false)} />}
       {help && <KeysHelp onClose={() => setHelp(false)} />}
+      <Leaving />
       <Toasts />
     </div>
   );
@@ -142,7 +144,7 @@ function Switches({ onHelp }: { onHelp: () => void }) {
           { name: t('frame.keys_help'), hint: '?', act: onHelp },
           { name: t('frame.api_docs'), act: () => window.open('/api/docs', '_blank', 'noopener') },
           me?.login === 'session' && 'line',
-          me?.login === 'session' && { name: t('frame.logout'), act: () => void logout().then(() => go('/login')) },
+          me?.login === 'session' && { name: t('frame.logout'), act: () => void askToLeave() },
         ]}
       >
         <Button kind="quiet" size="small">

@@ -17,6 +17,12 @@ const one = (text: string[]) => text.at(-1) ?? '';
 
 export const param = {
   text: (absent = ''): Param<string> => ({ read: one, write: (value) => (value === absent ? [] : [value]), absent }),
+  /** A text of one form. */
+  matching: (pattern: RegExp): Param<string> => ({
+    read: (text) => (pattern.test(one(text)) ? one(text) : undefined),
+    write: (value) => (value === '' ? [] : [value]),
+    absent: '',
+  }),
   choice: <const C extends string, const A extends C | undefined>(choices: readonly C[], absent: A): Param<C | A> => ({
     read: (text) => choices.find((choice) => choice === one(text)),
     write: (value) => (value === absent || value === undefined ? [] : [value]),

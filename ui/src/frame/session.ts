@@ -6,6 +6,7 @@ import { type Me, ROLES, type Role } from '../api/model';
 import { online } from '../api/online';
 import { queries, queryClient } from '../api/queries';
 import { useT } from '../messages';
+import { closeDrafts } from './drafts';
 
 /** The most careful role until the server has answered. */
 export function useMe(): Me | undefined {
@@ -32,6 +33,7 @@ export function useRole(): { role: Role | undefined; can: (needed: Role) => bool
 
 export async function login(key: string): Promise<void> {
   await api.post('/api/session', { key });
+  closeDrafts(false);
   online.loggedIn();
   await queryClient.invalidateQueries();
 }

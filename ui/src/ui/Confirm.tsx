@@ -13,6 +13,7 @@ export function Confirm({
   danger = true,
   type,
   act,
+  aside,
   onClose,
 }: {
   title: string;
@@ -22,6 +23,8 @@ export function Confirm({
   danger?: boolean;
   type?: { label: ReactNode; text: string };
   act: () => Promise<unknown>;
+  /** Before the buttons. */
+  aside?: ReactNode;
   onClose: () => void;
 }) {
   const t = useT();
@@ -47,6 +50,7 @@ export function Confirm({
       onClose={onClose}
       actions={
         <>
+          {aside}
           <Button onClick={onClose}>{t('common.cancel')}</Button>
           <Button kind={danger ? 'danger' : 'primary'} busy={busy} disabledReason={!ready && t('common.type_first')} onClick={go}>
             {name}

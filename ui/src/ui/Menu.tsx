@@ -39,7 +39,7 @@ function entry(item: MenuEntry, at: number) {
       </div>
     );
   }
-  return <Item key={item.name} item={item} />;
+  return <Item key={`${at}:${item.name}`} item={item} />;
 }
 
 function Item({ item }: { item: MenuItem }) {

@@ -10,8 +10,6 @@ export interface Column<T> {
   width: string;
   cell: (row: T, at: number) => ReactNode;
   align?: 'start' | 'end';
-  /** Left out when the table is narrower than this (px). */
-  from?: number;
 }
 
 export interface TableHandle {

@@ -3,7 +3,9 @@ import { useState } from 'react';
 import { api, path } from '../../api/client';
 import { usePages } from '../../api/pages';
 import { queryClient } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
 import { useCommands } from '../../frame/commands';
+import { curl, pawl } from '../../frame/terminal';
 import { type Translate, useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Chip } from '../../ui/Chip';
@@ -140,6 +142,7 @@ function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
       name={t('keys.revoke')}
       type={{ label: t.rich('keys.revoke_type', { name: <strong>{name}</strong> }), text: name }}
       act={act}
+      aside={<CopyAs of={{ command: () => pawl('key revoke', [id]), curl: () => curl('DELETE', path('/api/keys', id)) }} />}
       onClose={onClose}
     >
       <p>{t('keys.revoke_text')}</p>

@@ -3,6 +3,8 @@ import { useState } from 'react';
 import { api } from '../../api/client';
 import { ROLES, type Role } from '../../api/model';
 import { queryClient } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
+import { curl, pawl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { copyText } from '../../ui/copy';
@@ -31,12 +33,14 @@ function KeyForm({ onMade, onClose }: { onMade: (key: CreatedKey) => void; onClo
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const fits = KEY_NAME.test(name);
+  const expires = expiry === 'never' ? undefined : expiry === 'own' ? own.trim() : expiry;
+  const body = { name, role, email: email.trim() || undefined, expires_in: expires };
+  const why = !fits ? t('keys.name_wrong') : expiry === 'own' && own.trim() === '' && t('keys.expiry_own_hint');
   const create = async () => {
     setBusy(true);
     setError(null);
-    const expires = expiry === 'never' ? undefined : expiry === 'own' ? own.trim() : expiry;
     try {
-      onMade(await api.post<CreatedKey>('/api/keys', { name, role, email: email.trim() || undefined, expires_in: expires }));
+      onMade(await api.post<CreatedKey>('/api/keys', body));
       void queryClient.invalidateQueries({ queryKey: ['keys'] });
     } catch (thrown) {
       setError(thrown);
@@ -50,13 +54,15 @@ function KeyForm({ onMade, onClose }: { onMade: (key: CreatedKey) => void; onClo
       onClose={onClose}
       actions={
         <>
+          <CopyAs
+            of={{
+              command: () => pawl('key create', [name], { role, email: body.email, expires }),
+              curl: () => curl('POST', '/api/keys', { body }),
+              disabledReason: why,
+            }}
+          />
           <Button onClick={onClose}>{t('common.cancel')}</Button>
-          <Button
-            kind="primary"
-            busy={busy}
-            disabledReason={!fits ? t('keys.name_wrong') : expiry === 'own' && own.trim() === '' && t('keys.expiry_own_hint')}
-            onClick={create}
-          >
+          <Button kind="primary" busy={busy} disabledReason={why} onClick={create}>
             {t('keys.create')}
           </Button>
         </>

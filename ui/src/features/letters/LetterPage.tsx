@@ -4,9 +4,11 @@ import { useState } from 'react';
 import { api, path } from '../../api/client';
 import { asApiError } from '../../api/error';
 import { hasEnded, queries, queryClient, useLiveQueries } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
 import { useCommands } from '../../frame/commands';
 import { Link, useParam } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
+import { curl, pawl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Chip } from '../../ui/Chip';
@@ -58,9 +60,12 @@ export default function LetterPage() {
       crumbs={<Link href="/dead-letters">{t('frame.nav_dead-letters')}</Link>}
       title={t('letters.letter', { id })}
       actions={
-        <Button kind="primary" icon={<RotateCw />} busy={busy} disabledReason={why} onClick={act}>
-          {t('letters.requeue')}
-        </Button>
+        <>
+          <CopyAs of={{ command: () => pawl('dlq requeue', [id]), curl: () => curl('POST', path('/api/dead-letters', id, 'requeue')) }} />
+          <Button kind="primary" icon={<RotateCw />} busy={busy} disabledReason={why} onClick={act}>
+            {t('letters.requeue')}
+          </Button>
+        </>
       }
     >
       {error !== null && <Problem error={error} />}

@@ -5,8 +5,10 @@ import { api } from '../../api/client';
 import type { DeadLetter } from '../../api/model';
 import { type Pages, usePages } from '../../api/pages';
 import { useLiveQueries } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
 import { go, Link, useSearch } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
+import { curl, pawl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Empty } from '../../ui/Empty';
@@ -42,9 +44,20 @@ export default function LettersPage() {
       title={t('frame.nav_dead-letters')}
       head={<Filters />}
       actions={
-        <Button icon={<RotateCw />} disabledReason={can} onClick={() => setBulk(true)}>
-          {t('letters.requeue_all')}
-        </Button>
+        <>
+          <CopyAs
+            of={{
+              command:
+                search.open === 'false' || search.reason !== ''
+                  ? [t('letters.filter')]
+                  : () => pawl('dlq list', [], { open: filter.open === 'true' }),
+              curl: () => curl('GET', '/api/dead-letters', { query: { ...filter, order: search.order } }),
+            }}
+          />
+          <Button icon={<RotateCw />} disabledReason={can} onClick={() => setBulk(true)}>
+            {t('letters.requeue_all')}
+          </Button>
+        </>
       }
     >
       <Listing pages={pages} empty={<Nothing filtered={search.open !== 'true' || search.reason !== ''} />}>

@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { queryClient } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
+import { curl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Dialog } from '../../ui/Dialog';
 import { Field, Input } from '../../ui/Field';
 import { Loaded } from '../../ui/Loaded';
 import { Problem } from '../../ui/Problem';
-import { type BulkAnswer, countForRequeue, NO_OUTCOMES, type Outcomes, requeueAll } from './calls';
+import { BULK, type BulkAnswer, countForRequeue, NO_OUTCOMES, type Outcomes, requeueAll, requeueAllBody } from './calls';
 import css from './Letters.module.css';
 
 type State =
@@ -45,6 +47,7 @@ export function RequeueAll({ reason, onClose }: { reason: string; onClose: () =>
       actions={
         asking || doing ? (
           <>
+            <CopyAs of={{ command: null, curl: () => curl('POST', BULK, { body: requeueAllBody(reason) }) }} />
             <Button onClick={onClose}>{t('common.cancel')}</Button>
             <Button
               kind="primary"

@@ -35,10 +35,15 @@ export interface BulkAnswer {
 
 export const NO_OUTCOMES: Outcomes = { looked: 0, retried: 0, started: 0, nothing: 0, refused: 0, failed: 0 };
 
-const BULK = '/api/dead-letters/bulk';
+export const BULK = '/api/dead-letters/bulk';
 
 function filterOf(reason: string) {
   return { open: true, reason: reason || undefined };
+}
+
+/** A line for the terminal asks for the same. */
+export function requeueAllBody(reason: string) {
+  return { filter: filterOf(reason), action: 'requeue', dry_run: false };
 }
 
 export function countForRequeue(reason: string): Promise<BulkAnswer> {
@@ -54,7 +59,7 @@ export async function requeueAll(
   let sum = NO_OUTCOMES;
   const refused: BulkAnswer['refused'] = [];
   do {
-    const body: Record<string, unknown> = { filter: filterOf(reason), action: 'requeue', dry_run: false, cursor: cursor ?? undefined };
+    const body: Record<string, unknown> = { ...requeueAllBody(reason), cursor: cursor ?? undefined };
     const answer: BulkAnswer = await api.post<BulkAnswer>(BULK, body);
     sum = added(sum, answer.outcomes ?? NO_OUTCOMES);
     refused.push(...answer.refused);

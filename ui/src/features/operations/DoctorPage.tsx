@@ -4,8 +4,10 @@ import { useState } from 'react';
 import { api } from '../../api/client';
 import type { DoctorReport, Finding } from '../../api/model';
 import { queryClient } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
 import { useCommands } from '../../frame/commands';
 import { useRole } from '../../frame/session';
+import { curl, pawl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Confirm } from '../../ui/Confirm';
@@ -19,6 +21,9 @@ import css from './Operations.module.css';
 import { StoreFacts } from './StoreFacts';
 
 const KEY = ['doctor'] as const;
+
+const EXAMINE = { command: () => pawl('doctor'), curl: () => curl('GET', '/api/doctor') };
+const FIX = { command: () => pawl('doctor', [], { fix: true }), curl: () => curl('POST', '/api/doctor', { body: { fix: true } }) };
 
 /** On demand: an examination looks at every open run. */
 export default function DoctorPage() {
@@ -50,6 +55,7 @@ export default function DoctorPage() {
       head={report.data && <AsOf ms={report.dataUpdatedAt} />}
       actions={
         <>
+          <CopyAs of={EXAMINE} />
           {findings.length > 0 && (
             <Button icon={<Wrench />} disabledReason={reason('operator')} onClick={() => setRepairing(true)}>
               {t('operations.repair', { n: findings.length })}
@@ -70,6 +76,7 @@ export default function DoctorPage() {
           title={t('operations.repair_title', { n: findings.length })}
           name={t('operations.repair', { n: findings.length })}
           act={repair}
+          aside={<CopyAs of={FIX} />}
           onClose={() => setRepairing(false)}
         >
           <p>{t('operations.repair_text')}</p>

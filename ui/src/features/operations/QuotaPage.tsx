@@ -3,8 +3,10 @@ import { ListFilter, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { api } from '../../api/client';
 import { queryClient, useLiveQueries } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
 import { go, Link, useParam } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
+import { curl, pawl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Confirm } from '../../ui/Confirm';
@@ -56,7 +58,15 @@ export default function QuotaPage() {
       <Loaded query={quota}>{(one) => <Details quota={one} />}</Loaded>
       {open === 'change' && quota.data && <SetQuota quota={quota.data} onClose={() => setOpen(null)} />}
       {open === 'remove' && (
-        <Confirm title={t('operations.remove_title', { name })} name={t('operations.remove')} act={remove} onClose={() => setOpen(null)}>
+        <Confirm
+          title={t('operations.remove_title', { name })}
+          name={t('operations.remove')}
+          act={remove}
+          aside={
+            <CopyAs of={{ command: () => pawl('quota remove', [`${kind}:${name}`]), curl: () => curl('DELETE', quotaCall(kind, name)) }} />
+          }
+          onClose={() => setOpen(null)}
+        >
           <p>{t('operations.remove_text')}</p>
         </Confirm>
       )}

@@ -1,6 +1,8 @@
 import { useState } from 'react';
 import { api } from '../../api/client';
 import { queryClient } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
+import { curl, pawl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Dialog } from '../../ui/Dialog';
@@ -21,11 +23,12 @@ export function SetQuota({ quota, onClose }: { quota?: Quota; onClose: () => voi
   const [error, setError] = useState<unknown>(null);
   const number = readLimit(limit);
   const why = name.trim() === '' ? t('operations.name_missing') : number === null && t('operations.limit_wrong');
+  const body = { limit: number, rate: rate.trim() || undefined };
   const save = async () => {
     setBusy(true);
     setError(null);
     try {
-      await api.put(quotaCall(kind, name.trim()), { limit: number, rate: rate.trim() || undefined });
+      await api.put(quotaCall(kind, name.trim()), body);
       await queryClient.invalidateQueries({ queryKey: ['quotas'] });
       toast({ tone: 'good', text: t('operations.saved') });
       onClose();
@@ -41,6 +44,13 @@ export function SetQuota({ quota, onClose }: { quota?: Quota; onClose: () => voi
       onClose={onClose}
       actions={
         <>
+          <CopyAs
+            of={{
+              command: () => pawl('quota set', [`${kind}:${name.trim()}`, number ?? 0], { rate: rate.trim() }),
+              curl: () => curl('PUT', quotaCall(kind, name.trim()), { body }),
+              disabledReason: why,
+            }}
+          />
           <Button onClick={onClose}>{t('common.cancel')}</Button>
           <Button kind="primary" busy={busy} disabledReason={why} onClick={save}>
             {t('common.save')}

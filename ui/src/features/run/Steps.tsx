@@ -92,7 +92,6 @@ function useColumns(): Column<StepLine>[] {
         id: 'type',
         head: t('run.type'),
         width: 'minmax(90px, 1fr)',
-        from: 700,
         cell: (step) => <span className={css.soft}>{step.nodeType}</span>,
       },
       { id: 'exit', head: t('run.exit'), width: '110px', cell: (step) => <span className={css.soft}>{step.exit ?? ''}</span> },

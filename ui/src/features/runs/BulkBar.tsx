@@ -1,4 +1,5 @@
 import { Pause, Play, RotateCcw, Square, X } from 'lucide-react';
+import type { Ref } from 'react';
 import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
 import { Button, IconButton } from '../../ui/Button';
@@ -15,6 +16,7 @@ const ACTIONS: { action: BulkAction; icon: React.ReactNode; kind?: 'danger' }[] 
 
 /** What can be done with the ticked runs; `size` null means all that the filter finds. */
 export function BulkBar({
+  ref,
   size,
   total,
   loaded,
@@ -23,6 +25,7 @@ export function BulkBar({
   onAct,
   onClear,
 }: {
+  ref?: Ref<HTMLElement>;
   size: number | null;
   total: { count: number; capped: boolean } | undefined;
   loaded: number;
@@ -35,7 +38,7 @@ export function BulkBar({
   const { reason } = useRole();
   const all = total ? `${formatNumber(total.count)}${total.capped ? '+' : ''}` : '';
   return (
-    <section className={css.bulk} aria-label={t('runs.bulk')}>
+    <section ref={ref} className={css.bulk} aria-label={t('runs.bulk')}>
       <strong>{size === null ? t('runs.bulk_all', { all }) : t('runs.bulk_selected', { n: size })}</strong>
       {ACTIONS.map(({ action, icon, kind }) => (
         <Button key={action} size="small" icon={icon} kind={kind} disabledReason={reason('operator')} onClick={() => onAct(action)}>

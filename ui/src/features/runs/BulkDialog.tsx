@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import { CopyAs } from '../../frame/CopyAs';
 import { Link } from '../../frame/navigate';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
@@ -7,7 +8,8 @@ import { Dialog } from '../../ui/Dialog';
 import { Field, Input } from '../../ui/Field';
 import { Problem } from '../../ui/Problem';
 import { Skeleton } from '../../ui/Skeleton';
-import { type BulkAction, type BulkOutcomes, type BulkTarget, bulk, bulkFilter, counts, type RunFilter } from './calls';
+import { type BulkAction, type BulkOutcomes, type BulkTarget, bulk, bulkCount, bulkFilters, counts, type RunFilter } from './calls';
+import { bulkCommand, bulkCurl } from './lines';
 import css from './Runs.module.css';
 
 const TYPE_OVER = 100;
@@ -25,10 +27,10 @@ export function BulkDialog({ action, target, onClose }: { action: BulkAction; ta
   const t = useT();
   const client = useQueryClient();
   // Relative times are read once: what was counted is what is done.
-  const [filter] = useState(() => bulkFilter(target));
+  const [filters] = useState(() => bulkFilters(target));
   const dry = useQuery({
-    queryKey: ['bulk', action, filter],
-    queryFn: () => bulk(filter, action, true),
+    queryKey: ['bulk', action, filters],
+    queryFn: () => bulkCount(filters, action),
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -50,17 +52,20 @@ export function BulkDialog({ action, target, onClose }: { action: BulkAction; ta
     const begun = new Date().toISOString();
     const sum: BulkOutcomes = { done: 0, skipped: 0, conflict: 0, not_found: 0, failed: 0 };
     let tried = 0;
-    let cursor: string | undefined;
     setError(null);
     setProgress({ begun, tried, outcomes: { ...sum }, running: true });
     try {
-      do {
-        const part = await bulk(filter, action, false, cursor);
-        tried += part.matched;
-        for (const name of OUTCOMES) sum[name] += part.outcomes?.[name] ?? 0;
-        cursor = part.next ?? undefined;
-        setProgress({ begun, tried, outcomes: { ...sum }, running: cursor !== undefined });
-      } while (cursor !== undefined && !stopped.current);
+      for (const [at, filter] of filters.entries()) {
+        let cursor: string | undefined;
+        if (stopped.current) break;
+        do {
+          const part = await bulk(filter, action, false, cursor);
+          tried += part.matched;
+          for (const name of OUTCOMES) sum[name] += part.outcomes?.[name] ?? 0;
+          cursor = part.next ?? undefined;
+          setProgress({ begun, tried, outcomes: { ...sum }, running: cursor !== undefined || at < filters.length - 1 });
+        } while (cursor !== undefined && !stopped.current);
+      }
     } catch (thrown) {
       setError(thrown);
       setProgress({ begun, tried, outcomes: { ...sum }, running: false });
@@ -80,6 +85,7 @@ export function BulkDialog({ action, target, onClose }: { action: BulkAction; ta
           </Button>
         ) : (
           <>
+            <CopyAs of={{ command: bulkCommand(target, action), curl: () => bulkCurl(filters, action) }} />
             <Button onClick={onClose}>{t('common.cancel')}</Button>
             <Button
               kind={action === 'stop' ? 'danger' : 'primary'}

@@ -1,21 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
-import { Copy, ListFilter, Pin, X } from 'lucide-react';
+import { Bookmark, BookmarkPlus, ListFilter, Pin, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { address } from '../../api/client';
 import { STATUSES, type Status } from '../../api/model';
-import { parseSpan } from '../../api/time';
-import type { SetSearch } from '../../frame/navigate';
+import { copyItems } from '../../frame/CopyAs';
+import { useSavedFilters } from '../../frame/filters';
+import { go, type SetSearch } from '../../frame/navigate';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Chip, type Tone } from '../../ui/Chip';
-import { copyText } from '../../ui/copy';
 import { Input, Select } from '../../ui/Field';
 import { formatNumber } from '../../ui/format';
 import { Menu } from '../../ui/Menu';
 import { StatusIcon, toneOf } from '../../ui/Status';
-import { asCommand, asCurl, atNow, counts, filterOf, isFiltered, pinned, schemaNames } from './calls';
+import { counts, filterOf, hasRelativeTime, isFiltered, pinned, schemaNames } from './calls';
 import css from './FilterBar.module.css';
-import { MoreFilters, type MoreName, usedMore } from './MoreFilters';
+import { listCommand, listCurl, withoutOption } from './lines';
+import { isMore, MoreFilters, type MoreName, usedMore } from './MoreFilters';
+import { SaveFilter } from './SaveFilter';
 import { type RunsSearch, runsSearch } from './search';
 
 const SINCE = ['', '1h', '24h', '7d', '30d'] as const;
@@ -26,6 +27,9 @@ export function FilterBar({ search, set }: { search: RunsSearch; set: SetSearch<
   const [asked, setAsked] = useState<readonly MoreName[]>([]);
   const more = [...new Set([...usedMore(search), ...asked])];
   const filter = filterOf(search);
+  const lacks = withoutOption(filter).map((name) => (isMore(name) ? t(`runs.more_${name}`) : name));
+  const saved = useSavedFilters((state) => state.list);
+  const [saving, setSaving] = useState(false);
   const clear = () => {
     setAsked([]);
     set({ ...runsSearch.read({}).value, sel: search.sel });
@@ -46,21 +50,36 @@ export function FilterBar({ search, set }: { search: RunsSearch; set: SetSearch<
         <Menu
           label={t('runs.filter_actions')}
           items={[
-            { name: t('common.copy_command'), icon: <Copy />, act: () => copyText(asCommand(filter)) },
-            { name: t('common.copy_curl'), icon: <Copy />, act: () => copyText(asCurl('GET', address('/api/executions', atNow(filter)))) },
+            saved.length > 0 && { group: t('runs.saved_filters') },
+            ...saved.map((one) => ({ name: one.name, icon: <Bookmark />, act: () => go(`/runs${one.search}`) })),
+            saved.length > 0 && 'line',
+            {
+              name: t('runs.save_filter'),
+              icon: <BookmarkPlus />,
+              disabledReason: !isFiltered(filter) && t('runs.no_filter'),
+              act: () => setSaving(true),
+            },
+            ...copyItems(t, { command: lacks.length > 0 ? lacks : () => listCommand(filter), curl: () => listCurl(filter) }),
             {
               name: t('runs.pin'),
               icon: <Pin />,
-              disabledReason: parseSpan(search.since) === null && parseSpan(search.until) === null && t('runs.pin_nothing'),
+              disabledReason: !hasRelativeTime(search) && t('runs.pin_nothing'),
               act: () => set(pinned(search)),
             },
           ]}
         >
           <Button kind="quiet" icon={<ListFilter />} aria-label={t('runs.filter_actions')} />
         </Menu>
+        {saving && <SaveFilter search={addressOf(search)} onClose={() => setSaving(false)} />}
       </div>
     </div>
   );
+}
+
+/** Only the filter: neither a dialog nor the run in the panel. */
+function addressOf(search: RunsSearch): string {
+  const { sel: _sel, start: _start, from: _from, bulk: _bulk, of: _of, ...filter } = search;
+  return runsSearch.write(filter);
 }
 
 interface Part {

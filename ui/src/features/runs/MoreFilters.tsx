@@ -8,9 +8,25 @@ import { Menu } from '../../ui/Menu';
 import css from './FilterBar.module.css';
 import type { RunsSearch } from './search';
 
-const TEXTS = ['tenant', 'label', 'by', 'code', 'node', 'until', 'retry_of', 'forked_from'] as const;
+const TEXTS = [
+  'tenant',
+  'label',
+  'by',
+  'code',
+  'node',
+  'until',
+  'retry_of',
+  'forked_from',
+  'version',
+  'longer_than',
+  'finished_since',
+] as const;
 const FLAGS = ['unresolved', 'trial'] as const;
 export type MoreName = (typeof TEXTS)[number];
+
+export function isMore(name: string): name is MoreName {
+  return (TEXTS as readonly string[]).includes(name);
+}
 
 /** Those that say something: they are shown without being asked for. */
 export function usedMore(search: RunsSearch): MoreName[] {

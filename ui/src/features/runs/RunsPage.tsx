@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Play } from 'lucide-react';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Execution } from '../../api/model';
 import { useCommands } from '../../frame/commands';
 import { go, type SetSearch, useSearch } from '../../frame/navigate';
@@ -14,10 +14,11 @@ import { Page } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
 import { Skeleton } from '../../ui/Skeleton';
 import { Table, type TableHandle } from '../../ui/Table';
+import { toast } from '../../ui/toasts';
 import { BulkBar } from './BulkBar';
 import { BulkDialog } from './BulkDialog';
 import { rowClass, runColumns } from './Columns';
-import { type BulkAction, counts, filterOf, isFiltered } from './calls';
+import { type BulkAction, bulkTarget, counts, filterOf, isFiltered, type RunFilter } from './calls';
 import { FilterBar } from './FilterBar';
 import { Peek } from './Peek';
 import css from './Runs.module.css';
@@ -74,13 +75,36 @@ function RunList({ search, set }: Part) {
     },
     [rows, search.sel, set],
   );
-  useListCommands({ row, search, set, waiting, show, toggle: (range) => row && picked.toggle(row.id, range), clear: picked.clear });
+  const bar = useRef<HTMLElement | null>(null);
+  const toBar = useRef(false);
+  const some = picked.size === null || picked.size > 0;
+  /** To the bar of actions; without a selection, the row is the selection. */
+  const actions = () => {
+    if (some) return bar.current?.querySelector('button')?.focus();
+    toBar.current = true;
+    if (row) picked.toggle(row.id, false);
+  };
+  const barShown = useCallback((element: HTMLElement | null) => {
+    bar.current = element;
+    if (element && toBar.current) element.querySelector('button')?.focus();
+    toBar.current = false;
+  }, []);
+  useListCommands({
+    row,
+    search,
+    set,
+    waiting,
+    show,
+    toggle: (range) => row && picked.toggle(row.id, range),
+    actions,
+    some,
+    clear: picked.clear,
+  });
   const dense = usePreferences((state) => state.density === 'dense');
   const columns = useMemo(() => runColumns(t, { has: picked.has, toggle: picked.toggle }), [t, picked.has, picked.toggle]);
   const end = useCallback(() => {
     if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
   }, [query.hasNextPage, query.isFetchingNextPage, query.fetchNextPage]);
-  const some = picked.size === null || picked.size > 0;
   return (
     <>
       <div className={css.body}>
@@ -111,13 +135,14 @@ function RunList({ search, set }: Part) {
           )}
           {some && (
             <BulkBar
+              ref={barShown}
               size={picked.size}
               total={total && { count: total.total, capped: total.capped }}
               loaded={rows.length}
               onAll={picked.all}
               onLoaded={picked.loaded}
               onClear={picked.clear}
-              onAct={(action: BulkAction) => set({ bulk: action })}
+              onAct={(action: BulkAction) => set({ bulk: action, of: picked.size === null ? 'filter' : 'picked' })}
             />
           )}
           {rows.length > 0 && <Foot loaded={rows.length} total={total && { count: total.total, capped: total.capped }} />}
@@ -130,17 +155,32 @@ function RunList({ search, set }: Part) {
           />
         )}
       </div>
-      {search.bulk && (
-        <BulkDialog
-          action={search.bulk}
-          target={picked.selection.kind === 'ids' && picked.selection.ids.size > 0 ? { ids: [...picked.selection.ids] } : { filter }}
-          onClose={() => {
-            set({ bulk: undefined }, { replace: true });
-            picked.clear();
-          }}
-        />
-      )}
+      {search.bulk && <Bulk search={search} set={set} filter={filter} picked={picked} />}
     </>
+  );
+}
+
+/** About ticked rows that nothing remembers: it closes and says so. It never becomes an action on everything. */
+function Bulk({ search, set, filter, picked }: Part & { filter: RunFilter; picked: ReturnType<typeof useSelection> }) {
+  const t = useT();
+  const target = bulkTarget(search.of, picked.selection, filter);
+  const lost = target === null;
+  useEffect(() => {
+    if (!lost) return;
+    toast({ tone: 'warn', text: t('runs.bulk_lost') });
+    set({ bulk: undefined }, { replace: true });
+  }, [lost, set, t]);
+  if (!search.bulk || !target) return null;
+  return (
+    <BulkDialog
+      key={`${search.bulk} ${JSON.stringify(target)}`}
+      action={search.bulk}
+      target={target}
+      onClose={() => {
+        set({ bulk: undefined, of: 'picked' }, { replace: true });
+        picked.clear();
+      }}
+    />
   );
 }
 
@@ -194,12 +234,16 @@ function useListCommands({
   waiting,
   show,
   toggle,
+  actions,
+  some,
   clear,
 }: Part & {
   row: Execution | undefined;
   waiting: number;
   show: () => Promise<void>;
   toggle: (range: boolean) => void;
+  actions: () => void;
+  some: boolean;
   clear: () => void;
 }): void {
   const t = useT();
@@ -233,6 +277,7 @@ function useListCommands({
     },
     { id: 'runs.tick', name: t('runs.tick'), group: 'page', keys: 'x', disabledReason: none, act: () => toggle(false) },
     { id: 'runs.range', name: t('runs.tick_range'), group: 'page', keys: 'Shift+X', disabledReason: none, act: () => toggle(true) },
+    { id: 'runs.actions', name: t('runs.actions'), group: 'page', keys: '.', disabledReason: !some && none, act: actions },
     { id: 'runs.open', name: t('runs.open'), group: 'page', disabledReason: none, act: () => row && go(`/runs/${row.id}`) },
     {
       id: 'runs.escape',

@@ -1,22 +1,26 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Copy, Play } from 'lucide-react';
+import { Play } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { write } from '../../api/json';
+import { asApiError } from '../../api/error';
+import { type Json, write } from '../../api/json';
 import { queries } from '../../api/queries';
+import { CopyAs } from '../../frame/CopyAs';
 import { go, type SetSearch } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
+import { curl } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
-import { copyText } from '../../ui/copy';
 import { Dialog } from '../../ui/Dialog';
 import { Checkbox, Field, Input, Select } from '../../ui/Field';
-import { Menu } from '../../ui/Menu';
+import { InputForm, type Refused } from '../../ui/InputForm';
+import { readInput } from '../../ui/input-form';
+import { inputProblems } from '../../ui/input-schema';
 import { Problem } from '../../ui/Problem';
-import { asCurl, inputOf, lastRunOf, type StartRequest, schemaNames, start } from './calls';
-import { InputField } from './InputField';
+import { inputOf, lastRunOf, type StartRequest, schemaNames, start } from './calls';
+import { readLabels } from './labels';
+import { startCommand } from './lines';
 import css from './StartDialog.module.css';
 import type { RunsSearch } from './search';
-import { readInput, readLabels } from './start-form';
 
 interface Form {
   schema: string;
@@ -41,6 +45,7 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
   const [form, setForm] = useState<Form>({ ...FIRST, schema: search.schema });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const [refused, setRefused] = useState<Refused | null>(null);
   const change = (part: Partial<Form>) => setForm((before) => ({ ...before, ...part }));
   useFrom(search.from, change);
   const close = () => set({ start: false, from: '' }, { replace: true });
@@ -51,12 +56,15 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
     if (!request) return;
     setBusy(true);
     setError(null);
+    setRefused(null);
     try {
       const run = await start(request);
       void client.invalidateQueries({ queryKey: ['runs'] });
       go(`/runs/${run.id}`);
     } catch (thrown) {
-      setError(thrown);
+      const problems = inputProblems(asApiError(thrown).details);
+      if (problems.length > 0) setRefused({ problems, sent: (request.input ?? null) as Json });
+      else setError(thrown);
       setBusy(false);
     }
   };
@@ -68,27 +76,13 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
       onClose={close}
       actions={
         <>
-          <Menu
-            label={t('common.copy_command')}
-            items={[
-              {
-                name: t('common.copy_command'),
-                icon: <Copy />,
-                disabledReason: wrong,
-                act: () => request && copyText(asStartCommand(request)),
-              },
-              {
-                name: t('common.copy_curl'),
-                icon: <Copy />,
-                disabledReason: wrong,
-                act: () => request && copyText(asCurl('POST', '/api/executions', request)),
-              },
-            ]}
-          >
-            <Button kind="quiet" icon={<Copy />}>
-              {t('common.copy')}
-            </Button>
-          </Menu>
+          <CopyAs
+            of={{
+              command: request?.labels ? [t('runs.labels')] : () => (request ? startCommand(request) : ''),
+              curl: () => (request ? curl('POST', '/api/executions', { body: request }) : ''),
+              disabledReason: wrong,
+            }}
+          />
           <Button onClick={close}>{t('common.cancel')}</Button>
           <Button kind="primary" icon={<Play />} busy={busy} disabledReason={reason('operator') ?? wrong} onClick={submit}>
             {t('runs.start_go')}
@@ -98,11 +92,16 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
     >
       <div className={css.form}>
         <What form={form} change={change} />
-        <InputPart form={form} change={change} />
+        <InputPart form={form} change={change} refused={refused} defaults={search.from === ''} />
         <details className={css.details}>
           <summary>{t('runs.start_more')}</summary>
           <More form={form} change={change} />
         </details>
+        {refused && (
+          <p role="alert" className={css.refused}>
+            {t('input.refused')}
+          </p>
+        )}
         {error !== null && <Problem compact error={error} />}
       </div>
     </Dialog>
@@ -163,7 +162,7 @@ function What({ form, change }: PartProps) {
   );
 }
 
-function InputPart({ form, change }: PartProps) {
+function InputPart({ form, change, refused, defaults }: PartProps & { refused: Refused | null; defaults: boolean }) {
   const definition = useQuery({
     ...queries.schema(form.schema, form.version ? Number(form.version) : undefined),
     enabled: form.schema !== '',
@@ -171,11 +170,13 @@ function InputPart({ form, change }: PartProps) {
   const last = useQuery(lastRunOf(form.schema)).data;
   const lastInput = useQuery(inputOf(last?.id ?? '')).data?.initial?.input;
   return (
-    <InputField
+    <InputForm
       key={form.schema}
       value={form.input}
       onChange={(input) => change({ input })}
       definition={definition}
+      refused={refused}
+      defaults={defaults}
       last={lastInput === undefined || lastInput === null ? undefined : write(lastInput, 2)}
     />
   );
@@ -240,9 +241,4 @@ function asRequest(form: Form): StartRequest | null {
     ...(form.startAt && { start_at: new Date(form.startAt).toISOString() }),
     ...(form.key && { idempotency_key: form.key }),
   };
-}
-
-function asStartCommand(request: StartRequest): string {
-  const input = request.input === undefined ? '' : ` --input '${write(request.input).replaceAll("'", "'\\''")}'`;
-  return `pawl executions start ${request.schema}${input}`;
 }

@@ -1,10 +1,10 @@
 /** What the list of runs asks the server. One filter object for list, counts and bulk actions: their numbers agree. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, path, type Query } from '../../api/client';
-import { write } from '../../api/json';
 import type { Execution, Page, Schema } from '../../api/model';
 import { absolute, parseSpan } from '../../api/time';
 import type { RunsSearch } from './search';
+import type { Selection } from './selection';
 
 /** Names as the API has them; a value that is not set is not there. */
 export type RunFilter = { [name: string]: string };
@@ -25,16 +25,21 @@ export function filterOf(search: RunsSearch): RunFilter {
     node: search.node,
     retry_of: search.retry_of,
     forked_from: search.forked_from,
+    version: search.version,
+    longer_than: search.longer_than,
+    finished_since: search.finished_since,
     unresolved: search.unresolved ? 'true' : '',
     trial: search.trial ? 'true' : '',
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 }
 
+const TIMES = ['since', 'until', 'finished_since'] as const;
+
 /** Relative times are read when the call is made, not when the address was written. */
 export function atNow(filter: RunFilter): Query {
   const now = { ...filter };
-  for (const name of ['since', 'until'] as const) if (now[name]) now[name] = absolute(now[name]);
+  for (const name of TIMES) if (now[name]) now[name] = absolute(now[name]);
   return now;
 }
 
@@ -44,10 +49,11 @@ export function isFiltered(filter: RunFilter): boolean {
 
 /** With times that do not move any more: what a person counted is what the action is for. */
 export function pinned(search: RunsSearch): Partial<RunsSearch> {
-  return {
-    since: parseSpan(search.since) === null ? search.since : absolute(search.since),
-    until: parseSpan(search.until) === null ? search.until : absolute(search.until),
-  };
+  return Object.fromEntries(TIMES.map((name) => [name, absolute(search[name])]));
+}
+
+export function hasRelativeTime(search: RunsSearch): boolean {
+  return TIMES.some((name) => parseSpan(search[name]) !== null);
 }
 
 export const runList = (filter: RunFilter) =>
@@ -95,6 +101,8 @@ export type BulkAction = 'pause' | 'resume' | 'stop' | 'retry';
 /** What an action is for: the ticked runs, or all that the filter finds. */
 export type BulkTarget = { ids: string[] } | { filter: RunFilter };
 
+export type BulkFilter = { [name: string]: unknown };
+
 export interface BulkOutcomes {
   done: number;
   skipped: number;
@@ -112,15 +120,46 @@ export interface BulkAnswer {
   next?: string | null;
 }
 
-/** The filter of a bulk request: the same names, flags as flags. */
-export function bulkFilter(target: BulkTarget): { [name: string]: unknown } {
-  if ('ids' in target) return { ids: target.ids };
-  const { unresolved, trial, ...rest } = target.filter;
-  return { ...atNow(rest), ...(unresolved ? { unresolved: true } : {}), ...(trial ? { trial: true } : {}) };
+/** What the address says the action is about. Null: about ticked rows, but none is ticked any more, as after a reload. */
+export function bulkTarget(of: 'picked' | 'filter', selection: Selection, filter: RunFilter): BulkTarget | null {
+  if (of === 'filter') return { filter };
+  return selection.kind === 'ids' && selection.ids.size > 0 ? { ids: [...selection.ids] } : null;
 }
 
-export function bulk(filter: { [name: string]: unknown }, action: BulkAction, dryRun: boolean, cursor?: string): Promise<BulkAnswer> {
-  return api.post('/api/executions/bulk', { filter, action, dry_run: dryRun, ...(cursor ? { cursor } : {}) });
+/** The API takes so many ids in one request. */
+const MOST_IDS = 500;
+
+/** The filters of the requests, nearly always one: the same names, flags as flags. */
+export function bulkFilters(target: BulkTarget): BulkFilter[] {
+  if ('ids' in target) {
+    const parts = Math.ceil(target.ids.length / MOST_IDS);
+    return Array.from({ length: parts }, (_, at) => ({ ids: target.ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS) }));
+  }
+  const { unresolved, trial, version, ...rest } = target.filter;
+  return [
+    {
+      ...atNow(rest),
+      ...(version ? { version: Number(version) } : {}),
+      ...(unresolved ? { unresolved: true } : {}),
+      ...(trial ? { trial: true } : {}),
+    },
+  ];
+}
+
+export async function bulkCount(filters: readonly BulkFilter[], action: BulkAction): Promise<{ matched: number; applicable: number }> {
+  const parts = await Promise.all(filters.map((filter) => bulk(filter, action, true)));
+  return {
+    matched: parts.reduce((sum, part) => sum + part.matched, 0),
+    applicable: parts.reduce((sum, part) => sum + (part.applicable ?? 0), 0),
+  };
+}
+
+export function bulk(filter: BulkFilter, action: BulkAction, dryRun: boolean, cursor?: string): Promise<BulkAnswer> {
+  return api.post('/api/executions/bulk', bulkBody(filter, action, dryRun, cursor));
+}
+
+export function bulkBody(filter: BulkFilter, action: BulkAction, dryRun: boolean, cursor?: string): { [name: string]: unknown } {
+  return { filter, action, dry_run: dryRun, ...(cursor ? { cursor } : {}) };
 }
 
 export interface StartRequest {
@@ -155,27 +194,3 @@ export const lastRunOf = (schema: string) =>
     enabled: schema !== '',
     staleTime: 5_000,
   });
-
-/** The list as a command for the terminal. */
-export function asCommand(filter: RunFilter): string {
-  const known: { [name: string]: string } = {
-    status: '--status',
-    schema: '--schema',
-    since: '--since',
-    until: '--until',
-    text: '--text',
-    tenant: '--tenant',
-  };
-  const parts = Object.entries(atNow(filter)).flatMap(([name, value]) => (known[name] ? [`${known[name]} ${quoted(String(value))}`] : []));
-  return ['pawl executions list', ...parts].join(' ');
-}
-
-export function asCurl(method: string, address: string, body?: unknown): string {
-  const url = quoted(new URL(address, window.location.origin).href);
-  const rest = body === undefined ? '' : ` -H 'content-type: application/json' -d ${quoted(write(body))}`;
-  return `curl -s${method === 'GET' ? '' : ` -X ${method}`} ${url}${rest}`;
-}
-
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Definition, Execution } from '../../api/model';
-import { asCommand, atNow, bulkFilter, filterOf } from './calls';
+import type { Execution } from '../../api/model';
+import { atNow, bulkFilters, bulkTarget, filterOf, hasRelativeTime, pinned } from './calls';
+import { readLabels } from './labels';
+import { bulkCommand, bulkCurl, listCommand, startCommand, withoutOption } from './lines';
 import { patched, unseen } from './rows';
 import { runsSearch } from './search';
-import { fieldsOf, formOf, readInput, readLabels, withField } from './start-form';
 
 const run = (id: string, version = 1, status = 'running') => ({ id, event_version: version, status }) as Execution;
 
@@ -12,19 +13,53 @@ describe('the filter', () => {
     const search = runsSearch.read({ status: 'failed,stopped', schema: 'a', q: 'x', by: 'key:ci', code: 'E', unresolved: '1' }).value;
     const filter = filterOf(search);
     expect(filter).toEqual({ status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: 'true' });
-    expect(bulkFilter({ filter })).toEqual({
-      status: 'failed,stopped',
-      schema: 'a',
-      text: 'x',
-      created_by: 'key:ci',
-      error_code: 'E',
-      unresolved: true,
-    });
-    expect(bulkFilter({ ids: ['a'] })).toEqual({ ids: ['a'] });
+    expect(bulkFilters({ filter })).toEqual([
+      { status: 'failed,stopped', schema: 'a', text: 'x', created_by: 'key:ci', error_code: 'E', unresolved: true },
+    ]);
+    expect(bulkFilters({ filter: { version: '3', longer_than: '5s' } })).toEqual([{ longer_than: '5s', version: 3 }]);
+    expect(bulkFilters({ ids: ['a'] })).toEqual([{ ids: ['a'] }]);
+    expect(bulkFilters({ ids: Array.from({ length: 1001 }, String) }).map(({ ids }) => (ids as string[]).length)).toEqual([500, 500, 1]);
+  });
+  it('is what a bulk action is about only if the address says so', () => {
+    const none = { kind: 'ids', ids: new Set<string>() } as const;
+    const filter = { status: 'running' };
+    expect(bulkTarget('picked', none, filter)).toBeNull();
+    expect(bulkTarget('picked', { kind: 'all' }, filter)).toBeNull();
+    expect(bulkTarget('picked', { kind: 'ids', ids: new Set(['a']) }, filter)).toEqual({ ids: ['a'] });
+    expect(bulkTarget('filter', none, filter)).toEqual({ filter });
+    expect(runsSearch.read({ bulk: 'stop' }).value.of).toBe('picked');
+  });
+  it('reads what it can write only, and times that are relative', () => {
+    const good = { version: '3', longer_than: '1h30m', finished_since: '24h' };
+    expect(filterOf(runsSearch.read(good).value)).toEqual(good);
+    expect(runsSearch.read({ version: 'x', longer_than: 'long', finished_since: 'soon' }).bad).toEqual(Object.keys(good));
+    expect(Date.now() - Date.parse(String(atNow(good).finished_since))).toBeGreaterThan(86_399_000);
+    expect(hasRelativeTime(runsSearch.read(good).value)).toBe(true);
+    expect(hasRelativeTime({ ...runsSearch.read(good).value, ...pinned(runsSearch.read(good).value) })).toBe(false);
   });
   it('reads relative times when it is used', () => {
     expect(Date.now() - Date.parse(String(atNow({ since: '1h' }).since))).toBeGreaterThan(3_599_000);
-    expect(asCommand({ schema: "o'x" })).toBe("pawl executions list --schema 'o'\\''x'");
+  });
+  it('is wholly in the line for the terminal, or is said to have no option there', () => {
+    const search = runsSearch.read({ label: 'a:b c', by: 'key:ci', code: 'E', node: 'n', retry_of: 'r', forked_from: 'f' }).value;
+    const filter = filterOf({ ...search, schema: "o'x", unresolved: true, trial: true });
+    expect(withoutOption(filter)).toEqual([]);
+    expect(listCommand(filter)).toBe(
+      "pawl executions list --schema 'o'\\''x' --label 'a:b c' --created-by key:ci --error-code E --node n --retry-of r --forked-from f " +
+        `--unresolved --trial --url ${window.location.origin}`,
+    );
+    expect(withoutOption(filterOf({ ...search, until: '1h' }))).toEqual(['until']);
+  });
+  it('has lines for actions and starts with all that was chosen', () => {
+    const at = ` --url ${window.location.origin}`;
+    expect(bulkCommand({ ids: ['a', 'b'] }, 'stop')?.()).toBe(`pawl executions stop a${at}\npawl executions stop b${at}`);
+    expect(bulkCommand({ filter: {} }, 'stop')).toBeNull();
+    expect(bulkCurl([{ status: 'failed' }], 'retry')).toContain(`'{"filter":{"status":"failed"},"action":"retry","dry_run":false}'`);
+    const request = { schema: 's', version: 2, input: { a: "o'x" }, tenant: 't', priority: 'low', debug_mode: true };
+    expect(startCommand({ ...request, start_at: '2026-12-01T09:00:00.000Z', idempotency_key: 'k' })).toBe(
+      `pawl executions start s --input '{"a":"o'\\''x"}' --version 2 --debug --priority low --tenant t --idempotency-key k ` +
+        `--start-at 2026-12-01T09:00:00.000Z${at}`,
+    );
   });
 });
 
@@ -61,40 +96,6 @@ describe('live rows', () => {
 });
 
 describe('the start form', () => {
-  const definition = {
-    name: 'x',
-    nodes: [
-      { id: 'a', type: 't', config: { url: '/{{input.order_id ?? 1001}}', deep: [{ v: "{{input.patience ?? '2s'}}" }] } },
-      { id: 'b', type: 't', config: { e: '{{input.order_id}} + input.rest' } },
-    ],
-  } as Definition;
-  it('has the fields that expressions read, with what they take without them', () => {
-    expect(fieldsOf(definition)).toEqual([
-      { name: 'order_id', standard: '1001' },
-      { name: 'patience', standard: '2s' },
-      { name: 'rest', standard: '' },
-    ]);
-  });
-  it('and the JSON are two views of one text', () => {
-    let text = withField('', 'order_id', '9223372036854775807');
-    text = withField(text, 'note', '"17"');
-    text = withField(text, 'name', 'Ada');
-    expect(readInput(text)).toEqual({ ok: true, value: { order_id: 9223372036854775807n, note: '17', name: 'Ada' } });
-    expect(formOf(text, fieldsOf(definition))?.map((field) => [field.name, field.text])).toEqual([
-      ['order_id', '9223372036854775807'],
-      ['patience', ''],
-      ['rest', ''],
-      ['note', '"17"'],
-      ['name', 'Ada'],
-    ]);
-    for (const name of ['order_id', 'note', 'name']) text = withField(text, name, '');
-    expect(text).toBe('');
-  });
-  it('gives way to the JSON where only that can show the input', () => {
-    expect(formOf('[1]', [])).toBeNull();
-    expect(formOf('{', [])).toBeNull();
-    expect(readInput('{').ok).toBe(false);
-  });
   it('reads labels', () => {
     expect(readLabels('team=a, region:eu')).toEqual({ team: 'a', region: 'eu' });
     expect(readLabels('team')).toBeNull();

@@ -3,14 +3,15 @@ import { useState } from 'react';
 import { api, path } from '../../api/client';
 import { asApiError } from '../../api/error';
 import { queryClient } from '../../api/queries';
+import { type AsText, CopyAs } from '../../frame/CopyAs';
 import { useCommands } from '../../frame/commands';
 import { go } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
-import { useT } from '../../messages';
+import { curl, pawl } from '../../frame/terminal';
+import { type Translate, useT } from '../../messages';
 import { refusalSaid } from '../../messages/said';
 import { Button, IconButton } from '../../ui/Button';
 import { Confirm } from '../../ui/Confirm';
-import { copyText } from '../../ui/copy';
 import { Menu } from '../../ui/Menu';
 import { toast } from '../../ui/toasts';
 import { ownerSchema, type Schedule, stateOf } from './model';
@@ -60,13 +61,11 @@ export function Actions({ schedule, onEdit }: { schedule: Schedule; onEdit: () =
       <Button kind="primary" icon={<Zap />} busy={busy} disabledReason={cannotRun} onClick={() => void control('run')}>
         {t('schedules.run_now')}
       </Button>
+      <CopyAs brief of={lines(schedule.id, t)} />
       <Menu
         label={t('common.more')}
         items={[
           { name: t('schedules.edit'), icon: <Pencil />, hint: 'E', disabledReason: cannotWrite, act: onEdit },
-          { name: t('common.copy_command'), act: () => void copyText(`pawl schedule show ${quoted(schedule.id)}`) },
-          { name: t('common.copy_curl'), act: () => void copyText(`curl -s ${quoted(addressOf(schedule.id))}`) },
-          'line',
           { name: t('common.delete'), icon: <Trash2 />, danger: true, disabledReason: cannotWrite, act: () => setDeleting(true) },
         ]}
       >
@@ -77,13 +76,20 @@ export function Actions({ schedule, onEdit }: { schedule: Schedule; onEdit: () =
   );
 }
 
-function addressOf(id: string): string {
-  return window.location.origin + path('/api/scheduled-actions', id);
-}
-
-/** For a shell. */
-function quoted(text: string): string {
-  return /^[\w\-.:/@%]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+function lines(id: string, t: Translate): AsText[] {
+  const control = (what: Control) => ({
+    name: t(what === 'run' ? 'schedules.run_now' : `schedules.${what}`),
+    command: () => pawl(`schedule ${what}`, [id]),
+    curl: () => curl('POST', path('/api/scheduled-actions', id, what)),
+  });
+  return [
+    {
+      name: t('schedules.show_it'),
+      command: () => pawl('schedule show', [id]),
+      curl: () => curl('GET', path('/api/scheduled-actions', id)),
+    },
+    ...(['run', 'pause', 'resume'] as const).map(control),
+  ];
 }
 
 function Delete({ id, onClose }: { id: string; onClose: () => void }) {
@@ -96,7 +102,15 @@ function Delete({ id, onClose }: { id: string; onClose: () => void }) {
     void queryClient.invalidateQueries({ queryKey: ['schedules', 'list'] });
   };
   return (
-    <Confirm title={t('schedules.delete_title', { id })} name={t('common.delete')} act={act} onClose={onClose}>
+    <Confirm
+      title={t('schedules.delete_title', { id })}
+      name={t('common.delete')}
+      act={act}
+      aside={
+        <CopyAs of={{ command: () => pawl('schedule delete', [id]), curl: () => curl('DELETE', path('/api/scheduled-actions', id)) }} />
+      }
+      onClose={onClose}
+    >
       <p>{t('schedules.delete_text')}</p>
     </Confirm>
   );

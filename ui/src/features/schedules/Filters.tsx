@@ -6,7 +6,7 @@ import { FilterInput } from '../../ui/FilterInput';
 import css from './Schedules.module.css';
 import { schedulesSearch } from './search';
 
-type Search = ReturnType<typeof schedulesSearch.read>['value'];
+export type Search = ReturnType<typeof schedulesSearch.read>['value'];
 
 export function isFiltered(search: Search): boolean {
   return schedulesSearch.write(search) !== '';

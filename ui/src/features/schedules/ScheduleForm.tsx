@@ -1,4 +1,8 @@
 import { useState } from 'react';
+import { path } from '../../api/client';
+import { write } from '../../api/json';
+import { CopyAs } from '../../frame/CopyAs';
+import { curl, pawl, quoted } from '../../frame/terminal';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Field, Input, Select, TextArea } from '../../ui/Field';
@@ -50,6 +54,13 @@ export function ScheduleForm({ schedule, onDone }: { schedule?: Schedule; onDone
           </Problem>
         )}
         <div className={css.buttons}>
+          <CopyAs
+            of={{
+              command: () => `printf %s ${quoted(write(form.body))} | ${pawl('schedule put', [form.id, '-'])}`,
+              curl: () => curl('PUT', path('/api/scheduled-actions', form.id), { body: form.body }),
+              disabledReason: form.why,
+            }}
+          />
           <Button onClick={() => onDone(schedule?.id ?? null)}>{t('common.cancel')}</Button>
           <Button type="submit" kind="primary" busy={form.busy} disabledReason={form.why}>
             {t('common.save')}

@@ -1,10 +1,13 @@
 import { CalendarClock, Plus } from 'lucide-react';
 import { useState } from 'react';
+import type { Query } from '../../api/client';
 import { type Pages, usePages } from '../../api/pages';
 import { useLiveQueries } from '../../api/queries';
+import { type AsText, CopyAs } from '../../frame/CopyAs';
 import { useCommands } from '../../frame/commands';
 import { go, Link, useSearch } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
+import { curl, pawl } from '../../frame/terminal';
 import { type Translate, useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { cx } from '../../ui/cx';
@@ -14,7 +17,7 @@ import { Listing } from '../../ui/Listing';
 import { Page } from '../../ui/Page';
 import { type Column, Table } from '../../ui/Table';
 import { Ago, Time } from '../../ui/Time';
-import { dueBefore, Filters, isFiltered } from './Filters';
+import { dueBefore, Filters, isFiltered, type Search } from './Filters';
 import type { Schedule } from './model';
 import css from './Schedules.module.css';
 import { Outcome, State } from './State';
@@ -26,19 +29,14 @@ export default function SchedulesPage() {
   const t = useT();
   const { reason } = useRole();
   const [search] = useSearch(schedulesSearch);
-  const pages = usePages<Schedule>(
-    ['schedules', 'list'],
-    '/api/scheduled-actions',
-    {
-      prefix: search.prefix,
-      ...(search.finished === 'true' ? { finished: true } : { finished: false, order: 'due' }),
-      due_before: dueBefore(search.due),
-      kind: search.kind,
-      paused: search.paused,
-      limit: 100,
-    },
-    5_000,
-  );
+  const filter = {
+    prefix: search.prefix,
+    ...(search.finished === 'true' ? { finished: true } : { finished: false, order: 'due' }),
+    due_before: dueBefore(search.due),
+    kind: search.kind,
+    paused: search.paused,
+  };
+  const pages = usePages<Schedule>(['schedules', 'list'], '/api/scheduled-actions', { ...filter, limit: 100 }, 5_000);
   // No topic tells of schedules; runs that they start do.
   useLiveQueries(['executions'], [['schedules']]);
   const why = reason('editor');
@@ -52,12 +50,31 @@ export default function SchedulesPage() {
     </Button>
   );
   return (
-    <Page title={t('frame.nav_schedules')} head={<Filters />} actions={button}>
+    <Page
+      title={t('frame.nav_schedules')}
+      head={<Filters />}
+      actions={
+        <>
+          <CopyAs brief of={asText(search, filter, t)} />
+          {button}
+        </>
+      }
+    >
       <Listing pages={pages} empty={<Nothing filtered={isFiltered(search)} button={button} />}>
         {(rows) => <Rows rows={rows} pages={pages} />}
       </Listing>
     </Page>
   );
+}
+
+function asText(search: Search, filter: Query, t: Translate): AsText {
+  const lacks = [search.kind && t('schedules.kind'), search.paused && t('schedules.pauses')].filter((name) => name !== undefined);
+  const finished = search.finished === 'true';
+  const flags = { prefix: search.prefix, finished, open: !finished, 'due-before': dueBefore(search.due) };
+  return {
+    command: lacks.length > 0 ? lacks : () => pawl('schedule list', [], flags),
+    curl: () => curl('GET', '/api/scheduled-actions', { query: filter }),
+  };
 }
 
 function Nothing({ filtered, button }: { filtered: boolean; button: React.ReactNode }) {

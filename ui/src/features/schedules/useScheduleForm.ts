@@ -82,6 +82,7 @@ export function useScheduleForm(schedule: Schedule | undefined, onDone: (id: str
     saveError: saving.error,
     exists: saving.exists,
     save: saving.save,
+    body: saving.body,
   };
 }
 
@@ -153,13 +154,14 @@ function useSaving({
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const exists = !schedule && error?.status === 409;
+  const override = schedule || exists ? keep : 'none';
+  const body = spec && { spec: sent(spec, schedule), override, meta: notesOf(schedule) };
   const save = async () => {
-    if (spec === null) return;
+    if (body === null) return;
     setBusy(true);
     setError(null);
-    const override = schedule || exists ? keep : 'none';
     try {
-      await api.put(path('/api/scheduled-actions', id), { spec: sent(spec, schedule), override, meta: notesOf(schedule) });
+      await api.put(path('/api/scheduled-actions', id), body);
       toast({ tone: 'good', text: t('schedules.saved', { id }) });
       await queryClient.invalidateQueries({ queryKey: ['schedules'] });
       onDone(id);
@@ -168,7 +170,7 @@ function useSaving({
       setBusy(false);
     }
   };
-  return { busy, error, exists, save };
+  return { busy, error, exists, save, body };
 }
 
 /** An untouched beginning that is past is left out: it stays, or is now. */

@@ -28,7 +28,6 @@ const columns = (t: Translate): Column<Execution>[] => [
     id: 'now',
     head: t('schemas.now'),
     width: 'minmax(120px, 1fr)',
-    from: 560,
     cell: (run) => (run.error ? <code>{run.error.code}</code> : run.current_node_id),
   },
   { id: 'created', head: t('schemas.created'), width: '132px', cell: (run) => <Ago at={run.created_at} /> },
@@ -37,7 +36,6 @@ const columns = (t: Translate): Column<Execution>[] => [
     head: t('schemas.duration'),
     width: '104px',
     align: 'end',
-    from: 680,
     cell: (run) => <Duration from={run.started_at} to={run.finished_at} />,
   },
 ];

@@ -43,9 +43,9 @@ export function VersionsTab({ schema }: { schema: Schema }) {
         ) : null,
     },
     { id: 'note', head: t('schemas.note'), width: 'minmax(120px, 1fr)', cell: (row) => row.note ?? '' },
-    { id: 'by', head: t('schemas.by'), width: '120px', from: 640, cell: (row) => row.created_by },
+    { id: 'by', head: t('schemas.by'), width: '120px', cell: (row) => row.created_by },
     { id: 'at', head: t('schemas.created'), width: '120px', cell: (row) => <Ago at={row.created_at} /> },
-    { id: 'hash', head: t('schemas.hash'), width: '96px', from: 860, cell: (row) => <code>{row.hash.slice(0, 8)}</code> },
+    { id: 'hash', head: t('schemas.hash'), width: '96px', cell: (row) => <code>{row.hash.slice(0, 8)}</code> },
     {
       id: 'acts',
       head: '',

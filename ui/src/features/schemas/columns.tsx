@@ -31,8 +31,8 @@ export function schemaColumns(t: Translate): Column<ListedSchema>[] {
       width: '96px',
       cell: (row) => <Chip tone={row.active ? 'good' : 'idle'}>{t(row.active ? 'schemas.active_one' : 'schemas.inactive_one')}</Chip>,
     },
-    { id: 'version', head: t('schemas.version'), width: '80px', from: 640, cell: (row) => <VersionText row={row} /> },
-    { id: 'triggers', head: t('schemas.triggers'), width: '96px', from: 760, cell: (row) => <TriggerIcons row={row} /> },
+    { id: 'version', head: t('schemas.version'), width: '80px', cell: (row) => <VersionText row={row} /> },
+    { id: 'triggers', head: t('schemas.triggers'), width: '96px', cell: (row) => <TriggerIcons row={row} /> },
     {
       id: 'open',
       head: t('schemas.open'),
@@ -46,15 +46,14 @@ export function schemaColumns(t: Translate): Column<ListedSchema>[] {
           </Link>
         ) : null,
     },
-    { id: 'last', head: t('schemas.outcomes'), width: '184px', from: 900, cell: (row) => <Outcomes runs={row.summary?.last ?? []} /> },
+    { id: 'last', head: t('schemas.outcomes'), width: '184px', cell: (row) => <Outcomes runs={row.summary?.last ?? []} /> },
     {
       id: 'next',
       head: t('schemas.next'),
       width: '104px',
-      from: 1020,
       cell: (row) => (row.summary?.next_at ? <Countdown until={row.summary.next_at} /> : null),
     },
-    { id: 'changed', head: t('schemas.changed'), width: '132px', from: 560, cell: (row) => <Ago at={row.updated_at} /> },
+    { id: 'changed', head: t('schemas.changed'), width: '132px', cell: (row) => <Ago at={row.updated_at} /> },
   ];
 }
 

@@ -3,6 +3,7 @@ import { LANGUAGES, useT } from '../../messages';
 import { Checkbox, Field, Select } from '../../ui/Field';
 import { Page, Panel } from '../../ui/Page';
 import { About } from './About';
+import { Filters } from './Filters';
 import css from './Settings.module.css';
 import { You } from './You';
 
@@ -14,6 +15,7 @@ export default function SettingsPage() {
         <Looks />
         <div className={css.column}>
           <Keyboard />
+          <Filters />
           <You />
         </div>
         <About />

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
 import { api } from '../../api/client';
-import { go } from '../../frame/navigate';
-import { logout, useMe } from '../../frame/session';
+import { askToLeave } from '../../frame/Leaving';
+import { useMe } from '../../frame/session';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Panel } from '../../ui/Page';
@@ -30,7 +30,7 @@ export function You() {
       title={t('settings.session')}
       actions={
         me.login === 'session' && (
-          <Button size="small" icon={<LogOut />} onClick={() => void logout().then(() => go('/login'))}>
+          <Button size="small" icon={<LogOut />} onClick={() => void askToLeave()}>
             {t('settings.logout')}
           </Button>
         )

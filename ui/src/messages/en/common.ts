@@ -33,6 +33,9 @@ export const common = messages({
   copy_id: 'Copy the id {id}',
   copy_command: 'Copy as command',
   copy_curl: 'Copy as curl',
+  copy_as: 'Copy for the terminal',
+  no_command: 'The command line has no command for this',
+  no_command_for: 'The command line has no option for: {what}',
   copy_failed: 'The browser did not allow copying.',
   try_again: 'Try again',
   reload: 'Reload',
@@ -86,5 +89,4 @@ export const common = messages({
   bad_search: 'This part of the address is not understood and was left out: {names}',
   more_items: { one: '{n} more', other: '{n} more' },
   type_first: 'Type the text above first',
-  coming: 'This screen is being built.',
 });

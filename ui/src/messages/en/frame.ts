@@ -29,6 +29,13 @@ export const frame = messages({
   focus_filter: 'Go to the filter',
   api_docs: 'API documentation',
   logout: 'Log out',
+  draft_new: 'a new schema',
+  leave_drafts: {
+    one: 'A draft of {n} schema that is not saved is kept in this browser. Whoever uses the browser next could read it.',
+    other: 'Drafts of {n} schemas that are not saved are kept in this browser. Whoever uses the browser next could read them.',
+  },
+  leave_keep: 'Keep and log out',
+  leave_forget: 'Remove and log out',
   you: 'you',
   light: 'Light theme',
   dark: 'Dark theme',

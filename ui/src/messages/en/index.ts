@@ -4,6 +4,7 @@ import { compare } from './compare';
 import { editor } from './editor';
 import { errors } from './errors';
 import { frame } from './frame';
+import { input } from './input';
 import { keys } from './keys';
 import { letters } from './letters';
 import { login } from './login';
@@ -23,6 +24,7 @@ export const en = {
   errors,
   overview,
   runs,
+  input,
   run,
   canvas,
   nodes,

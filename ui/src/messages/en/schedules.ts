@@ -18,6 +18,7 @@ export const schedules = messages({
   ending_out_of_retries: 'out of retries',
   ending_deadline: 'past its deadline',
   show: 'Show',
+  show_it: 'Show it',
   show_open: 'not finished',
   show_finished: 'finished',
   due: 'Due',

@@ -34,6 +34,9 @@ export const common: Russian<typeof en> = {
   copy_id: 'Скопировать идентификатор {id}',
   copy_command: 'Копировать как команду',
   copy_curl: 'Копировать как curl',
+  copy_as: 'Скопировать для терминала',
+  no_command: 'В командной строке такой команды нет',
+  no_command_for: 'В командной строке нет параметра для: {what}',
   copy_failed: 'Браузер не разрешил копирование.',
   try_again: 'Повторить',
   reload: 'Обновить',
@@ -87,5 +90,4 @@ export const common: Russian<typeof en> = {
   bad_search: 'Эта часть адреса непонятна и отброшена: {names}',
   more_items: { one: 'ещё {n}', few: 'ещё {n}', many: 'ещё {n}', other: 'ещё {n}' },
   type_first: 'Сначала наберите текст выше',
-  coming: 'Этот экран ещё строится.',
 };

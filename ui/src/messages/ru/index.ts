@@ -6,6 +6,7 @@ import { engine } from './engine';
 import { errors } from './errors';
 import { fields } from './fields';
 import { frame } from './frame';
+import { input } from './input';
 import { keys } from './keys';
 import { letters } from './letters';
 import { login } from './login';
@@ -27,6 +28,7 @@ export const ru = {
   fields,
   overview,
   runs,
+  input,
   run,
   canvas,
   nodes,

@@ -19,6 +19,7 @@ export const schedules: Russian<typeof en> = {
   ending_out_of_retries: 'повторы исчерпаны',
   ending_deadline: 'срок вышел',
   show: 'Показать',
+  show_it: 'Показать',
   show_open: 'не законченные',
   show_finished: 'законченные',
   due: 'Срок',
