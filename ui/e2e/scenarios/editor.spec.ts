@@ -1,5 +1,6 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { card, code, paste, save, textOf, write } from '../editing';
 import { accessible, button, Dev, dialog, expectFault, field, open, profile, see, until } from '../harness';
 
 let dev: Dev;
@@ -16,38 +17,6 @@ interface Stored {
 }
 
 const stored = (name: string) => dev.api.get<Stored>(`/api/schemas/${name}`);
-
-function code(page: Page): Locator {
-  return page.getByRole('textbox', { name: 'Text of the schema' });
-}
-
-/** The text as the code shows it; small texts are in the page as a whole. */
-async function textOf(page: Page): Promise<string> {
-  return (await code(page).locator('.cm-line').allInnerTexts()).map((line) => line.replace(/\n$/, '')).join('\n');
-}
-
-/** Pasted: text that is typed over marked code takes the look of it along as an inline style, which the content policy reports. */
-async function paste(page: Page, text: string): Promise<void> {
-  await page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
-  await page.keyboard.press('Control+V');
-}
-
-async function write(page: Page, place: Locator, text: string): Promise<void> {
-  await place.click();
-  await page.keyboard.press('Control+A');
-  await paste(page, text);
-}
-
-function card(page: Page, id: string): Locator {
-  return page.locator('.react-flow__node').filter({ hasText: id }).first();
-}
-
-/** Saves, and waits until the page says that it is stored. */
-async function save(page: Page, version: number): Promise<void> {
-  await page.keyboard.press('Control+S');
-  await button(dialog(page), 'Save and use').click();
-  await see(page, `v${version} is saved.`);
-}
 
 const COMMENTED = `# Greets the world, twice.
 name: commented

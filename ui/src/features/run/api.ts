@@ -5,18 +5,12 @@ import { asApiError } from '../../api/error';
 import type { Json } from '../../api/json';
 import type { Change, Definition, Execution, Page, Schema, Step } from '../../api/model';
 import { hasEnded } from '../../api/queries';
-import type { Columns } from '../../graph/scrub';
 
 export interface RunDefinition {
   schema_id: string;
   schema: string;
   version: number;
   definition: Definition;
-}
-
-export interface Outline extends Columns {
-  next: number | null;
-  gone?: { up_to: number; execution_id: string; message: string };
 }
 
 export interface ContextView {
@@ -110,8 +104,6 @@ export const runQueries = {
       retry: false,
     }),
 };
-
-export const outlineAfter = (id: string, after: number, signal: AbortSignal) => api.get<Outline>(of(id, 'outline'), { after }, signal);
 
 export const control = (id: string, verb: 'pause' | 'resume' | 'stop' | 'debug') =>
   api.post<Execution>(of(id, verb), verb === 'debug' ? undefined : {});

@@ -56,8 +56,8 @@ export function AddMenu({
     ['Enter', () => chosen && onPick(chosen.type)],
     ['Escape', onClose],
   ]);
-  const left = Math.min(at.x, window.innerWidth - 312);
-  const top = Math.min(at.y, Math.max(8, window.innerHeight - 372));
+  const left = Math.max(8, Math.min(at.x, window.innerWidth - 312));
+  const top = Math.max(8, Math.min(at.y, window.innerHeight - 372));
   return (
     <div ref={box} className={css.menu} style={{ left, top }} role="dialog" aria-label={title}>
       <Input

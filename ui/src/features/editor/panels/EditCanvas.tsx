@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react';
 import { Canvas } from '../../../canvas/Canvas';
-import { Looks, PLAIN_NODE } from '../../../canvas/looks';
+import { Looks, type NodeLook, PLAIN_EDGE, PLAIN_NODE } from '../../../canvas/looks';
 import type { Editing } from '../../../canvas/useFlow';
 import { useLayout } from '../../../canvas/useLayout';
 import { buildGraph, type DefinedNode, type Graph } from '../../../graph/model';
@@ -15,19 +15,26 @@ import { CanvasNotes } from './CanvasNotes';
 import css from './EditCanvas.module.css';
 import { DRAGGED_TYPE } from './TypePalette';
 
+export interface Hover {
+  at: Point;
+  client: Point;
+}
+
 export interface EditCanvasProps {
   actions: Actions;
   /** Told what is drawn, for gestures that need places. */
   onView: (view: View | null) => void;
   onAdd: (where: AddAt, client: Point) => void;
+  /** Where the pointer is on the empty canvas. */
+  onHover: (place: Hover | null) => void;
   onNodeMenu: (id: string, client: Point) => void;
   pins: Pin[];
   /** A test run that is shown on the same canvas. */
-  run?: (graph: Graph, looks: Looks) => void;
+  run?: (graph: Graph, looks: Looks, badge: BadgeOf) => void;
   children?: ReactNode;
 }
 
-export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, children }: EditCanvasProps) {
+export function EditCanvas({ actions, onView, onAdd, onHover, onNodeMenu, pins, run, children }: EditCanvasProps) {
   const t = useT();
   const { types, store } = useTools();
   const definition = useEditor((state) => state.document.definition);
@@ -44,10 +51,11 @@ export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, chil
   const looks = useMemo(() => looksOf(graph), [graph]);
   useEffect(() => onView(layout === null ? null : { graph, layout }), [graph, layout, onView]);
   useEffect(() => {
-    if (run === undefined) showNodes(graph, looks, diagnostics ?? [], pins);
-    else run(graph, looks);
+    const badge = badges(pins);
+    if (run === undefined) showNodes(graph, looks, diagnostics ?? [], badge);
+    else run(graph, looks, badge);
   }, [graph, looks, diagnostics, pins, run]);
-  const editing = useEditing(graph, actions, onAdd, onNodeMenu, readOnly || problem !== null || run !== undefined);
+  const editing = useEditing(graph, { actions, onAdd, onHover, onNodeMenu }, readOnly || problem !== null || run !== undefined);
   // A large graph is laid out in the worker: until it is, the last picture stays.
   const drawn = useRef<(View & { looks: Looks }) | null>(null);
   if (layout !== null) drawn.current = { graph, layout, looks };
@@ -77,15 +85,13 @@ export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, chil
 
 function useEditing(
   graph: Graph,
-  actions: Actions,
-  onAdd: EditCanvasProps['onAdd'],
-  onNodeMenu: EditCanvasProps['onNodeMenu'],
+  calls: Pick<EditCanvasProps, 'actions' | 'onAdd' | 'onHover' | 'onNodeMenu'>,
   locked: boolean,
 ): Editing | undefined {
   const { store } = useTools();
   const selection = useEditor((state) => state.selection);
-  const latest = useRef({ actions, onAdd, onNodeMenu, graph });
-  latest.current = { actions, onAdd, onNodeMenu, graph };
+  const latest = useRef({ ...calls, graph });
+  latest.current = { ...calls, graph };
   const drawn = useMemo(() => drawnEdges(store.getState().document.definition, graph), [store, graph]);
   const handlers = useMemo((): Omit<Editing, 'selection'> => {
     const now = () => latest.current;
@@ -100,7 +106,8 @@ function useEditing(
         if (sameList(before.nodes, next.nodes) && sameList(before.edges, next.edges)) return;
         store.getState().select(next);
       },
-      onPaneMenu: (at, client) => now().onAdd({ at }, client),
+      onPaneMenu: (at, client) => now().onAdd({ at: { x: at.x, y: at.y - 26 } }, client),
+      onHover: (place) => now().onHover(place),
       onNodeMenu: (id, client) => now().onNodeMenu(id, client),
       onDrop: (data, at) => {
         const type = data.getData(DRAGGED_TYPE);
@@ -143,18 +150,22 @@ if (typeof document !== 'undefined') {
   document.addEventListener('drop', (event) => Object.assign(lastDrop, { x: event.clientX, y: event.clientY }), true);
 }
 
-function showNodes(graph: Graph, looks: Looks, diagnostics: Diagnostic[], pins: Pin[]) {
+function showNodes(graph: Graph, looks: Looks, diagnostics: Diagnostic[], badge: BadgeOf) {
   const worst = new Map<string, 'error' | 'warning'>();
   for (const one of diagnostics) {
     if (!one.node_id || one.severity === 'note') continue;
     if (one.severity === 'error' || !worst.has(one.node_id)) worst.set(one.node_id, one.severity);
   }
+  for (const node of graph.nodes)
+    looks.setNode(node.index, { ...PLAIN_NODE, problem: worst.get(node.id) ?? null, ...badge(node.definition) });
+  for (const edge of graph.edges) looks.setEdge(edge.index, PLAIN_EDGE);
+}
+
+export type BadgeOf = (node: DefinedNode) => Pick<NodeLook, 'badge' | 'pinned' | 'entry'>;
+
+function badges(pins: Pin[]): BadgeOf {
   const pinned = new Set(pins.map((pin) => pin.node));
-  for (const node of graph.nodes) {
-    const { definition } = node;
-    const badge = `${pinned.has(node.id) ? '📌' : ''}${definition.retry ? '↻' : ''}`;
-    looks.setNode(node.index, { ...PLAIN_NODE, problem: worst.get(node.id) ?? null, badge });
-  }
+  return (node) => ({ pinned: pinned.has(node.id), entry: node.entry === true, badge: node.retry ? '↻' : '' });
 }
 
 /** Remembers the view without rendering. */

@@ -6,7 +6,7 @@ import { useT } from '../../../messages';
 import { cx } from '../../../ui/cx';
 import { Page } from '../../../ui/Page';
 import { CodePane } from '../code/CodePane';
-import { useDataAt } from '../code/data';
+import { chosenOf, useDataAt } from '../code/data';
 import { type Actions, createActions, type View } from '../model/actions';
 import { useEditorCommands } from '../model/commands';
 import { useEditor, useTools } from '../model/context';
@@ -164,6 +164,7 @@ function Bench({ mode, actions, setView, adding, testing, place, children }: Ben
             actions={actions}
             onView={setView}
             onAdd={adding.at}
+            onHover={adding.hover}
             onNodeMenu={(id) => store.getState().select({ nodes: [id], edges: [] })}
             pins={pins}
             run={testing.paint}
@@ -178,8 +179,7 @@ function Bench({ mode, actions, setView, adding, testing, place, children }: Ben
       <div className={css.side}>
         <SidePanel
           actions={actions}
-          run={testing.run}
-          steps={testing.steps}
+          test={testing.test}
           result={testing.result}
           pins={pins}
           onPins={() => void query.refetch()}
@@ -208,8 +208,7 @@ function useSelectionInAddress(node: string, onNode: (node: string) => void) {
 
 function useChosenData(node: string | null, text: string) {
   const { store } = useTools();
-  const [execution, seq] = text.split(':');
-  const chosen = useMemo(() => (execution && seq ? { execution, seq: Number(seq) } : null), [execution, seq]);
+  const chosen = useMemo(() => chosenOf(text), [text]);
   const data = useDataAt(node, chosen);
   useEffect(() => store.getState().set({ data }), [store, data]);
 }
