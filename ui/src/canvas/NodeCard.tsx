@@ -23,6 +23,7 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
   return (
     <div
       data-node={node.id}
+      data-problem={look.problem ?? undefined}
       className={cx(
         css.card,
         tone,

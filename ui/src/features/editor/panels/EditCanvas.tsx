@@ -55,6 +55,7 @@ export function EditCanvas({ actions, onView, onAdd, onHover, onNodeMenu, pins, 
     if (run === undefined) showNodes(graph, looks, diagnostics ?? [], badge);
     else run(graph, looks, badge);
   }, [graph, looks, diagnostics, pins, run]);
+  const fresh = useFresh(graph);
   const editing = useEditing(graph, { actions, onAdd, onHover, onNodeMenu }, readOnly || problem !== null || run !== undefined);
   // A large graph is laid out in the worker: until it is, the last picture stays.
   const drawn = useRef<(View & { looks: Looks }) | null>(null);
@@ -68,6 +69,8 @@ export function EditCanvas({ actions, onView, onAdd, onHover, onNodeMenu, pins, 
         looks={drawn.current.looks}
         label={t('editor.canvas_of', { name: definition.name })}
         selected={selection.nodes.length === 1 ? (selection.nodes[0] ?? null) : null}
+        onOpen={focusForm}
+        follow={fresh}
         onSelect={(id) => store.getState().select({ nodes: id === null ? [] : [id], edges: [] })}
         editing={editing}
       >
@@ -81,6 +84,26 @@ export function EditCanvas({ actions, onView, onAdd, onHover, onNodeMenu, pins, 
       )}
     </div>
   );
+}
+
+/** The selected node, if it was added just now: it comes into view. */
+function useFresh(graph: Graph): string | null {
+  const selected = useEditor((state) => (state.selection.nodes.length === 1 ? (state.selection.nodes[0] ?? null) : null));
+  const before = useRef<Graph | null>(null);
+  const fresh = useRef<string | null>(null);
+  if (before.current !== graph) {
+    const known = before.current === null || selected === null || before.current.byId.has(selected);
+    fresh.current = known ? null : selected;
+    before.current = graph;
+  }
+  return fresh.current;
+}
+
+/** Enter or a double click on a card: its form has the focus. */
+function focusForm() {
+  const form = document.querySelector('[data-node-form]');
+  const first = '[role=tabpanel] input, [role=tabpanel] select, [role=tabpanel] textarea, [role=tabpanel] [contenteditable=true]';
+  requestAnimationFrame(() => (form?.querySelector<HTMLElement>(first) ?? form?.querySelector('input'))?.focus());
 }
 
 function useEditing(

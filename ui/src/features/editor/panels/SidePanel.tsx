@@ -16,16 +16,17 @@ export interface SidePanelProps {
   pins: Pin[];
   onPins: () => void;
   onClose: () => void;
+  place: { pointer: string } | null;
 }
 
 /** The form of what is selected; a test run takes its place. */
-export function SidePanel({ actions, test, result, pins, onPins, onClose }: SidePanelProps) {
+export function SidePanel({ actions, test, result, pins, onPins, onClose, place }: SidePanelProps) {
   const selection = useEditor((state) => state.selection);
   const [first] = selection.nodes;
   if (result !== null) return <ResultPanel result={result} onClose={onClose} pins={pins} onPins={onPins} />;
   if (test !== null) return <TestPanel test={test} node={first ?? null} onClose={onClose} pins={pins} onPins={onPins} />;
   if (selection.nodes.length > 1) return <ManyNodes count={selection.nodes.length} actions={actions} />;
-  if (first !== undefined) return <NodeForm key={first} id={first} actions={actions} pins={pins} onPins={onPins} />;
+  if (first !== undefined) return <NodeForm key={first} id={first} actions={actions} pins={pins} onPins={onPins} place={place} />;
   if (selection.edges.length > 0) return <EdgeForm actions={actions} />;
   return <SchemaForm actions={actions} />;
 }

@@ -31,6 +31,7 @@ interface TextPlace {
   line: number;
   column: number;
   at: number;
+  pointer: string;
 }
 
 export interface WorkbenchProps {
@@ -80,7 +81,7 @@ export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, 
   });
   const goTo = (found: Diagnostic) => {
     if (found.node_id) store.getState().select({ nodes: [found.node_id], edges: [] });
-    if (found.line) setPlace({ line: found.line, column: found.column ?? 1, at: Date.now() });
+    setPlace({ line: found.line ?? 0, column: found.column ?? 1, at: Date.now(), pointer: found.pointer });
     if (!found.node_id && mode === 'canvas' && found.line) onMode('split');
     requestAnimationFrame(() => focusField(found));
   };
@@ -184,6 +185,7 @@ function Bench({ mode, actions, setView, adding, testing, place, children }: Ben
           pins={pins}
           onPins={() => void query.refetch()}
           onClose={testing.close}
+          place={place}
         />
       </div>
       {children && <div className={css.low}>{children}</div>}
