@@ -1,5 +1,6 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { card, save, textOf } from '../editing';
 import { accessible, button, Dev, dialog, expectFault, field, open, profile, see, until } from '../harness';
 
 let dev: Dev;
@@ -16,38 +17,6 @@ interface Stored {
 }
 
 const stored = (name: string) => dev.api.get<Stored>(`/api/schemas/${name}`);
-
-function code(page: Page): Locator {
-  return page.getByRole('textbox', { name: 'Text of the schema' });
-}
-
-/** The text as the code shows it; small texts are in the page as a whole. */
-async function textOf(page: Page): Promise<string> {
-  return (await code(page).locator('.cm-line').allInnerTexts()).map((line) => line.replace(/\n$/, '')).join('\n');
-}
-
-/** Pasted: text that is typed over marked code takes the look of it along as an inline style, which the content policy reports. */
-async function paste(page: Page, text: string): Promise<void> {
-  await page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
-  await page.keyboard.press('Control+V');
-}
-
-async function write(page: Page, place: Locator, text: string): Promise<void> {
-  await place.click();
-  await page.keyboard.press('Control+A');
-  await paste(page, text);
-}
-
-function card(page: Page, id: string): Locator {
-  return page.locator('.react-flow__node').filter({ hasText: id }).first();
-}
-
-/** Saves, and waits until the page says that it is stored. */
-async function save(page: Page, version: number): Promise<void> {
-  await page.keyboard.press('Control+S');
-  await button(dialog(page), 'Save and use').click();
-  await see(page, `v${version} is saved.`);
-}
 
 const COMMENTED = `# Greets the world, twice.
 name: commented
@@ -91,71 +60,6 @@ test('4 a text with comments: a card is moved, a field changed, saved, reloaded;
   const at = async () =>
     Math.round((await card(page, 'say').boundingBox())?.y ?? 0) - Math.round((await card(page, 'begin').boundingBox())?.y ?? 0);
   expect(Math.abs(await at())).toBeGreaterThan(20);
-});
-
-test('5 mistakes: they are listed with their places and hints; mended, it can be saved', async () => {
-  await dev.api.save(
-    'name: mistaken\nnodes:\n  - { id: begin, type: start }\n  - { id: done, type: end }\nedges:\n  - { source: begin, target: done }\n',
-  );
-  const page = await open(`${dev.url}/schemas/mistaken/edit?mode=split`);
-  await code(page).waitFor();
-  const bad = `name: mistaken
-nodes:
-  - { id: begin, type: start }
-  - { id: wait, type: sleep, config: { duration: x, unit: weeks } }
-  - { id: check, type: condition, config: { expression: "{{variables.n" } }
-  - { id: done, type: ende }
-edges:
-  - { source: begin, target: wait }
-  - { source: wait, target: nowhere }
-`;
-  await write(page, code(page), bad);
-  const { diagnostics } = await validated(bad);
-  const wrong = diagnostics.filter((one) => one.severity !== 'note');
-  expect(wrong.length).toBeGreaterThanOrEqual(4);
-  const counter = button(page, new RegExp(`^${wrong.length} problems?$`));
-  await counter.click();
-  for (const one of wrong.slice(0, 4)) await see(page.getByRole('region', { name: 'Problems' }), one.message.replaceAll('`', ''));
-  await accessible(page, 'editor with problems');
-  const good = COMMENTED.replace('name: commented', 'name: mistaken');
-  await write(page, code(page), good);
-  await button(page, /^0 problems$/).waitFor();
-  await save(page, 2);
-  expect((await stored('mistaken')).definition.nodes.map((node) => node.id)).toEqual(['begin', 'say', 'done']);
-});
-
-async function validated(text: string): Promise<{ diagnostics: { severity: string; message: string }[] }> {
-  return dev.api.post('/api/schemas/validate', text);
-}
-
-test('6 undo and redo over gestures in canvas, form and code: the text is that of the start, and back again', async () => {
-  await dev.api.save(COMMENTED.replace('commented', 'undone'));
-  const page = await open(`${dev.url}/schemas/undone/edit?mode=split`);
-  await code(page).waitFor();
-  const start = await textOf(page);
-  const canvas = page.getByRole('application').first();
-  for (const id of ['say', 'done']) {
-    await card(page, id).click();
-    await canvas.focus();
-    for (let at = 0; at < 3; at += 1) await page.keyboard.press('d');
-  }
-  await card(page, 'say').click();
-  await page.getByRole('tab', { name: 'Notes' }).click();
-  await field(page, 'Name for people').fill('Another name');
-  await code(page).click();
-  await page.keyboard.press('Control+End');
-  await paste(page, '\n# The end.\n');
-  await until(
-    'all of it is there',
-    async () => (await textOf(page)).includes('# The end.') && (await textOf(page)).includes('Another name'),
-  );
-  const changed = await textOf(page);
-  const undo = button(page, 'Undo');
-  for (let at = 0; at < 40 && (await undo.getAttribute('aria-disabled')) === null; at += 1) await undo.click();
-  expect(await textOf(page)).toBe(start);
-  const redo = button(page, 'Redo');
-  for (let at = 0; at < 40 && (await redo.getAttribute('aria-disabled')) === null; at += 1) await redo.click();
-  expect(await textOf(page)).toBe(changed);
 });
 
 test('8 two tabs save: the second is told, both changes are put together in v3', async () => {
@@ -245,55 +149,6 @@ test('9 the server is killed while a schema is edited: the draft survives, and s
   await until('the draft is on the screen', async () => (await textOf(page)).includes('Kept in the draft, too'));
   await save(page, 2);
   expect((await stored('drafted')).definition.nodes.find((node) => node.id === 'say')?.name).toBe('Kept in the draft, too');
-});
-
-test('2 a new schema by mouse: nodes, an edge each, a field, saved and run', async () => {
-  const page = await open(`${dev.url}/new/schema?mode=split`);
-  await field(page, 'Name').fill('by-mouse');
-  await card(page, 'start').click();
-  const types = page.getByRole('complementary', { name: 'Node types' });
-  await button(types, 'Log').click();
-  const form = page.getByRole('region', { name: /^Form of/ });
-  await form.waitFor();
-  await write(page, form.getByRole('textbox', { name: /^Message/ }), 'made by mouse');
-  await until(
-    'three nodes and two edges are in the text',
-    async () => /type: end/.test(await textOf(page)) && /made by mouse/.test(await textOf(page)),
-  );
-  await button(page, /^0 problems$/).waitFor();
-  await page.keyboard.press('Control+S');
-  await button(dialog(page), 'Save and use').click();
-  await page.waitForURL('**/schemas/by-mouse/edit*');
-  const { definition } = await stored('by-mouse');
-  expect(definition.nodes.map((node) => node.type)).toEqual(['start', 'log', 'end']);
-  expect(definition.edges).toHaveLength(2);
-  const run = await dev.api.ended((await dev.api.start('by-mouse')).id);
-  expect(run.status).toBe('completed');
-});
-
-test('3 the same by keyboard alone', async () => {
-  const page = await open(`${dev.url}/new/schema?mode=split`);
-  await field(page, 'Name').focus();
-  await page.keyboard.press('Control+A');
-  await page.keyboard.type('by-keys');
-  await page.getByRole('application').first().focus();
-  await page.keyboard.press('ArrowRight');
-  await page.keyboard.press('Enter');
-  for (const type of ['log', 'end']) {
-    await page.getByRole('application').first().focus();
-    await page.keyboard.press('a');
-    await page.keyboard.type(type);
-    await page.keyboard.press('Enter');
-    await until(`${type} is in the text`, async () => (await textOf(page)).includes(`type: ${type}`));
-  }
-  await until('the edges are there', async () => ((await textOf(page)).match(/target:/g) ?? []).length === 2);
-  await page.getByRole('application').first().focus();
-  await page.keyboard.press('Control+S');
-  await dialog(page)
-    .or(page.getByRole('region', { name: 'Problems' }))
-    .first()
-    .waitFor();
-  expect(await textOf(page)).toContain('name: by-keys');
 });
 
 const PAIR = `name: copied-from

@@ -73,7 +73,7 @@ function Inner({
   const t = useT();
   const host = useRef<HTMLDivElement>(null);
   const flow = useFlow(graph, layout, looks, editing);
-  const view = useView(host, graph, layout, focus ?? follow ?? null);
+  const view = useView(host, graph, layout, focus ?? follow ?? null, editing !== undefined);
   const far = useStore((state) => state.transform[2] < MAP_ZOOM);
   const index = selected === null ? -1 : (graph.byId.get(selected) ?? -1);
   useEffect(() => looks.select(index), [looks, index]);

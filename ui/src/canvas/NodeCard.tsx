@@ -1,5 +1,5 @@
 import { Handle, type NodeProps, Position } from '@xyflow/react';
-import { CircleDot } from 'lucide-react';
+import { CircleDot, LogIn, Pin } from 'lucide-react';
 import { type MouseEvent, memo } from 'react';
 import { exitOffset } from '../graph/model';
 import { useT } from '../messages';
@@ -15,7 +15,7 @@ const SIDES = { left: css.sideLeft, right: css.sideRight, both: css.sideBoth };
 
 /** A node on the canvas. It listens for its own look only. */
 export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<CardNode>) {
-  const { node, looks, editable } = data;
+  const { node, looks, editable, ends } = data;
   const look = useNodeLook(looks, node.index);
   const chosen = useIsSelected(looks, node.index);
   const Icon = iconOf(node.type);
@@ -23,6 +23,7 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
   return (
     <div
       data-node={node.id}
+      data-problem={look.problem ?? undefined}
       className={cx(
         css.card,
         tone,
@@ -49,7 +50,7 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
       </span>
       <Right look={look} />
       {/* Also on a canvas to read: xyflow measures them, and draws no edge without. */}
-      <Handles exits={node.exits} height={heightOf(node.exits.length)} still={!editable} />
+      <Handles exits={node.exits} ends={ends} height={heightOf(node.exits.length)} still={!editable} />
     </div>
   );
 });
@@ -86,6 +87,8 @@ function Right({ look }: { look: NodeLook }) {
   return (
     <span className={css.right}>
       <span className={css.marks}>
+        {look.entry && <LogIn className={css.mark} aria-label={t('canvas.entry')} />}
+        {look.pinned && <Pin className={css.mark} aria-label={t('canvas.pinned')} />}
         {look.badge !== '' && <span className={css.badge}>{look.badge}</span>}
         {look.visits > 1 && <span className={css.visits}>×{look.visits}</span>}
         {look.state !== null && <StatusIcon status={look.state} size={15} />}
@@ -102,7 +105,8 @@ function Right({ look }: { look: NodeLook }) {
   );
 }
 
-function Handles({ exits, height, still }: { exits: readonly string[]; height: number; still: boolean }) {
+function Handles({ exits, ends, height, still }: { exits: readonly string[]; ends: readonly string[]; height: number; still: boolean }) {
+  const t = useT();
   return (
     <>
       <Handle type="target" id={ENTRY} position={Position.Left} className={cx(css.entry, still && css.still)} isConnectable={!still} />
@@ -112,7 +116,8 @@ function Handles({ exits, height, still }: { exits: readonly string[]; height: n
           type="source"
           id={exit}
           position={Position.Right}
-          className={cx(css.exit, still && css.still)}
+          className={cx(css.exit, ends.includes(exit) && css.ends, still && css.still)}
+          title={ends.includes(exit) ? t('canvas.ends_here', { exit }) : undefined}
           isConnectable={!still}
           style={{ top: exitOffset(exits.length, slot, height) }}
         />

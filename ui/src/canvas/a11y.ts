@@ -15,9 +15,13 @@ export function nodeState(graph: Graph, looks: Looks, index: number, t: Translat
   const look = looks.node(index);
   const state =
     look.state === null
-      ? t('canvas.not_reached')
+      ? look.faint && t('canvas.not_reached')
       : (t.maybe(`common.step_${look.state}`) ?? t.maybe(`common.status_${look.state}`) ?? look.state);
-  const parts = [node.type, state];
+  const parts = [node.type];
+  if (state) parts.push(state);
+  if (look.problem !== null) parts.push(t(`canvas.problem_${look.problem}`));
+  if (look.entry) parts.push(t('canvas.entry'));
+  if (look.pinned) parts.push(t('canvas.pinned'));
   if (look.visits > 1) parts.push(t('canvas.visits', { n: look.visits }));
   if (look.ring === 'at') parts.push(t('canvas.at'));
   if (look.ring === 'next') parts.push(t('canvas.next'));

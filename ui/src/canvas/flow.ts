@@ -1,13 +1,15 @@
 /** A graph as the arrays that xyflow draws: sizes and exits are given, so nothing is measured. */
 import { type Edge, type Node, Position } from '@xyflow/react';
 import type { Layout, Point } from '../graph/layout';
-import { exitOffset, type Graph, type GraphEdge, type GraphNode } from '../graph/model';
+import { ERROR, exitOffset, type Graph, type GraphEdge, type GraphNode } from '../graph/model';
 import type { Looks } from './looks';
 
 export interface CardData extends Record<string, unknown> {
   node: GraphNode;
   looks: Looks;
   editable: boolean;
+  /** Exits that lead nowhere: a run that leaves by one ends there. A failure has ways of its own. */
+  ends: readonly string[];
 }
 export interface LineData extends Record<string, unknown> {
   edge: GraphEdge;
@@ -35,13 +37,20 @@ export function flowNodes(graph: Graph, layout: Layout, looks: Looks, editable: 
       height,
       measured: { width, height },
       handles: handlesOf(node, width, height),
-      data: { node, looks, editable },
+      data: { node, looks, editable, ends: editable ? endsAt(graph, node) : NONE },
       draggable: editable,
       selectable: editable,
       connectable: editable,
       focusable: false,
     };
   });
+}
+
+const NONE: readonly string[] = [];
+
+function endsAt(graph: Graph, node: GraphNode): readonly string[] {
+  const used = new Set((graph.out[node.index] ?? []).map((edge) => graph.edges[edge]?.exit));
+  return node.exits.filter((exit) => exit !== ERROR && !used.has(exit));
 }
 
 function handlesOf(node: GraphNode, width: number, height: number): NonNullable<CardNode['handles']> {

@@ -17,6 +17,9 @@ export interface NodeLook {
   side: 'left' | 'right' | 'both' | null;
   problem: 'error' | 'warning' | null;
   badge: string;
+  /** Only an editor says these. */
+  pinned?: boolean;
+  entry?: boolean;
 }
 
 export interface EdgeLook {
@@ -37,6 +40,8 @@ export const PLAIN_NODE: NodeLook = {
   side: null,
   problem: null,
   badge: '',
+  pinned: false,
+  entry: false,
 };
 export const PLAIN_EDGE: EdgeLook = { count: 0, now: false, side: null };
 

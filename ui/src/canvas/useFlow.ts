@@ -26,7 +26,10 @@ export interface Editing {
   onConnectNowhere: (from: { source: string; exit: string; at: Place; client: Place }) => void;
   onSelection: (chosen: { nodes: string[]; edges: number[] }) => void;
   selection?: { nodes: readonly string[]; edges: readonly number[] };
+  /** A place is asked about: by the right button or by a double click. */
   onPaneMenu?: (at: Place, client: Place) => void;
+  /** Where the pointer is on the empty canvas; null: elsewhere. */
+  onHover?: (place: { at: Place; client: Place } | null) => void;
   onNodeMenu?: (id: string, client: Place) => void;
   /** Something was dragged here from outside. */
   onDrop?: (data: DataTransfer, at: Place) => void;
@@ -127,6 +130,16 @@ function useEditHandlers(
           client,
         });
       },
+      onDoubleClick: (event) => {
+        if (!(event.target instanceof Element) || !event.target.classList.contains('react-flow__pane')) return;
+        const client = { x: event.clientX, y: event.clientY };
+        editing.onPaneMenu?.(screenToFlowPosition(client), client);
+      },
+      onPaneMouseMove: (event) => {
+        const client = { x: event.clientX, y: event.clientY };
+        editing.onHover?.({ at: screenToFlowPosition(client), client });
+      },
+      onPaneMouseLeave: () => editing.onHover?.(null),
       onPaneContextMenu: (event) => {
         event.preventDefault();
         const client = { x: event.clientX, y: event.clientY };

@@ -23,7 +23,8 @@ const SMALLEST = 0.02;
 /** Of a graph that is smaller than this when it is shown whole, nothing can be made out. */
 const VISIBLE = 0.06;
 
-export function useView(host: RefObject<HTMLElement | null>, graph: Graph, layout: Layout, focus: string | null): View {
+/** `still`: nodes come and go under the hands of somebody, so the view stays where it is. */
+export function useView(host: RefObject<HTMLElement | null>, graph: Graph, layout: Layout, focus: string | null, still: boolean): View {
   const flow = useReactFlow();
   const store = useStoreApi();
   const bounds = useMemo(() => boundsOf(layout), [layout]);
@@ -57,19 +58,28 @@ export function useView(host: RefObject<HTMLElement | null>, graph: Graph, layou
       },
     };
   }, [flow, store, host, graph, layout, bounds]);
-  useFirstView(host, graph, layout, bounds, view, focus);
+  useFirstView(host, graph, { view, focus, bounds, layout, still });
   return view;
 }
 
 /** Once per graph, as soon as the canvas has a size: all of it, or what matters of it at a size that can be read. */
-function useFirstView(host: RefObject<HTMLElement | null>, graph: Graph, layout: Layout, bounds: Bounds, view: View, focus: string | null) {
+interface Wanted {
+  view: View;
+  focus: string | null;
+  bounds: Bounds;
+  layout: Layout;
+  still: boolean;
+}
+
+function useFirstView(host: RefObject<HTMLElement | null>, graph: Graph, now: Wanted) {
   const flow = useReactFlow();
   const shown = useRef<Graph | null>(null);
-  const wanted = useRef({ view, focus, bounds, layout });
-  wanted.current = { view, focus, bounds, layout };
+  const wanted = useRef(now);
+  wanted.current = now;
   useEffect(() => {
     const element = host.current;
     if (element === null || shown.current?.nodes.length === graph.nodes.length) return;
+    if (shown.current !== null && wanted.current.still) return;
     const show = () => {
       const rect = element.getBoundingClientRect();
       if (rect.width < 10 || rect.height < 10) return;

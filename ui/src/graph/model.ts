@@ -10,6 +10,7 @@ export interface DefinedNode {
   timeout?: unknown;
   retry?: Record<string, unknown> | null;
   on_interrupt?: string | null;
+  entry?: boolean | null;
 }
 
 export interface DefinedEdge {

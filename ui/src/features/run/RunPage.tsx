@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import { asApiError } from '../../api/error';
 import type { Execution } from '../../api/model';
 import { queries } from '../../api/queries';
+import { useHistory } from '../../api/useHistory';
 import { Link, useParam } from '../../frame/navigate';
 import { buildGraph } from '../../graph/model';
 import { useT } from '../../messages';
@@ -15,7 +16,6 @@ import css from './Run.module.css';
 import { RunActions } from './RunActions';
 import { RunHead } from './RunHead';
 import { RunScreen } from './RunScreen';
-import { useHistory } from './useHistory';
 
 export default function RunPage() {
   const id = useParam('id');

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Json } from '../../api/json';
 import type { Execution } from '../../api/model';
+import type { History } from '../../api/useHistory';
 import { Looks } from '../../canvas/looks';
 import { useLayout } from '../../canvas/useLayout';
 import type { Graph } from '../../graph/model';
@@ -19,7 +20,6 @@ import css from './Run.module.css';
 import { Scrubber } from './Scrubber';
 import { Stage } from './Stage';
 import { useBreakpoints } from './useBreakpoints';
-import type { History } from './useHistory';
 import { useRunCommands } from './useRunCommands';
 import { barHandlers, useSizes } from './useSizes';
 

@@ -5,18 +5,12 @@ import { asApiError } from '../../api/error';
 import type { Json } from '../../api/json';
 import type { Change, Definition, Execution, Page, Schema, Step } from '../../api/model';
 import { hasEnded } from '../../api/queries';
-import type { Columns } from '../../graph/scrub';
 
 export interface RunDefinition {
   schema_id: string;
   schema: string;
   version: number;
   definition: Definition;
-}
-
-export interface Outline extends Columns {
-  next: number | null;
-  gone?: { up_to: number; execution_id: string; message: string };
 }
 
 export interface ContextView {
@@ -143,8 +137,6 @@ export async function wholeContext(id: string, seq: number, view: ContextView['v
   const { value, difference } = await api.get<ContextView>(of(id, 'steps', seq, 'context'), { view, pointer, max_bytes: WHOLE });
   return value ?? (difference as unknown as Json) ?? null;
 }
-
-export const outlineAfter = (id: string, after: number, signal: AbortSignal) => api.get<Outline>(of(id, 'outline'), { after }, signal);
 
 export const control = (id: string, verb: 'pause' | 'resume' | 'stop' | 'debug') =>
   api.post<Execution>(of(id, verb), verb === 'debug' ? undefined : {});

@@ -1,13 +1,13 @@
 /** What the parts of the screen share. It changes with the run and its steps, not with the moment. */
 import { createContext, useContext, useEffect, useState } from 'react';
 import type { Definition, Execution } from '../../api/model';
+import type { Outline } from '../../api/outline';
 import type { Looks } from '../../canvas/looks';
 import { useSearch } from '../../frame/navigate';
 import type { Layout } from '../../graph/layout';
 import type { Graph } from '../../graph/model';
 import type { Scrub } from '../../graph/scrub';
 import { shortId } from '../../ui/Id';
-import type { Outline } from './api';
 import { type MomentStore, useMoment } from './moment';
 import { runSearch } from './search';
 

@@ -22,6 +22,8 @@ export interface CodeFieldProps {
   label: string;
   readOnly?: boolean;
   multiline?: boolean;
+  /** Tab indents: for the fields whose text is code of its own. */
+  indents?: boolean;
   placeholder?: string;
   problems?: Diagnostic[];
   invalid?: boolean;
@@ -81,9 +83,9 @@ export function CodeField(props: CodeFieldProps) {
 const lock = (readOnly: boolean) => [EditorState.readOnly.of(readOnly), EditorView.editable.of(true)];
 
 function extensionsOf(latest: { current: CodeFieldProps }, locked: Compartment): Extension {
-  const { multiline = false, placeholder, readOnly = false, extensions } = latest.current;
+  const { indents = false, placeholder, readOnly = false, extensions } = latest.current;
   return [
-    base(multiline),
+    base(indents),
     extensions,
     linter(null),
     placeholder ? placeholderOf(placeholder) : [],

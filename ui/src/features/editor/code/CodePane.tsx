@@ -29,7 +29,7 @@ export function CodePane({ go }: { go: { line: number; column: number; at: numbe
     return marksOf(text, diagnostics ?? [], t);
   }, [diagnostics, problem, text, t]);
   useEffect(() => {
-    if (go === null) return;
+    if (go === null || go.line === 0) return;
     field.current?.focus(offsetOf(store.getState().text, go.line, go.column));
   }, [go, store]);
   const place = (offset: number) => {
@@ -46,6 +46,7 @@ export function CodePane({ go }: { go: { line: number; column: number; at: numbe
       label={t('editor.code')}
       readOnly={readOnly}
       multiline
+      indents
       problems={marks}
       className={css.pane}
       handle={field}

@@ -6,8 +6,8 @@ import type { Extension } from '@codemirror/state';
 import { drawSelection, EditorView, keymap } from '@codemirror/view';
 import { codeHighlight, codeLook, codeNonce } from '../../../ui/code-look';
 
-/** Tab moves the focus in one-line fields, and indents in the large ones. */
-export function base(multiline: boolean): Extension {
+/** Tab moves the focus, unless the field says that it indents; then Esc and Tab move it. */
+export function base(indents: boolean): Extension {
   return [
     codeNonce(),
     codeLook,
@@ -17,7 +17,7 @@ export function base(multiline: boolean): Extension {
     closeBrackets(),
     indentOnInput(),
     EditorView.lineWrapping,
-    keymap.of([...closeBracketsKeymap, ...completionKeymap, ...defaultKeymap, ...(multiline ? [indentWithTab] : [])]),
+    keymap.of([...closeBracketsKeymap, ...completionKeymap, ...defaultKeymap, ...(indents ? [indentWithTab] : [])]),
     autocompletion({ icons: false, activateOnTyping: true }),
   ];
 }

@@ -90,6 +90,7 @@ export function SourceWidget({ spec, value, onChange, label, describedBy, invali
       describedBy={describedBy}
       readOnly={readOnly}
       multiline
+      indents
       invalid={invalid}
     />
   );

@@ -18,7 +18,7 @@ import {
 import { rewriteSteps } from '../../../graph/references';
 import type { EditorTools } from './context';
 import { exitsOf, freshConfig } from './fields';
-import { type Alignment, aligned, freePlace, moved, type Places, placesOf, reachable, STEP_X, shifted } from './places';
+import { type Alignment, aligned, freePlace, moved, type Places, placesOf, reachable, STEP_X, shifted, tidied } from './places';
 import type { CanvasLayout, Point } from './wire';
 
 /** What is on the screen now. */
@@ -164,8 +164,12 @@ export function createActions(tools: EditorTools, view: () => View | null) {
     },
     nudge: (by: Point) => state().setLayout(layoutWith(moved(places(), selected(), by)), `nudge ${selected().join()}`),
     align: (how: Alignment) => state().setLayout(layoutWith(aligned(places(), selected(), how))),
-    /** All nodes get the places of the automatic layout again: none are stored. */
-    tidy: () => state().setLayout(layoutWith({})),
+    /** The selected nodes are put in order where they are; with fewer than two, all get the places of the automatic layout: none are stored. */
+    tidy: () => {
+      const now = view();
+      const chosen = selected();
+      state().setLayout(layoutWith(now === null || chosen.length < 2 ? {} : tidied(places(), now.graph, chosen)));
+    },
     selectAll: () => state().select({ nodes: definition().nodes.map((node) => node.id), edges: [] }),
     selectReachable: (direction: 'up' | 'down') => {
       const now = view();

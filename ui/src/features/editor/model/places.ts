@@ -1,6 +1,6 @@
 /** Where new nodes go, and how those that are there move. Pure. */
-import type { Layout } from '../../../graph/layout';
-import { type Graph, NODE_HEIGHT, NODE_WIDTH } from '../../../graph/model';
+import { type Layout, layoutGraph } from '../../../graph/layout';
+import { buildGraph, type Graph, NODE_HEIGHT, NODE_WIDTH } from '../../../graph/model';
 import type { Point } from './wire';
 
 export type Places = Record<string, Point>;
@@ -27,6 +27,22 @@ export function shifted(places: Places, from: number, only: Set<string>): Places
   return Object.fromEntries(
     Object.entries(places).map(([id, at]) => [id, at.x >= from && only.has(id) ? { x: at.x + STEP_X, y: at.y } : at]),
   );
+}
+
+/** The chosen nodes as the layout would put them by themselves, where they are; the others stay. */
+export function tidied(places: Places, graph: Graph, ids: readonly string[]): Places {
+  const chosen = new Set(ids);
+  const nodes = graph.nodes.filter((node) => chosen.has(node.id));
+  const exits = new Map(nodes.map((node) => [node.id, node.exits]));
+  const edges = graph.edges.flatMap(({ source, target, exit }) => {
+    const [from, to] = [graph.nodes[source]?.id ?? '', graph.nodes[target]?.id ?? ''];
+    return chosen.has(from) && chosen.has(to) ? [{ source: from, target: to, sourceHandle: exit }] : [];
+  });
+  const part = buildGraph({ nodes: nodes.map((node) => node.definition), edges }, (node) => exits.get(node.id) ?? []);
+  const made = placesOf(part, layoutGraph(part));
+  const corner = (of: Places, axis: 'x' | 'y') => Math.min(...nodes.flatMap((node) => of[node.id]?.[axis] ?? []));
+  const by = { x: corner(places, 'x') - corner(made, 'x'), y: corner(places, 'y') - corner(made, 'y') };
+  return { ...places, ...moved(made, Object.keys(made), by) };
 }
 
 export type Alignment = 'left' | 'top' | 'columns' | 'rows';

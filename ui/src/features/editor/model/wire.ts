@@ -86,6 +86,8 @@ export interface DataAt {
   execution: string;
   seq: number;
   version: number;
+  /** A test run. */
+  trial: boolean;
   /** Whether the node that is edited was visited there. */
   visited: boolean;
   /** The step of the node itself. */

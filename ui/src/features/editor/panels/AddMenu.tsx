@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { NodeType } from '../../../api/model';
 import { useT } from '../../../messages';
 import { iconOf } from '../../../nodes';
@@ -19,6 +19,19 @@ export function matching(types: Iterable<NodeType>, text: string): NodeType[] {
     .sort((a, b) => (words.length > 0 ? rank(a) - rank(b) : 0) || kind(a) - kind(b));
 }
 
+/** Where the focus was before the menu was there it is again after it, unless somebody went elsewhere. */
+function useFocusBack(box: RefObject<HTMLElement | null>) {
+  const [before] = useState(() => document.activeElement);
+  useLayoutEffect(() => {
+    const element = box.current;
+    return () => {
+      const now = document.activeElement;
+      const lost = now === null || now === document.body || element?.contains(now);
+      if (lost && before instanceof HTMLElement) before.focus({ preventScroll: true });
+    };
+  }, [box, before]);
+}
+
 /** Search for a type where the node is to be. Arrows choose, Enter adds, Esc closes. */
 export function AddMenu({
   at,
@@ -36,6 +49,7 @@ export function AddMenu({
   const [text, setText] = useState('');
   const [current, setCurrent] = useState(0);
   const box = useRef<HTMLDivElement>(null);
+  useFocusBack(box);
   const found = useMemo(() => matching(types.values(), text), [types, text]);
   useEffect(() => {
     const away = (event: PointerEvent) => {
@@ -56,8 +70,8 @@ export function AddMenu({
     ['Enter', () => chosen && onPick(chosen.type)],
     ['Escape', onClose],
   ]);
-  const left = Math.min(at.x, window.innerWidth - 312);
-  const top = Math.min(at.y, Math.max(8, window.innerHeight - 372));
+  const left = Math.max(8, Math.min(at.x, window.innerWidth - 312));
+  const top = Math.max(8, Math.min(at.y, window.innerHeight - 372));
   return (
     <div ref={box} className={css.menu} style={{ left, top }} role="dialog" aria-label={title}>
       <Input

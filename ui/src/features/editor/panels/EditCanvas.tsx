@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react';
 import { Canvas } from '../../../canvas/Canvas';
-import { Looks, PLAIN_NODE } from '../../../canvas/looks';
+import { Looks, type NodeLook, PLAIN_EDGE, PLAIN_NODE } from '../../../canvas/looks';
 import type { Editing } from '../../../canvas/useFlow';
 import { useLayout } from '../../../canvas/useLayout';
 import { buildGraph, type DefinedNode, type Graph } from '../../../graph/model';
@@ -15,19 +15,26 @@ import { CanvasNotes } from './CanvasNotes';
 import css from './EditCanvas.module.css';
 import { DRAGGED_TYPE } from './TypePalette';
 
+export interface Hover {
+  at: Point;
+  client: Point;
+}
+
 export interface EditCanvasProps {
   actions: Actions;
   /** Told what is drawn, for gestures that need places. */
   onView: (view: View | null) => void;
   onAdd: (where: AddAt, client: Point) => void;
+  /** Where the pointer is on the empty canvas. */
+  onHover: (place: Hover | null) => void;
   onNodeMenu: (id: string, client: Point) => void;
   pins: Pin[];
   /** A test run that is shown on the same canvas. */
-  run?: (graph: Graph, looks: Looks) => void;
+  run?: (graph: Graph, looks: Looks, badge: BadgeOf) => void;
   children?: ReactNode;
 }
 
-export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, children }: EditCanvasProps) {
+export function EditCanvas({ actions, onView, onAdd, onHover, onNodeMenu, pins, run, children }: EditCanvasProps) {
   const t = useT();
   const { types, store } = useTools();
   const definition = useEditor((state) => state.document.definition);
@@ -44,10 +51,12 @@ export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, chil
   const looks = useMemo(() => looksOf(graph), [graph]);
   useEffect(() => onView(layout === null ? null : { graph, layout }), [graph, layout, onView]);
   useEffect(() => {
-    if (run === undefined) showNodes(graph, looks, diagnostics ?? [], pins);
-    else run(graph, looks);
+    const badge = badges(pins);
+    if (run === undefined) showNodes(graph, looks, diagnostics ?? [], badge);
+    else run(graph, looks, badge);
   }, [graph, looks, diagnostics, pins, run]);
-  const editing = useEditing(graph, actions, onAdd, onNodeMenu, readOnly || problem !== null || run !== undefined);
+  const fresh = useFresh(graph);
+  const editing = useEditing(graph, { actions, onAdd, onHover, onNodeMenu }, readOnly || problem !== null || run !== undefined);
   // A large graph is laid out in the worker: until it is, the last picture stays.
   const drawn = useRef<(View & { looks: Looks }) | null>(null);
   if (layout !== null) drawn.current = { graph, layout, looks };
@@ -60,6 +69,8 @@ export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, chil
         looks={drawn.current.looks}
         label={t('editor.canvas_of', { name: definition.name })}
         selected={selection.nodes.length === 1 ? (selection.nodes[0] ?? null) : null}
+        onOpen={focusForm}
+        follow={fresh}
         onSelect={(id) => store.getState().select({ nodes: id === null ? [] : [id], edges: [] })}
         editing={editing}
       >
@@ -75,17 +86,35 @@ export function EditCanvas({ actions, onView, onAdd, onNodeMenu, pins, run, chil
   );
 }
 
+/** The selected node, if it was added just now: it comes into view. */
+function useFresh(graph: Graph): string | null {
+  const selected = useEditor((state) => (state.selection.nodes.length === 1 ? (state.selection.nodes[0] ?? null) : null));
+  const before = useRef<Graph | null>(null);
+  const fresh = useRef<string | null>(null);
+  if (before.current !== graph) {
+    const known = before.current === null || selected === null || before.current.byId.has(selected);
+    fresh.current = known ? null : selected;
+    before.current = graph;
+  }
+  return fresh.current;
+}
+
+/** Enter or a double click on a card: its form has the focus. */
+function focusForm() {
+  const form = document.querySelector('[data-node-form]');
+  const first = '[role=tabpanel] input, [role=tabpanel] select, [role=tabpanel] textarea, [role=tabpanel] [contenteditable=true]';
+  requestAnimationFrame(() => (form?.querySelector<HTMLElement>(first) ?? form?.querySelector('input'))?.focus());
+}
+
 function useEditing(
   graph: Graph,
-  actions: Actions,
-  onAdd: EditCanvasProps['onAdd'],
-  onNodeMenu: EditCanvasProps['onNodeMenu'],
+  calls: Pick<EditCanvasProps, 'actions' | 'onAdd' | 'onHover' | 'onNodeMenu'>,
   locked: boolean,
 ): Editing | undefined {
   const { store } = useTools();
   const selection = useEditor((state) => state.selection);
-  const latest = useRef({ actions, onAdd, onNodeMenu, graph });
-  latest.current = { actions, onAdd, onNodeMenu, graph };
+  const latest = useRef({ ...calls, graph });
+  latest.current = { ...calls, graph };
   const drawn = useMemo(() => drawnEdges(store.getState().document.definition, graph), [store, graph]);
   const handlers = useMemo((): Omit<Editing, 'selection'> => {
     const now = () => latest.current;
@@ -100,7 +129,8 @@ function useEditing(
         if (sameList(before.nodes, next.nodes) && sameList(before.edges, next.edges)) return;
         store.getState().select(next);
       },
-      onPaneMenu: (at, client) => now().onAdd({ at }, client),
+      onPaneMenu: (at, client) => now().onAdd({ at: { x: at.x, y: at.y - 26 } }, client),
+      onHover: (place) => now().onHover(place),
       onNodeMenu: (id, client) => now().onNodeMenu(id, client),
       onDrop: (data, at) => {
         const type = data.getData(DRAGGED_TYPE);
@@ -143,18 +173,22 @@ if (typeof document !== 'undefined') {
   document.addEventListener('drop', (event) => Object.assign(lastDrop, { x: event.clientX, y: event.clientY }), true);
 }
 
-function showNodes(graph: Graph, looks: Looks, diagnostics: Diagnostic[], pins: Pin[]) {
+function showNodes(graph: Graph, looks: Looks, diagnostics: Diagnostic[], badge: BadgeOf) {
   const worst = new Map<string, 'error' | 'warning'>();
   for (const one of diagnostics) {
     if (!one.node_id || one.severity === 'note') continue;
     if (one.severity === 'error' || !worst.has(one.node_id)) worst.set(one.node_id, one.severity);
   }
+  for (const node of graph.nodes)
+    looks.setNode(node.index, { ...PLAIN_NODE, problem: worst.get(node.id) ?? null, ...badge(node.definition) });
+  for (const edge of graph.edges) looks.setEdge(edge.index, PLAIN_EDGE);
+}
+
+export type BadgeOf = (node: DefinedNode) => Pick<NodeLook, 'badge' | 'pinned' | 'entry'>;
+
+function badges(pins: Pin[]): BadgeOf {
   const pinned = new Set(pins.map((pin) => pin.node));
-  for (const node of graph.nodes) {
-    const { definition } = node;
-    const badge = `${pinned.has(node.id) ? '📌' : ''}${definition.retry ? '↻' : ''}`;
-    looks.setNode(node.index, { ...PLAIN_NODE, problem: worst.get(node.id) ?? null, badge });
-  }
+  return (node) => ({ pinned: pinned.has(node.id), entry: node.entry === true, badge: node.retry ? '↻' : '' });
 }
 
 /** Remembers the view without rendering. */

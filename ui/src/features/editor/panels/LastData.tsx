@@ -1,19 +1,14 @@
-import { useMutation } from '@tanstack/react-query';
-import { Pin as PinIcon } from 'lucide-react';
-import { api, path } from '../../../api/client';
+import { useMemo } from 'react';
 import type { Json } from '../../../api/json';
-import { useRole } from '../../../frame/session';
 import type { DefinedNode } from '../../../graph/model';
 import { useT } from '../../../messages';
-import { Button } from '../../../ui/Button';
 import { JsonTree } from '../../../ui/JsonTree';
-import { Problem } from '../../../ui/Problem';
 import { useContextAt, useStepAt } from '../code/data';
 import { valueAt } from '../code/expression';
-import { useEditor, useTools } from '../model/context';
-import { useTrials } from '../model/trials';
+import { useEditor } from '../model/context';
 import type { Pin } from '../model/wire';
 import css from './NodeForm.module.css';
+import { PinButton } from './PinButton';
 
 /** What the node could see, and what came of it. A click on a value puts its path where the cursor was. */
 export function LastData({
@@ -29,7 +24,8 @@ export function LastData({
 }) {
   const t = useT();
   const data = useEditor((state) => state.data);
-  const context = useContextAt(data);
+  const seen = useContextAt(data);
+  const context = useMemo(() => usefulFirst(seen), [seen]);
   const step = useStepAt(data);
   if (data === null) return <p className={css.fields}>{t('editor.no_data')}</p>;
   const pick = (pointer: string) => onInsert(partsOf(context, pointer));
@@ -48,14 +44,23 @@ export function LastData({
         </>
       )}
       <PinButton
-        node={node}
-        output={step.data?.output}
+        node={node.id}
+        output={step.data && step.data.error === null ? step.data.output : undefined}
         handle={step.data?.handle ?? null}
         pin={pins.find((one) => one.node === node.id)}
         onPins={onPins}
       />
     </div>
   );
+}
+
+const FIRST = ['input', 'steps', 'variables'];
+
+/** What expressions are mostly about stands first. */
+function usefulFirst(context: Json): Json {
+  if (context === null || typeof context !== 'object' || Array.isArray(context)) return context;
+  const first = FIRST.flatMap((key) => (Object.hasOwn(context, key) ? [[key, context[key]] as const] : []));
+  return Object.fromEntries([...first, ...Object.entries(context).filter(([key]) => !FIRST.includes(key))]) as Json;
 }
 
 function partsOf(context: Json, pointer: string): (string | number)[] {
@@ -65,48 +70,4 @@ function partsOf(context: Json, pointer: string): (string | number)[] {
     parts.push(Array.isArray(valueAt(context, parts) ?? null) ? Number(key) : key);
   }
   return parts;
-}
-
-/** A pinned output takes the place of running the node, in test runs only. */
-function PinButton({
-  node,
-  output,
-  handle,
-  pin,
-  onPins,
-}: {
-  node: DefinedNode;
-  output: Json | undefined;
-  handle: string | null;
-  pin: Pin | undefined;
-  onPins: () => void;
-}) {
-  const t = useT();
-  const { stored } = useTools();
-  const { reason } = useRole();
-  const trials = useTrials();
-  const where = path('/api/schemas', stored ?? '', 'pins', node.id);
-  const change = useMutation({
-    mutationFn: async () => {
-      if (pin === undefined) await api.put<Pin>(where, { output: output ?? null, ...(handle === null ? {} : { handle }) });
-      else await api.delete(where);
-    },
-    onSuccess: onPins,
-  });
-  if (stored === null || !trials) return null;
-  return (
-    <div className={css.source}>
-      <Button
-        size="small"
-        icon={<PinIcon />}
-        busy={change.isPending}
-        disabledReason={reason('editor') ?? (pin === undefined && output === undefined && t('editor.no_output'))}
-        onClick={() => change.mutate()}
-      >
-        {pin === undefined ? t('editor.pin') : t('editor.unpin')}
-      </Button>
-      <span>{pin === undefined ? t('editor.pin_about') : t('editor.pinned_by', { by: pin.updated_by })}</span>
-      {change.error && <Problem compact error={change.error} />}
-    </div>
-  );
 }

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { DefinedNode } from '../../../graph/model';
 import { setField } from '../../../graph/patch';
 import { useT } from '../../../messages';
@@ -22,7 +22,23 @@ import { Reliability } from './Reliability';
 
 type FormTab = 'config' | 'reliability' | 'notes' | 'data';
 
-export function NodeForm({ id, actions, pins, onPins }: { id: string; actions: Actions; pins: Pin[]; onPins: () => void }) {
+export interface NodeFormProps {
+  id: string;
+  actions: Actions;
+  pins: Pin[];
+  onPins: () => void;
+  /** The field of a problem that somebody goes to. */
+  place: { pointer: string } | null;
+}
+
+/** The tab that has the field of a pointer like `/nodes/3/retry/delay`. */
+function tabOf(pointer: string): FormTab {
+  const field = pointer.split('/')[3] ?? 'config';
+  if (field === 'name') return 'notes';
+  return ['timeout', 'retry', 'on_error', 'on_interrupt', 'disabled', 'entry'].includes(field) ? 'reliability' : 'config';
+}
+
+export function NodeForm({ id, actions, pins, onPins, place }: NodeFormProps) {
   const t = useT();
   const tools = useTools();
   const index = useEditor((state) => state.document.definition.nodes.findIndex((node) => node.id === id));
@@ -30,6 +46,9 @@ export function NodeForm({ id, actions, pins, onPins }: { id: string; actions: A
   const diagnostics = useEditor((state) => state.diagnostics);
   const readOnly = useEditor((state) => state.readOnly || state.problem !== null);
   const [tab, setTab] = useState<FormTab>('config');
+  useEffect(() => {
+    if (place !== null) setTab(tabOf(place.pointer));
+  }, [place]);
   const last = useRef<{ handle: CodeHandle; mode: 'template' | 'url' | 'expression' } | null>(null);
   const problems = useMemo(() => problemsOf(diagnostics ?? [], index), [diagnostics, index]);
   const form = useMemo((): FormTools => {
@@ -59,7 +78,7 @@ export function NodeForm({ id, actions, pins, onPins }: { id: string; actions: A
   ];
   return (
     <FormContext.Provider value={form}>
-      <section className={css.form} aria-label={t('editor.form_of', { id })}>
+      <section className={css.form} aria-label={t('editor.form_of', { id })} data-node-form>
         <NodeHead node={node} actions={actions} readOnly={readOnly} />
         <Tabs tabs={tabs} value={tab} onChange={setTab} label={t('editor.form_of', { id })} className={css.panel}>
           {/* Stays in the page, so that a value of the last data can go where the cursor was. */}

@@ -1,4 +1,3 @@
-import type { Execution, Step } from '../../../api/model';
 import { useT } from '../../../messages';
 import { Button } from '../../../ui/Button';
 import type { Actions } from '../model/actions';
@@ -6,27 +5,28 @@ import { useEditor } from '../model/context';
 import type { Pin } from '../model/wire';
 import { NodeForm } from './NodeForm';
 import { SchemaForm } from './SchemaForm';
-import { ResultPanel, TestPanel, type TrialResult } from './TestRun';
+import { ResultPanel, TestPanel, type TestRunState } from './TestPanel';
+import type { TrialResult } from './TestRun';
 import css from './Workbench.module.css';
 
 export interface SidePanelProps {
   actions: Actions;
-  run: Execution | null;
-  steps: Step[];
+  test: TestRunState | null;
   result: TrialResult | null;
   pins: Pin[];
   onPins: () => void;
   onClose: () => void;
+  place: { pointer: string } | null;
 }
 
 /** The form of what is selected; a test run takes its place. */
-export function SidePanel({ actions, run, steps, result, pins, onPins, onClose }: SidePanelProps) {
+export function SidePanel({ actions, test, result, pins, onPins, onClose, place }: SidePanelProps) {
   const selection = useEditor((state) => state.selection);
   const [first] = selection.nodes;
-  if (result !== null) return <ResultPanel result={result} onClose={onClose} />;
-  if (run !== null) return <TestPanel run={run} steps={steps} node={first ?? null} onClose={onClose} />;
+  if (result !== null) return <ResultPanel result={result} onClose={onClose} pins={pins} onPins={onPins} />;
+  if (test !== null) return <TestPanel test={test} node={first ?? null} onClose={onClose} pins={pins} onPins={onPins} />;
   if (selection.nodes.length > 1) return <ManyNodes count={selection.nodes.length} actions={actions} />;
-  if (first !== undefined) return <NodeForm key={first} id={first} actions={actions} pins={pins} onPins={onPins} />;
+  if (first !== undefined) return <NodeForm key={first} id={first} actions={actions} pins={pins} onPins={onPins} place={place} />;
   if (selection.edges.length > 0) return <EdgeForm actions={actions} />;
   return <SchemaForm actions={actions} />;
 }

@@ -1,19 +1,15 @@
-/** A test run on the same canvas: started with what is on the screen, shown where it is drawn. */
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+/** The question before a test run: what is run, with which input. */
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, path } from '../../../api/client';
 import type { Json } from '../../../api/json';
-import { read, write } from '../../../api/json';
-import type { Execution, Page, Step } from '../../../api/model';
-import { hasEnded, queries } from '../../../api/queries';
-import { Link } from '../../../frame/navigate';
+import { read } from '../../../api/json';
+import type { Execution } from '../../../api/model';
 import { useT } from '../../../messages';
 import { Button } from '../../../ui/Button';
 import { Dialog } from '../../../ui/Dialog';
 import { Checkbox, Field, Select } from '../../../ui/Field';
-import { JsonTree } from '../../../ui/JsonTree';
 import { Problem } from '../../../ui/Problem';
-import { Status } from '../../../ui/Status';
 import { CodeField } from '../code/CodeField';
 import { useContextAt } from '../code/data';
 import { jsonLanguage } from '../code/languages';
@@ -148,107 +144,4 @@ async function trialNode(
     context: { input: Object.hasOwn(known, 'input') ? known.input : input, variables: known.variables ?? {}, steps: known.steps ?? {} },
   };
   return { ...(await api.post<TrialResult>(path('/api/schemas', stored, 'trial-node'), body)), node: id };
-}
-
-/** The run as it goes on; half a second apart while it is open. */
-export function useTestRun(id: string | null) {
-  const run = useQuery({
-    ...queries.run(id ?? ''),
-    enabled: id !== null,
-    refetchInterval: ({ state }) => (state.data && hasEnded(state.data) ? false : 500),
-  });
-  const seq = run.data?.seq ?? 0;
-  const steps = useQuery({
-    queryKey: ['test-steps', id, seq],
-    queryFn: ({ signal }) => api.get<Page<Step>>(path('/api/executions', id ?? '', 'steps'), { limit: 500 }, signal),
-    enabled: id !== null && seq > 0,
-    placeholderData: keepPreviousData,
-  });
-  return { run: run.data ?? null, steps: id === null ? [] : (steps.data?.items ?? []) };
-}
-
-/** In place of the form: how the run stands, and the last visit of the selected node. */
-export function TestPanel({ run, steps, node, onClose }: { run: Execution; steps: Step[]; node: string | null; onClose: () => void }) {
-  const t = useT();
-  const step = steps.filter((one) => one.node_id === node).at(-1) ?? steps.at(-1);
-  const go = useMutation({
-    mutationFn: (mode: 'step' | 'run') => api.post(path('/api/executions', run.id, 'continue'), { mode, expect_seq: run.seq }),
-  });
-  const act = (name: string) => api.post(path('/api/executions', run.id, name));
-  return (
-    <section className={css.panel} aria-label={t('editor.test_run')}>
-      <header className={css.head}>
-        <Status status={run.status} chip />
-        <Link href={`/runs/${run.id}`}>{t('editor.open_run')}</Link>
-        <Button size="small" onClick={onClose}>
-          {t('editor.back_to_editing')}
-        </Button>
-      </header>
-      {run.status === 'waiting_debug' && (
-        <div className={css.bar}>
-          <Button size="small" kind="primary" busy={go.isPending} onClick={() => go.mutate('step')}>
-            {t('editor.debug_step')}
-          </Button>
-          <Button size="small" onClick={() => go.mutate('run')}>
-            {t('editor.debug_continue')}
-          </Button>
-        </div>
-      )}
-      {!hasEnded(run) && (
-        <Button size="small" onClick={() => void act('stop')}>
-          {t('editor.stop')}
-        </Button>
-      )}
-      {run.error && (
-        <p className={css.error}>
-          <code>{run.error.code}</code> {run.error.message}
-        </p>
-      )}
-      {step && <StepView step={step} />}
-    </section>
-  );
-}
-
-function StepView({ step }: { step: Step }) {
-  const t = useT();
-  return (
-    <>
-      <h3>
-        {step.node_id} · {step.seq}
-      </h3>
-      {step.error && (
-        <p className={css.error}>
-          <code>{step.error.code}</code> {step.error.message}
-        </p>
-      )}
-      <h4>{t('editor.output')}</h4>
-      <JsonTree value={step.output} label={t('editor.output')} maxHeight={260} />
-      <h4>{t('editor.node_input')}</h4>
-      <JsonTree value={step.input} label={t('editor.node_input')} maxHeight={260} />
-    </>
-  );
-}
-
-export function ResultPanel({ result, onClose }: { result: TrialResult; onClose: () => void }) {
-  const t = useT();
-  return (
-    <section className={css.panel} aria-label={t('editor.test_run')}>
-      <header className={css.head}>
-        <b>{result.node}</b>
-        <span>{t.name('common', 'step', result.status)}</span>
-        <Button size="small" onClick={onClose}>
-          {t('editor.back_to_editing')}
-        </Button>
-      </header>
-      {result.error && (
-        <p className={css.error}>
-          <code>{result.error.code}</code> {result.error.message}
-        </p>
-      )}
-      <JsonTree value={result.output} label={t('editor.output')} maxHeight={400} />
-      {result.logs.length > 0 && (
-        <pre className={css.logs}>{result.logs.map((line) => (typeof line === 'string' ? line : write(line))).join('\n')}</pre>
-      )}
-    </section>
-  );
 }

@@ -6,7 +6,7 @@ import { useT } from '../../../messages';
 import { cx } from '../../../ui/cx';
 import { Page } from '../../../ui/Page';
 import { CodePane } from '../code/CodePane';
-import { useDataAt } from '../code/data';
+import { chosenOf, useDataAt } from '../code/data';
 import { type Actions, createActions, type View } from '../model/actions';
 import { useEditorCommands } from '../model/commands';
 import { useEditor, useTools } from '../model/context';
@@ -31,6 +31,7 @@ interface TextPlace {
   line: number;
   column: number;
   at: number;
+  pointer: string;
 }
 
 export interface WorkbenchProps {
@@ -80,7 +81,7 @@ export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, 
   });
   const goTo = (found: Diagnostic) => {
     if (found.node_id) store.getState().select({ nodes: [found.node_id], edges: [] });
-    if (found.line) setPlace({ line: found.line, column: found.column ?? 1, at: Date.now() });
+    setPlace({ line: found.line ?? 0, column: found.column ?? 1, at: Date.now(), pointer: found.pointer });
     if (!found.node_id && mode === 'canvas' && found.line) onMode('split');
     requestAnimationFrame(() => focusField(found));
   };
@@ -164,6 +165,7 @@ function Bench({ mode, actions, setView, adding, testing, place, children }: Ben
             actions={actions}
             onView={setView}
             onAdd={adding.at}
+            onHover={adding.hover}
             onNodeMenu={(id) => store.getState().select({ nodes: [id], edges: [] })}
             pins={pins}
             run={testing.paint}
@@ -178,12 +180,12 @@ function Bench({ mode, actions, setView, adding, testing, place, children }: Ben
       <div className={css.side}>
         <SidePanel
           actions={actions}
-          run={testing.run}
-          steps={testing.steps}
+          test={testing.test}
           result={testing.result}
           pins={pins}
           onPins={() => void query.refetch()}
           onClose={testing.close}
+          place={place}
         />
       </div>
       {children && <div className={css.low}>{children}</div>}
@@ -208,8 +210,7 @@ function useSelectionInAddress(node: string, onNode: (node: string) => void) {
 
 function useChosenData(node: string | null, text: string) {
   const { store } = useTools();
-  const [execution, seq] = text.split(':');
-  const chosen = useMemo(() => (execution && seq ? { execution, seq: Number(seq) } : null), [execution, seq]);
+  const chosen = useMemo(() => chosenOf(text), [text]);
   const data = useDataAt(node, chosen);
   useEffect(() => store.getState().set({ data }), [store, data]);
 }

@@ -1,21 +1,26 @@
-import { type ReactNode, useCallback, useMemo, useState } from 'react';
-import type { Execution, Step } from '../../../api/model';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
+import type { Execution } from '../../../api/model';
+import { queries } from '../../../api/queries';
+import { useHistory } from '../../../api/useHistory';
 import type { Looks } from '../../../canvas/looks';
 import { useRole } from '../../../frame/session';
-import type { Graph } from '../../../graph/model';
+import { buildGraph, type Graph } from '../../../graph/model';
 import { useT } from '../../../messages';
+import { readDataAgain } from '../code/data';
 import { useEditor, useTools } from '../model/context';
 import { errorsOf } from '../model/problems';
+import type { BadgeOf } from './EditCanvas';
 import { showRun } from './showRun';
-import { TestDialog, type TrialResult, useTestRun } from './TestRun';
+import type { TestRunState } from './TestPanel';
+import { TestDialog, type TrialResult } from './TestRun';
 
 export interface Testing {
-  run: Execution | null;
-  steps: Step[];
+  test: TestRunState | null;
   result: TrialResult | null;
   shown: boolean;
   /** Draws the run; absent while nothing is tested. */
-  paint: ((graph: Graph, looks: Looks) => void) | undefined;
+  paint: ((graph: Graph, looks: Looks, badge: BadgeOf) => void) | undefined;
   ask: () => void;
   close: () => void;
   reason: string | undefined;
@@ -25,15 +30,13 @@ export interface Testing {
 /** A test run or a tried node, from the question to the way back. */
 export function useTesting(node: string | null, onSaved: (version: number) => void): Testing {
   const t = useT();
-  const { stored } = useTools();
+  const { store, stored } = useTools();
   const { reason } = useRole();
   const errors = useEditor((state) => errorsOf(state.diagnostics).length + (state.problem === null ? 0 : 1));
   const [asking, setAsking] = useState(false);
-  const [started, setStarted] = useState<Execution | null>(null);
+  const [started, setStarted] = useState<Started | null>(null);
   const [result, setResult] = useState<TrialResult | null>(null);
-  const { run: live, steps } = useTestRun(started?.id ?? null);
-  const run = started === null ? null : (live ?? started);
-  const paint = useMemo(() => (run === null ? undefined : (graph: Graph, looks: Looks) => showRun(graph, looks, run, steps)), [run, steps]);
+  const [test, paint] = useTestRun(started);
   const why =
     stored === null ? t('editor.save_first') : (reason('editor') ?? (errors > 0 ? t('editor.has_errors', { n: errors }) : undefined));
   const close = useCallback(() => {
@@ -41,7 +44,7 @@ export function useTesting(node: string | null, onSaved: (version: number) => vo
     setResult(null);
   }, []);
   const show = (next: Execution | null, tried: TrialResult | null) => {
-    setStarted(next);
+    setStarted(next && { run: next, graph: buildGraph(store.getState().document.definition) });
     setResult(tried);
   };
   const dialog = asking && (
@@ -56,5 +59,31 @@ export function useTesting(node: string | null, onSaved: (version: number) => vo
   const ask = useCallback(() => {
     if (why === undefined) setAsking(true);
   }, [why]);
-  return { run, steps, result, shown: run !== null || result !== null, paint, ask, close, reason: why, dialog };
+  return { test, result, shown: test !== null || result !== null, paint, ask, close, reason: why, dialog };
+}
+
+interface Started {
+  run: Execution;
+  /** Of the version that runs. */
+  graph: Graph;
+}
+
+/** The run as it goes on, by the live stream; what it leaves behind is data for the forms. */
+function useTestRun(started: Started | null): [TestRunState | null, Testing['paint']] {
+  const client = useQueryClient();
+  const id = started?.run.id;
+  const { data } = useQuery({ ...queries.run(id ?? ''), enabled: id !== undefined });
+  const run = started === null ? null : (data ?? started.run);
+  const { scrub, version, ready, error } = useHistory(run ?? undefined, started?.graph ?? null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says when the steps are others
+  const paint = useMemo(
+    () => (run === null || scrub === null ? undefined : (...drawn: [Graph, Looks, BadgeOf]) => showRun(drawn, run, scrub)),
+    [run, scrub, version],
+  );
+  const status = run?.status;
+  useEffect(() => {
+    if (status !== undefined) readDataAgain(client);
+  }, [client, status]);
+  const test = run === null ? null : { run, scrub: ready ? scrub : null, error };
+  return [test, paint];
 }

@@ -1,12 +1,12 @@
 /** The steps of a run: read as an outline, then kept up by the live stream. Whatever the stream loses is read again. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { type LiveEvent, type RunEvent, RunFeed } from '../../api/live';
-import type { Execution, Step } from '../../api/model';
-import { hasEnded, useLiveEvents } from '../../api/queries';
-import type { Graph } from '../../graph/model';
-import { microsOf, NO_NODE, Scrub, type StepLine } from '../../graph/scrub';
-import { type Outline, outlineAfter } from './api';
+import type { Graph } from '../graph/model';
+import { microsOf, NO_NODE, Scrub, type StepLine } from '../graph/scrub';
+import { type LiveEvent, type RunEvent, RunFeed } from './live';
+import type { Execution, Step } from './model';
+import { type Outline, outlinePages } from './outline';
+import { hasEnded, useLiveEvents } from './queries';
 
 export interface History {
   scrub: Scrub | null;
@@ -60,11 +60,9 @@ export function useHistory(run: Execution | undefined, graph: Graph | null): His
 
 async function readAll(id: string, scrub: Scrub, signal: AbortSignal): Promise<Outline['gone'] | null> {
   let gone: Outline['gone'] | null = null;
-  for (let after: number | null = Math.max(0, scrub.last); after !== null; ) {
-    const outline: Outline = await outlineAfter(id, after, signal);
+  for await (const outline of outlinePages(id, Math.max(0, scrub.last), signal)) {
     gone ??= outline.gone ?? null;
     scrub.append(outline);
-    after = outline.next;
   }
   return gone;
 }
