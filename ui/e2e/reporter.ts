@@ -12,7 +12,9 @@ export default class ScenarioReporter implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const { state, errors } = test.result();
     const time = seconds(test.diagnostic()?.duration ?? 0);
-    console.log(`${state === 'passed' ? 'ok  ' : state === 'skipped' ? 'skip' : 'FAIL'} ${test.fullName} (${time})`);
+    console.log(
+      `${state === 'passed' ? 'ok  ' : state === 'skipped' ? 'skip' : 'FAIL'} ${test.project.name.padEnd(8)} ${test.fullName} (${time})`,
+    );
     for (const error of errors ?? []) {
       this.#failed.push(test.fullName);
       console.log(`     ${error.stack ?? error.message}`.replaceAll('\n', '\n     '));
@@ -33,6 +35,8 @@ export default class ScenarioReporter implements Reporter {
     const broken = modules.filter((module) => module.errors().length > 0).length;
     const failed = count('failed') + broken + unhandled.length;
     const skipped = count('skipped') + count('pending');
+    if (!process.env.PAWL_TEST_POSTGRES_URL || !process.env.PAWL_TEST_AMQP_URL)
+      console.log('left out: postgres (PAWL_TEST_POSTGRES_URL and PAWL_TEST_AMQP_URL are not set)');
     console.log(
       `${count('passed')} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''} in ${seconds(Date.now() - this.#started)}`,
     );

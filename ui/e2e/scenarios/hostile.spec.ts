@@ -37,11 +37,7 @@ test('26 hostile payloads: nothing runs, numbers are exact, the page stays whole
   const text = `{"schema": "hostile", "labels": {"note": ${JSON.stringify(SCRIPT)}}, "input": {"text": ${JSON.stringify(SCRIPT)}, "link": ${JSON.stringify(LINK)},
     "rtl": ${JSON.stringify(RTL)}, "most": 9223372036854775807, "least": -9223372036854775808, "__proto__": {"polluted": true},
     "constructor": {"prototype": {"polluted": true}}, "deep": ${JSON.stringify(deep(58))}}}`;
-  const started = await fetch(`${dev.url}/api/executions?wait=20s`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: text,
-  });
+  const started = await dev.api.answer('POST', '/api/executions?wait=20s', text, { 'content-type': 'application/json' });
   expect(started.status).toBe(201);
   const run = (await started.json()) as { id: string; status: string };
   expect(run.status).toBe('completed');
