@@ -44,8 +44,8 @@ export class Cluster {
   }
 
   /** As near to `pawl dev` as a cluster can be: the examples are there, what they talk to, and the browser is logged in. */
-  static async withExamples(): Promise<Cluster> {
-    const cluster = await Cluster.start(LIKE_DEV);
+  static async withExamples(services?: Services): Promise<Cluster> {
+    const cluster = await Cluster.start(LIKE_DEV, services);
     const files = readdirSync(EXAMPLES).filter((name) => name.endsWith('.yaml'));
     await Promise.all(files.map((name) => cluster.api.save(readFileSync(new URL(name, EXAMPLES), 'utf8'))));
     const answer = await cluster.api.answer('POST', '/api/session', { key: cluster.adminKey });

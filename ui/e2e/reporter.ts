@@ -1,4 +1,5 @@
 // One line per scenario, the failures in full, and `N passed, N failed` at the end.
+import type { UserConsoleLog } from 'vitest';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 function seconds(ms: number): string {
@@ -19,6 +20,11 @@ export default class ScenarioReporter implements Reporter {
       this.#failed.push(test.fullName);
       console.log(`     ${error.stack ?? error.message}`.replaceAll('\n', '\n     '));
     }
+  }
+
+  /** What scenarios measure. */
+  onUserConsoleLog(log: UserConsoleLog): void {
+    process.stdout.write(log.content);
   }
 
   onTestModuleEnd(module: TestModule): void {

@@ -1,5 +1,5 @@
 // The same scenarios on both stores: `Dev` is `pawl dev` on SQLite, or a server and a worker on PostgreSQL and RabbitMQ (E2E_STORE=postgres).
-import { Cluster } from './cluster';
+import { Cluster, type Services } from './cluster';
 import { LocalDev } from './local';
 
 export interface Dev {
@@ -27,8 +27,9 @@ export function sessions(): { name: string; value: string; url: string }[] {
 }
 
 export const Dev = {
-  async start(): Promise<Dev> {
-    const dev: Dev = onPostgres ? await Cluster.withExamples() : await LocalDev.start();
+  /** `services`: where a cluster finds them, if not straight. */
+  async start(services?: Services): Promise<Dev> {
+    const dev: Dev = onPostgres ? await Cluster.withExamples(services) : await LocalDev.start();
     started.add(dev);
     return dev;
   },
