@@ -70,8 +70,13 @@ describe('S', () => {
 
     await page.goto(`${cluster.url}/workers`);
     await see(page, /in use/);
+    const other = await page.context().newPage();
+    await other.goto(`${cluster.url}/runs`);
+    await see(other, 'live');
     await cluster.api.call('DELETE', '/api/keys/looker');
-    await page.waitForURL('**/login?next=*', { timeout: 10_000 });
+    const out = (one: typeof page) => one.waitForURL('**/login?next=*', { timeout: 5_000 });
+    await Promise.all([out(page), out(other)]);
+    await other.close();
 
     const second = await newKey('second', 'operator');
     await page.goto(`${cluster.url}/login?next=${encodeURIComponent('//evil.example/x')}`);
