@@ -1,15 +1,17 @@
 // A browser that watches itself: an error on the console, a report of the content policy, an unhandled rejection or an unexpected answer
 // of the server fails the scenario that it happened in.
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import { swapDist } from './dist';
+import { sessions } from './store';
 
 export { until } from './api';
-export { Dev } from './pawl';
+export { accessible } from './axe';
+export { Dev, onPostgres } from './store';
 
 export interface Options {
+  /** Without the session that a browser has where people log in. */
+  loggedOut?: boolean;
   theme?: 'light' | 'dark';
   language?: 'en' | 'ru';
   width?: number;
@@ -82,6 +84,7 @@ export async function profile(options: Options = {}): Promise<BrowserContext> {
   context.setDefaultTimeout(15_000);
   contexts.push(context);
   context.on('page', watch);
+  if (!options.loggedOut) await context.addCookies(sessions().map((one) => ({ ...one, httpOnly: true, sameSite: 'Strict' as const })));
   await swapDist(context);
   return context;
 }
@@ -118,35 +121,6 @@ export function field(page: Page | Locator, name: string | RegExp): Locator {
 
 export function dialog(page: Page): Locator {
   return page.getByRole('dialog');
-}
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Violation {
-  id: string;
-  help: string;
-  nodes: { html: string; failureSummary?: string }[];
-}
-
-/** No violation of WCAG 2.2 AA on what is shown now. */
-export async function accessible(page: Page, what: string): Promise<void> {
-  await page.evaluate(axe);
-  const violations = await page.evaluate(async () => {
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-    const found = await (
-      window as unknown as { axe: { run: (place: Document, options: object) => Promise<{ violations: Violation[] }> } }
-    ).axe.run(document, { runOnly: tags, resultTypes: ['violations'] });
-    return found.violations.map(({ id, help, nodes }) => ({
-      id,
-      help,
-      nodes: nodes.slice(0, 4).map(({ html, failureSummary }) => ({ html: html.slice(0, 200), failureSummary })),
-    }));
-  });
-  if (violations.length === 0) return;
-  const told = violations.map(
-    ({ id, help, nodes }) => `${id}: ${help}\n${nodes.map((node) => `    ${node.html}\n    ${node.failureSummary ?? ''}`).join('\n')}`,
-  );
-  throw new Error(`axe, ${what}:\n${told.join('\n')}`);
 }
 
 /** Waits until the head of a run's page says this status. */

@@ -1,9 +1,5 @@
 // Starts the program under test. PAWL_BIN is the built binary.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Api } from './api';
 
 export function binary(): string {
   const path = process.env.PAWL_BIN;
@@ -45,49 +41,5 @@ export class Program {
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (!this.ended) this.process.kill(signal);
     await this.#ended;
-  }
-}
-
-/** `pawl dev` on a folder of its own. */
-export class Dev {
-  readonly dir = mkdtempSync(join(tmpdir(), 'pawl-e2e-'));
-  #program: Program | null = null;
-  url = '';
-
-  static async start(): Promise<Dev> {
-    const dev = new Dev();
-    await dev.up();
-    return dev;
-  }
-
-  get api(): Api {
-    return new Api(this.url);
-  }
-
-  get output(): string {
-    return this.#program?.output ?? '';
-  }
-
-  /** Again at the same address, on the same data. */
-  async up(): Promise<void> {
-    const listen = this.url ? this.url.replace('http://', '') : '127.0.0.1:0';
-    this.#program = new Program(['dev', '--data', join(this.dir, 'data'), '--listen', listen]);
-    this.url = (await this.#program.says(/(http:\/\/127\.0\.0\.1:\d+)/))[1] ?? '';
-    await this.api.ready();
-  }
-
-  /** As a power cut would. */
-  async kill(): Promise<void> {
-    await this.#program?.kill('SIGKILL');
-  }
-
-  /** After a scenario that killed it and failed, the next ones still have their server. */
-  async revive(): Promise<void> {
-    if (this.#program?.ended) await this.up();
-  }
-
-  async end(): Promise<void> {
-    await this.#program?.kill('SIGTERM');
-    rmSync(this.dir, { recursive: true, force: true });
   }
 }

@@ -1,16 +1,38 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
-// One file after the other: each has its server, all share one browser. Nothing is repeated: a scenario that fails now and then is wrong.
+// About `pawl dev` or about the page alone, whatever the store: once is enough.
+const ON_SQLITE_ALONE = ['idle', 'screens', 'budgets'];
+// S scenarios: about logins, several processes and the services behind them.
+const ON_POSTGRES_ALONE = ['server', 'cut'];
+const hasServices = Boolean(process.env.PAWL_TEST_POSTGRES_URL && process.env.PAWL_TEST_AMQP_URL);
+
+function project(name: string, without: string[], globalSetup: string[], order: number): TestProjectInlineConfiguration {
+  return {
+    extends: true,
+    test: {
+      name,
+      env: { E2E_STORE: name },
+      exclude: without.map((file) => `e2e/scenarios/${file}.spec.ts`),
+      globalSetup,
+      sequence: { groupOrder: order },
+    },
+  };
+}
+
+// One file after the other: each has its server, all of a store share one browser. Nothing is repeated: a scenario that fails now and then is wrong.
 export default defineConfig({
   test: {
     environment: 'node',
     include: ['e2e/scenarios/*.spec.ts'],
-    globalSetup: ['e2e/browser.ts'],
     reporters: ['./e2e/reporter.ts'],
     fileParallelism: false,
     pool: 'forks',
     testTimeout: 90_000,
     hookTimeout: 60_000,
     retry: 0,
+    projects: [
+      project('sqlite', ON_POSTGRES_ALONE, ['e2e/browser.ts'], 0),
+      ...(hasServices ? [project('postgres', ON_SQLITE_ALONE, ['e2e/browser.ts', 'e2e/echo.ts'], 1)] : []),
+    ],
   },
 });

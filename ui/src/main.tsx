@@ -4,6 +4,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { createRootRoute, createRoute, createRouter, Outlet, RouterProvider } from '@tanstack/react-router';
 import { lazy } from 'react';
 import { createRoot } from 'react-dom/client';
+import { watchHealth } from './api/health';
 import { queryClient } from './api/queries';
 import { Frame } from './frame/Frame';
 import { Guarded } from './frame/Guarded';
@@ -54,6 +55,8 @@ connect(router.history, (href) => {
     ?.route.page()
     .catch(() => undefined);
 });
+
+watchHealth();
 
 const place = document.getElementById('root');
 if (!place) throw new Error('index.html has no #root');

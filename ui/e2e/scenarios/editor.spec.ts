@@ -142,13 +142,18 @@ test('9 the server is killed while a schema is edited: the draft survives, and s
     .first()
     .waitFor({ state: 'hidden' });
   expect((await stored('drafted')).latest_version).toBe(1);
+  // Without a reload: the page goes on where it was.
+  await save(page, 2);
+  expect((await stored('drafted')).definition.nodes.find((node) => node.id === 'say')?.name).toBe('Kept in the draft, too');
+  await field(page, 'Name for people').fill('Kept in a third draft');
+  await until('the draft is kept', async () => (await kept(page)).includes('Kept in a third draft'));
   page.on('dialog', (asked) => void asked.accept());
   await page.reload();
   await see(page, /A draft of .* was not saved/);
   await button(page, 'Go on with it').click();
-  await until('the draft is on the screen', async () => (await textOf(page)).includes('Kept in the draft, too'));
-  await save(page, 2);
-  expect((await stored('drafted')).definition.nodes.find((node) => node.id === 'say')?.name).toBe('Kept in the draft, too');
+  await until('the draft is on the screen', async () => (await textOf(page)).includes('Kept in a third draft'));
+  await save(page, 3);
+  expect((await stored('drafted')).definition.nodes.find((node) => node.id === 'say')?.name).toBe('Kept in a third draft');
 });
 
 const PAIR = `name: copied-from

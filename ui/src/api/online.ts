@@ -6,10 +6,12 @@ interface Online {
   answeredAt: number;
   /** Since when calls fail (ms), or null. */
   failingSince: number | null;
+  /** It answers, but cannot give work to workers: the broker is missing. */
+  degraded: boolean;
   loggedOut: boolean;
 }
 
-export const useOnline = create<Online>(() => ({ answeredAt: 0, failingSince: null, loggedOut: false }));
+export const useOnline = create<Online>(() => ({ answeredAt: 0, failingSince: null, degraded: false, loggedOut: false }));
 
 export const online = {
   answered(): void {

@@ -8,10 +8,10 @@ import { formatTime } from '../ui/format';
 import css from './Banner.module.css';
 import { useMe } from './session';
 
-/** Only if there is something to say: no connection, a newer UI, a role that only reads. */
+/** Only if there is something to say: no connection, no broker, a newer UI, a role that only reads. */
 export function Banner() {
   const t = useT();
-  const { failingSince, answeredAt } = useOnline();
+  const { failingSince, answeredAt, degraded } = useOnline();
   const me = useMe();
   const build = document.querySelector<HTMLMetaElement>('meta[name=ui-build]')?.content;
   if (failingSince !== null) {
@@ -33,6 +33,7 @@ export function Banner() {
       </Line>
     );
   }
+  if (degraded) return <Line tone="warn">{t('frame.degraded')}</Line>;
   if (me?.ui_build && build && build !== '__BUILD__' && build !== me.ui_build) {
     return (
       <Line

@@ -29,8 +29,9 @@ export interface Layout {
 export const GAP_X = 64;
 export const GAP_Y = 28;
 export const LANE = 18;
-/** More dummies than this would cost more than they show: the longest edges then go straight. */
-const MOST_DUMMIES = 30_000;
+/** More dummies than this would cost more than they show: the longest edges then go straight. So the time grows with the graph. */
+const DUMMIES_PER_NODE = 3;
+const FEW_DUMMIES = 2_000;
 
 export function layoutGraph(graph: Graph): Layout {
   const sizes = graph.nodes.map(nodeSize);
@@ -82,12 +83,13 @@ function chainsOf(graph: Graph, layer: Int32Array, back: boolean[], layers: Cell
   const chains: (Cell[] | undefined)[] = graph.edges.map(() => undefined);
   const spans = graph.edges.map((edge) => spanOf(edge, layer, back[edge.index] as boolean));
   const byLength = graph.edges.map((edge) => edge.index).sort((a, b) => length(spans[a]) - length(spans[b]) || a - b);
+  const most = Math.max(FEW_DUMMIES, DUMMIES_PER_NODE * graph.nodes.length);
   let dummies = 0;
   for (const index of byLength) {
     const [from, to] = spans[index] as [number, number];
     if (to < from) continue;
     dummies += to - from + 1;
-    if (dummies > MOST_DUMMIES) break;
+    if (dummies > most) break;
     const chain: Cell[] = [];
     for (let at = from; at <= to; at++) chain.push({ node: -1, layer: at, height: LANE, gap: 10, y: 0, order: 0, left: [], right: [] });
     chains[index] = chain;

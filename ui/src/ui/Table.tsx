@@ -1,5 +1,17 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type MouseEvent, type ReactNode, type Ref, useEffect, useImperativeHandle, useRef } from 'react';
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  memo,
+  type ReactNode,
+  type Ref,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useInsertionEffect,
+  useRef,
+} from 'react';
 import { cx } from './cx';
 import css from './Table.module.css';
 
@@ -39,18 +51,24 @@ export interface TableProps<T> {
 
 /** A table that has only the rows in sight in the page. Rows have one fixed height; arrows, `j` and `k` move, Enter opens. */
 export function Table<T>(props: TableProps<T>) {
-  const { columns, rows, rowKey, current = -1, onEnd, handle } = props;
+  const { columns, rows, current = -1, onEnd, handle } = props;
+  const latest = useLatest(props);
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = props.rowHeight ?? 32;
+  // Another function for the keys makes the virtualizer go through all rows again.
+  const getItemKey = useCallback(
+    (at: number) => {
+      const row = rows[at];
+      return row === undefined ? at : latest.current.rowKey(row);
+    },
+    [rows, latest],
+  );
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 8,
-    getItemKey: (at) => {
-      const row = rows[at];
-      return row === undefined ? at : rowKey(row);
-    },
+    getItemKey,
   });
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
@@ -88,7 +106,18 @@ export function Table<T>(props: TableProps<T>) {
         {items.map((item) => {
           const row = rows[item.index];
           return row === undefined ? null : (
-            <Row key={item.key} table={props} row={row} at={item.index} top={item.start} height={rowHeight} tracks={tracks} />
+            <Row
+              key={item.key}
+              table={latest}
+              columns={columns}
+              row={row}
+              at={item.index}
+              top={item.start}
+              height={rowHeight}
+              tracks={tracks}
+              selected={props.selected?.(row)}
+              look={cx(current === item.index && css.current, props.onOpen && css.opens, props.rowClass?.(row))}
+            />
           );
         })}
       </div>
@@ -104,17 +133,28 @@ function leastWidth(track: string): number {
   return Number(/(\d+)px/.exec(track)?.[1] ?? 60);
 }
 
+/** The props of the last render, for what happens between renders. */
+function useLatest<T>(value: T): RefObject<T> {
+  const latest = useRef(value);
+  useInsertionEffect(() => {
+    latest.current = value;
+  });
+  return latest;
+}
+
 interface RowProps<T> {
-  table: TableProps<T>;
+  table: RefObject<TableProps<T>>;
+  columns: readonly Column<T>[];
   row: T;
   at: number;
   top: number;
   height: number;
   tracks: string;
+  selected: boolean | undefined;
+  look: string | undefined;
 }
 
-function Row<T>({ table, row, at, top, height, tracks }: RowProps<T>) {
-  const selected = table.selected?.(row);
+function PlainRow<T>({ table, columns, row, at, top, height, tracks, selected, look }: RowProps<T>) {
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Enter is handled by the grid
     <div
@@ -122,20 +162,14 @@ function Row<T>({ table, row, at, top, height, tracks }: RowProps<T>) {
       tabIndex={-1}
       aria-rowindex={at + 2}
       aria-selected={selected}
-      className={cx(
-        css.row,
-        selected && css.selected,
-        table.current === at && css.current,
-        table.onOpen && css.opens,
-        table.rowClass?.(row),
-      )}
+      className={cx(css.row, selected && css.selected, look)}
       style={{ transform: `translateY(${top}px)`, height, gridTemplateColumns: tracks }}
       onClick={(event) => {
-        table.onCurrent?.(at);
-        if (!isControl(event.target) && !hasText()) table.onOpen?.(row, event);
+        table.current.onCurrent?.(at);
+        if (!isControl(event.target) && !hasText()) table.current.onOpen?.(row, event);
       }}
     >
-      {table.columns.map((column) => (
+      {columns.map((column) => (
         <div key={column.id} role="gridcell" tabIndex={-1} className={cx(css.cell, column.align === 'end' && css.end)}>
           {column.cell(row, at)}
         </div>
@@ -143,6 +177,9 @@ function Row<T>({ table, row, at, top, height, tracks }: RowProps<T>) {
     </div>
   );
 }
+
+/** Scrolling draws the rows that come into sight, not those that stay. */
+const Row = memo(PlainRow) as typeof PlainRow;
 
 function isControl(target: EventTarget): boolean {
   return target instanceof Element && target.closest('a,button,input,select,label') !== null;

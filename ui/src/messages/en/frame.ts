@@ -52,6 +52,7 @@ export const frame = messages({
   live_polling_text: 'The server does not give a live connection. The page asks every few seconds.',
   live_offline_text: 'The server does not answer. What you see is what was read last.',
   try_now: 'Try now',
+  degraded: 'The broker cannot be reached: runs are taken in, but they wait until it is back.',
   offline: 'The server does not answer.',
   offline_since: 'The server does not answer. What you see is as of {time}; changes are not possible now.',
   newer_ui: 'The server was updated: a newer version of this page is available.',
