@@ -19,4 +19,6 @@ export const canvas = messages({
   zoom_in: 'Zoom in',
   zoom_out: 'Zoom out',
   fit: 'Show everything',
+  view_canvas: 'As a picture',
+  view_outline: 'As a list',
 });

@@ -5,6 +5,7 @@ export const editor = messages({
   new_schema: 'New schema',
   view: 'View',
   view_canvas: 'Canvas',
+  picture_or_list: 'Picture or list',
   view_split: 'Split',
   view_code: 'Code',
   code: 'Text of the schema',

@@ -20,4 +20,6 @@ export const canvas: Russian<typeof en> = {
   zoom_in: 'Крупнее',
   zoom_out: 'Мельче',
   fit: 'Показать всё',
+  view_canvas: 'Картинкой',
+  view_outline: 'Списком',
 };
