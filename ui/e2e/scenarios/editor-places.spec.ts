@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { card, form, save } from '../editing';
-import { accessible, button, Dev, dialog, field, open, until } from '../harness';
+import { accessible, button, Dev, dialog, field, open, see, until } from '../harness';
 
 let dev: Dev;
 beforeAll(async () => {
@@ -131,4 +131,37 @@ test('the editor as a list: the same nodes, keys and forms; it comes first where
   await small.keyboard.press('Control+S');
   expect(await dialog(small).count()).toBe(0);
   expect(await small.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(640);
+});
+
+test('the dialog of saving shows the change as a picture and as a list', async () => {
+  await dev.api.save(PLACED.replace('name: placed', 'name: pictured'));
+  const page = await open(`${dev.url}/schemas/pictured/edit`);
+  await card(page, 'one').click();
+  await field(page, 'Id of the node').waitFor();
+  await page.keyboard.press('Delete');
+  await card(page, 'one').waitFor({ state: 'detached' });
+  await card(page, 'two').click();
+  await page.keyboard.press('d');
+  await page.keyboard.press('Control+S');
+  const picture = dialog(page).getByRole('application', { name: 'Changes as a picture' });
+  const shown = picture.locator('.react-flow__node');
+  await shown
+    .filter({ has: page.locator('[data-node=one]') })
+    .getByText('−', { exact: true })
+    .waitFor();
+  await shown
+    .filter({ has: page.locator('[data-node=two]') })
+    .getByText('~', { exact: true })
+    .waitFor();
+  expect(await shown.count()).toBe(5);
+  await accessible(page, 'saving with a picture');
+  await shown.filter({ has: page.locator('[data-node=two]') }).click();
+  const list = dialog(page).getByRole('list', { name: 'Changes' });
+  expect(await list.locator('[aria-current]').innerText()).toContain('two');
+  // Letters are for the picture now, not for the editor behind it.
+  await page.keyboard.press('d');
+  await button(dialog(page), 'Save and use').click();
+  await see(page, 'v2 is saved.');
+  const { definition } = await dev.api.get<{ definition: { nodes: { id: string; disabled: boolean }[] } }>('/api/schemas/pictured');
+  expect(definition.nodes.map(({ id, disabled }) => `${id} ${disabled}`)).toEqual(['begin false', 'check false', 'two true', 'done false']);
 });

@@ -198,6 +198,7 @@ export const editor: Russian<typeof en> = {
   warnings: { one: '{n} предупреждение', few: '{n} предупреждения', many: '{n} предупреждений', other: '{n} предупреждения' },
   text_only: 'Отличаются только текст и комментарии; запуски делают то же.',
   changes: 'Изменения',
+  changes_picture: 'Изменения картинкой',
   starts_by_hand: 'Новые запуски возьмут v{version}. Сама схема не запускается.',
   starts_triggers: {
     one: '{n} триггер и все новые запуски сразу возьмут v{version}.',

@@ -3,7 +3,8 @@ import { useMemo, useState } from 'react';
 import { asApiError } from '../../../api/error';
 import type { Schema } from '../../../api/model';
 import { queries } from '../../../api/queries';
-import { compareDefinitions, isSame } from '../../../graph/difference';
+import { DifferenceCanvas } from '../../../canvas/DifferenceCanvas';
+import { compareDefinitions, type DefinitionDifference, isSame } from '../../../graph/difference';
 import type { SchemaDefinition } from '../../../graph/document';
 import { SchemaText } from '../../../graph/document';
 import { useT } from '../../../messages';
@@ -47,6 +48,7 @@ export function SaveDialog({ onSaved, onConflict, onClose }: SaveDialogProps) {
   const go = () => errors.length === 0 && !save.isPending && save.mutate();
   return (
     <Dialog
+      size={base === null ? 'normal' : 'wide'}
       title={stored === null ? t('editor.save_new', { name: document.definition.name }) : t('editor.save_as', { version })}
       onClose={onClose}
       actions={
@@ -91,10 +93,34 @@ export function SaveDialog({ onSaved, onConflict, onClose }: SaveDialogProps) {
             </ul>
           </div>
         )}
-        {difference && (isSame(difference) ? <p className={css.faint}>{t('editor.text_only')}</p> : <ChangeList difference={difference} />)}
+        {base && difference && <Changes before={base} after={document.definition} difference={difference} />}
         {save.error && asApiError(save.error).status !== 412 && <Problem compact error={save.error} />}
       </div>
     </Dialog>
+  );
+}
+
+/** What runs will do otherwise: the list of the changes, and their picture if nodes or edges are among them. */
+function Changes({ before, after, difference }: { before: SchemaDefinition; after: SchemaDefinition; difference: DefinitionDifference }) {
+  const t = useT();
+  const [chosen, setChosen] = useState<string | null>(null);
+  if (isSame(difference)) return <p className={css.faint}>{t('editor.text_only')}</p>;
+  return (
+    <>
+      {difference.nodes.length + difference.edges.length > 0 && (
+        <div className={css.picture}>
+          <DifferenceCanvas
+            before={before}
+            after={after}
+            difference={difference}
+            label={t('editor.changes_picture')}
+            chosen={chosen}
+            onChoose={setChosen}
+          />
+        </div>
+      )}
+      <ChangeList difference={difference} chosen={chosen} />
+    </>
   );
 }
 
