@@ -143,6 +143,8 @@ test('the dialog of saving shows the change as a picture and as a list', async (
   await card(page, 'two').click();
   await page.keyboard.press('d');
   await page.keyboard.press('Control+S');
+  // The note has the focus: Enter there saves.
+  await until('the note has the focus', () => field(page, 'Note').evaluate((element) => element === document.activeElement));
   const picture = dialog(page).getByRole('application', { name: 'Changes as a picture' });
   const shown = picture.locator('.react-flow__node');
   await shown

@@ -8,10 +8,12 @@ import { compareDefinitions, type DefinitionDifference, isSame } from '../../../
 import type { SchemaDefinition } from '../../../graph/document';
 import { SchemaText } from '../../../graph/document';
 import { useT } from '../../../messages';
+import { faultSaid } from '../../../messages/said';
 import { Button } from '../../../ui/Button';
 import { Dialog } from '../../../ui/Dialog';
 import { Checkbox, Field, Input } from '../../../ui/Field';
 import { Problem } from '../../../ui/Problem';
+import { codeParts } from '../fields/codeParts';
 import { useEditor, useTools } from '../model/context';
 import { errorsOf } from '../model/problems';
 import { ChangeList } from './ChangeList';
@@ -74,7 +76,7 @@ export function SaveDialog({ onSaved, onConflict, onClose }: SaveDialogProps) {
           {(ids) => (
             <Input
               {...ids}
-              autoFocus
+              data-autofocus="true"
               maxLength={500}
               placeholder={t('editor.note_placeholder')}
               value={note}
@@ -88,7 +90,7 @@ export function SaveDialog({ onSaved, onConflict, onClose }: SaveDialogProps) {
             <h3>{t('editor.warnings', { n: warnings.length })}</h3>
             <ul>
               {warnings.map((one) => (
-                <li key={one.pointer + one.code}>{one.message}</li>
+                <li key={one.pointer + one.code}>{codeParts(faultSaid(one, t))}</li>
               ))}
             </ul>
           </div>
