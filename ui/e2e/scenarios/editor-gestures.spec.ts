@@ -114,7 +114,7 @@ async function tabTo(page: Page, place: Locator, key = 'Tab'): Promise<void> {
 async function walkTo(page: Page, id: string, ...keys: string[]): Promise<void> {
   for (const key of keys) {
     await page.keyboard.press(key);
-    if ((await page.locator('#canvas-active').getAttribute('aria-label'))?.startsWith(`${id},`)) return;
+    if ((await page.locator('[role=application] > [role=img]').getAttribute('aria-label'))?.startsWith(`${id},`)) return;
   }
   throw new Error(`the arrows never came to ${id}`);
 }

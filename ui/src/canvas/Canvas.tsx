@@ -1,6 +1,6 @@
 import { ReactFlow, ReactFlowProvider, useStore } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
-import { type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { type ReactNode, useEffect, useId, useMemo, useRef } from 'react';
 import type { Layout } from '../graph/layout';
 import type { Graph } from '../graph/model';
 import { useT } from '../messages';
@@ -72,6 +72,7 @@ function Inner({
 }: CanvasProps) {
   const t = useT();
   const host = useRef<HTMLDivElement>(null);
+  const id = useId();
   const flow = useFlow(graph, layout, looks, editing);
   const view = useView(host, graph, layout, focus ?? follow ?? null, editing !== undefined);
   const far = useStore((state) => state.transform[2] < MAP_ZOOM);
@@ -97,14 +98,14 @@ function Inner({
       tabIndex={0}
       aria-label={label}
       aria-roledescription={t('canvas.role')}
-      aria-describedby="canvas-keys"
-      aria-activedescendant={index >= 0 ? 'canvas-active' : undefined}
+      aria-describedby={`${id}keys`}
+      aria-activedescendant={index >= 0 ? `${id}active` : undefined}
       onKeyDown={onKeyDown}
     >
-      <p id="canvas-keys" className="sr">
+      <p id={`${id}keys`} className="sr">
         {t('canvas.keys')}
       </p>
-      <ActiveNode graph={graph} looks={looks} index={index} />
+      <ActiveNode id={`${id}active`} graph={graph} looks={looks} index={index} />
       <ReactFlow
         nodes={far ? NO_NODES : flow.nodes}
         edges={far ? NO_EDGES : flow.edges}
@@ -140,8 +141,8 @@ function Inner({
 }
 
 /** What a screen reader says for the node that has the focus, whether it is drawn or not. */
-function ActiveNode({ graph, looks, index }: { graph: Graph; looks: Looks; index: number }) {
+function ActiveNode({ id, graph, looks, index }: { id: string; graph: Graph; looks: Looks; index: number }) {
   const t = useT();
   if (index < 0) return null;
-  return <span id="canvas-active" role="img" className="sr" aria-label={nodeName(graph, looks, index, t)} />;
+  return <span id={id} role="img" className="sr" aria-label={nodeName(graph, looks, index, t)} />;
 }

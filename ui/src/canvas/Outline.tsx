@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { CornerDownRight, Repeat2 } from 'lucide-react';
+import { CircleX, CornerDownRight, LogIn, Pin, Repeat2, TriangleAlert } from 'lucide-react';
 import { type KeyboardEvent, memo, useEffect, useMemo, useRef, useState } from 'react';
 import type { Graph } from '../graph/model';
 import { type OutlineLine, outlineOf } from '../graph/outline';
@@ -134,6 +134,10 @@ const Line = memo(function Line({ at, line, graph, looks, top, current, chosen, 
       )}
       {!again && (
         <span className={css.marks}>
+          {look.problem === 'error' && <CircleX className={css.error} />}
+          {look.problem === 'warning' && <TriangleAlert className={css.warning} />}
+          {look.entry && <LogIn className={css.mark} />}
+          {look.pinned && <Pin className={css.mark} />}
           {look.breakpoint && <span className={css.breakpoint} />}
           {look.badge}
           {look.visits > 1 && <span>×{look.visits}</span>}

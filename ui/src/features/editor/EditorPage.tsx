@@ -119,6 +119,8 @@ function OpenEditor({ name, opening }: { name: string; opening: Opening }) {
         draftKey={draftKey}
         mode={search.mode}
         onMode={(mode) => setSearch({ mode }, { replace: true })}
+        view={search.view}
+        onView={(view) => setSearch({ view }, { replace: true })}
         node={search.node}
         onNode={(node) => setSearch({ node }, { replace: true })}
         data={search.data}

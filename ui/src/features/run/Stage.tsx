@@ -1,10 +1,9 @@
-import { ListTree, Workflow } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { hasEnded } from '../../api/queries';
 import { Canvas } from '../../canvas/Canvas';
 import { Outline } from '../../canvas/Outline';
+import { ViewSwitch } from '../../canvas/ViewSwitch';
 import { useT } from '../../messages';
-import { IconButton } from '../../ui/Button';
 import { useRun, useRunSearch } from './context';
 import { nextOf, useMoment } from './moment';
 import css from './Run.module.css';
@@ -41,22 +40,7 @@ export function Stage() {
           />
         )
       )}
-      <div className={css.views}>
-        <IconButton
-          name={t('run.view_canvas')}
-          hint="o"
-          aria-pressed={search.view === 'canvas'}
-          icon={<Workflow />}
-          onClick={() => set({ view: 'canvas' }, { replace: true })}
-        />
-        <IconButton
-          name={t('run.view_outline')}
-          hint="o"
-          aria-pressed={search.view === 'outline'}
-          icon={<ListTree />}
-          onClick={() => set({ view: 'outline' }, { replace: true })}
-        />
-      </div>
+      <ViewSwitch view={search.view} onView={(view) => set({ view }, { replace: true })} />
       <Told />
     </div>
   );

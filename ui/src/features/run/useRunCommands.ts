@@ -68,7 +68,7 @@ function useWays(): Command[] {
     { id: 'run.compare', name: t('run.compare'), keys: 'c', group: 'page', act: () => go(`/runs/${run.id}/compare`) },
     {
       id: 'run.outline',
-      name: t(search.view === 'outline' ? 'run.view_canvas' : 'run.view_outline'),
+      name: t(search.view === 'outline' ? 'canvas.view_canvas' : 'canvas.view_outline'),
       keys: 'o',
       group: 'page',
       act: () => set({ view: search.view === 'outline' ? 'canvas' : 'outline' }, { replace: true }),

@@ -20,4 +20,6 @@ export const canvas = messages({
   zoom_out: 'Zoom out',
   fit: 'Show everything',
   gutter: 'Breakpoint before {node}',
+  view_canvas: 'As a picture',
+  view_outline: 'As a list',
 });

@@ -5,6 +5,7 @@ export const editor = messages({
   new_schema: 'New schema',
   view: 'View',
   view_canvas: 'Canvas',
+  picture_or_list: 'Picture or list',
   view_split: 'Split',
   view_code: 'Code',
   code: 'Text of the schema',
@@ -196,6 +197,7 @@ export const editor = messages({
   warnings: { one: '{n} warning', other: '{n} warnings' },
   text_only: 'Only text and comments differ; runs do the same.',
   changes: 'Changes',
+  changes_picture: 'Changes as a picture',
   starts_by_hand: 'New runs will use v{version}. Nothing starts it by itself.',
   starts_triggers: {
     one: '{n} trigger and all new runs will use v{version} at once.',

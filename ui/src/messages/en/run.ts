@@ -4,8 +4,6 @@ export const run = messages({
   missing: 'There is no such run',
   missing_hint: 'It may be gone by retention: ended runs are removed after a while.',
   canvas: 'Graph of {schema}, {n} nodes',
-  view_canvas: 'As a picture',
-  view_outline: 'As a list',
   told: { one: '{n} step, now at {node}', other: '{n} steps, now at {node}' },
   resize_inspector: 'Width of the inspector',
   resize_drawer: 'Height of the drawer',

@@ -21,4 +21,6 @@ export const canvas: Russian<typeof en> = {
   zoom_out: 'Мельче',
   fit: 'Показать всё',
   gutter: 'Точка останова перед {node}',
+  view_canvas: 'Картинкой',
+  view_outline: 'Списком',
 };

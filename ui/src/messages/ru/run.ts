@@ -5,8 +5,6 @@ export const run: Russian<typeof en> = {
   missing: 'Такого запуска нет',
   missing_hint: 'Возможно, его удалили по сроку хранения: завершённые запуски со временем удаляются.',
   canvas: 'Граф {schema}, узлов: {n}',
-  view_canvas: 'Картинкой',
-  view_outline: 'Списком',
   told: {
     one: '{n} шаг, сейчас на {node}',
     few: '{n} шага, сейчас на {node}',

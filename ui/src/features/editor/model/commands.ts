@@ -14,10 +14,21 @@ export interface CommandTargets {
   onSave: () => void;
   onTest: () => void;
   onProblems: () => void;
+  onOutline: () => void;
   closeRun: (() => void) | null;
 }
 
-export function useEditorCommands({ actions, onAdd, onConnect, onMode, onSave, onTest, onProblems, closeRun }: CommandTargets): void {
+export function useEditorCommands({
+  actions,
+  onAdd,
+  onConnect,
+  onMode,
+  onSave,
+  onTest,
+  onProblems,
+  onOutline,
+  closeRun,
+}: CommandTargets): void {
   const t = useT();
   const { types, store } = useTools();
   const readOnly = useEditor((state) => state.readOnly);
@@ -56,6 +67,7 @@ export function useEditorCommands({ actions, onAdd, onConnect, onMode, onSave, o
     page('downstream', t('editor.select_down'), 'Alt+ArrowDown', () => actions.selectReachable('down'), one),
     page('tidy', t('editor.tidy'), 'Shift+T', () => actions.tidy(), locked),
     page('test', t('editor.test_run'), 'Ctrl+Enter', onTest, locked),
+    page('outline', t('editor.picture_or_list'), 'o', onOutline),
     page('problems', t('editor.problems'), 'p', onProblems),
     ...(['canvas', 'split', 'code'] as const).map((mode, at) =>
       page(`mode_${mode}`, t(`editor.view_${mode}`), String(at + 1), () => onMode(mode)),

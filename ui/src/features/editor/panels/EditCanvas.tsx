@@ -1,8 +1,10 @@
-import { type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react';
+import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef } from 'react';
 import { Canvas } from '../../../canvas/Canvas';
 import { Looks, type NodeLook, PLAIN_EDGE, PLAIN_NODE } from '../../../canvas/looks';
+import { Outline } from '../../../canvas/Outline';
 import type { Editing } from '../../../canvas/useFlow';
 import { useLayout } from '../../../canvas/useLayout';
+import { type GraphView, ViewSwitch } from '../../../canvas/ViewSwitch';
 import { buildGraph, type DefinedNode, type Graph } from '../../../graph/model';
 import { exitOf, typeOf } from '../../../graph/patch';
 import { useT } from '../../../messages';
@@ -23,7 +25,11 @@ export interface Hover {
 export interface EditCanvasProps {
   actions: Actions;
   /** Told what is drawn, for gestures that need places. */
-  onView: (view: View | null) => void;
+  onDrawn: (view: View | null) => void;
+  view: GraphView;
+  onView: (view: GraphView) => void;
+  /** The picture is to be looked at only. */
+  still: boolean;
   onAdd: (where: AddAt, client: Point) => void;
   /** Where the pointer is on the empty canvas. */
   onHover: (place: Hover | null) => void;
@@ -34,7 +40,7 @@ export interface EditCanvasProps {
   children?: ReactNode;
 }
 
-export function EditCanvas({ actions, onView, onAdd, onHover, onNodeMenu, pins, run, children }: EditCanvasProps) {
+export function EditCanvas({ actions, onDrawn, view, onView, still, onAdd, onHover, onNodeMenu, pins, run, children }: EditCanvasProps) {
   const t = useT();
   const { types, store } = useTools();
   const definition = useEditor((state) => state.document.definition);
@@ -49,34 +55,38 @@ export function EditCanvas({ actions, onView, onAdd, onHover, onNodeMenu, pins, 
   );
   const layout = useLayout(graph, positions);
   const looks = useMemo(() => looksOf(graph), [graph]);
-  useEffect(() => onView(layout === null ? null : { graph, layout }), [graph, layout, onView]);
+  useEffect(() => onDrawn(layout === null ? null : { graph, layout }), [graph, layout, onDrawn]);
   useEffect(() => {
     const badge = badges(pins);
     if (run === undefined) showNodes(graph, looks, diagnostics ?? [], badge);
     else run(graph, looks, badge);
   }, [graph, looks, diagnostics, pins, run]);
   const fresh = useFresh(graph);
-  const editing = useEditing(graph, { actions, onAdd, onHover, onNodeMenu }, readOnly || problem !== null || run !== undefined);
+  const editing = useEditing(graph, { actions, onAdd, onHover, onNodeMenu }, readOnly || still || problem !== null || run !== undefined);
+  const host = useRef<HTMLDivElement>(null);
+  useFocusKept(host, view);
   // A large graph is laid out in the worker: until it is, the last picture stays.
   const drawn = useRef<(View & { looks: Looks }) | null>(null);
   if (layout !== null) drawn.current = { graph, layout, looks };
   if (drawn.current === null) return <div className={css.wait}>{t('common.loading')}</div>;
+  const select = (id: string | null) => store.getState().select({ nodes: id === null ? [] : [id], edges: [] });
+  const shown = {
+    graph: drawn.current.graph,
+    looks: drawn.current.looks,
+    label: t('editor.canvas_of', { name: definition.name }),
+    selected: selection.nodes.length === 1 ? (selection.nodes[0] ?? null) : null,
+  };
   return (
-    <div className={cx(css.canvas, problem !== null && css.dimmed)}>
-      <Canvas
-        graph={drawn.current.graph}
-        layout={drawn.current.layout}
-        looks={drawn.current.looks}
-        label={t('editor.canvas_of', { name: definition.name })}
-        selected={selection.nodes.length === 1 ? (selection.nodes[0] ?? null) : null}
-        onOpen={focusForm}
-        follow={fresh}
-        onSelect={(id) => store.getState().select({ nodes: id === null ? [] : [id], edges: [] })}
-        editing={editing}
-      >
-        <CanvasNotes />
-        {children}
-      </Canvas>
+    <div ref={host} className={cx(css.canvas, problem !== null && css.dimmed)}>
+      {view === 'outline' ? (
+        <Outline {...shown} onOpen={focusForm} onSelect={select} />
+      ) : (
+        <Canvas {...shown} layout={drawn.current.layout} onOpen={focusForm} follow={fresh} onSelect={select} editing={editing}>
+          <CanvasNotes />
+          {children}
+        </Canvas>
+      )}
+      <ViewSwitch view={view} onView={onView} />
       {problem !== null && (
         <p className={css.broken} role="status">
           {t('editor.text_broken', { line: problem.line, message: problem.message })}
@@ -84,6 +94,16 @@ export function EditCanvas({ actions, onView, onAdd, onHover, onNodeMenu, pins, 
       )}
     </div>
   );
+}
+
+/** Who worked in the picture goes on in the list, and the other way. */
+function useFocusKept(host: RefObject<HTMLElement | null>, view: GraphView) {
+  const before = useRef(view);
+  useEffect(() => {
+    if (before.current === view) return;
+    before.current = view;
+    if (document.activeElement === document.body) host.current?.querySelector<HTMLElement>('[role=application], [role=tree]')?.focus();
+  }, [host, view]);
 }
 
 /** The selected node, if it was added just now: it comes into view. */

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import type { GraphView } from '../../../canvas/ViewSwitch';
 import { Link } from '../../../frame/navigate';
 import { useRole } from '../../../frame/session';
 import { useT } from '../../../messages';
 import { cx } from '../../../ui/cx';
 import { Page } from '../../../ui/Page';
+import { useNarrow } from '../../../ui/useNarrow';
 import { CodePane } from '../code/CodePane';
 import { chosenOf, useDataAt } from '../code/data';
 import { type Actions, createActions, type View } from '../model/actions';
@@ -38,6 +40,9 @@ export interface WorkbenchProps {
   draftKey: string;
   mode: Mode;
   onMode: (mode: Mode) => void;
+  /** The graph as a picture or as a list; unsaid, a list where there is no room for a picture. */
+  view: GraphView | '';
+  onView: (view: GraphView) => void;
   node: string;
   onNode: (node: string) => void;
   data: string;
@@ -46,15 +51,17 @@ export interface WorkbenchProps {
   banner?: ReactNode;
 }
 
-export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, banner }: WorkbenchProps) {
+export function Workbench({ draftKey, mode, onMode, view, onView, node, onNode, data, onData, banner }: WorkbenchProps) {
   const t = useT();
   const tools = useTools();
   const { store, stored } = tools;
   const definition = useEditor((state) => state.document.definition);
   const diagnostics = useEditor((state) => state.diagnostics);
   const one = useEditor((state) => (state.selection.nodes.length === 1 ? (state.selection.nodes[0] ?? null) : null));
-  const [view, setView] = useView();
-  const actions = useMemo(() => createActions(tools, view), [tools, view]);
+  const [drawn, setDrawn] = useView();
+  const actions = useMemo(() => createActions(tools, drawn), [tools, drawn]);
+  const narrow = useNarrow();
+  const graphView = view || (narrow ? 'outline' : 'canvas');
   const [showProblems, setShowProblems] = useState(false);
   const [place, setPlace] = useState<TextPlace | null>(null);
   const kept = useDraftKeeping(draftKey);
@@ -62,7 +69,7 @@ export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, 
   const saving = useSaving(neighbours.tellSaved);
   const testing = useTesting(one, neighbours.tellSaved);
   const adding = useAdding(actions);
-  const [menu, fileDialog] = useFileMenu(view);
+  const [menu, fileDialog] = useFileMenu(drawn);
   const { reason } = useRole();
   const toggleProblems = () => setShowProblems(!showProblems);
   useValidation();
@@ -77,6 +84,7 @@ export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, 
     onSave: saving.start,
     onTest: testing.ask,
     onProblems: toggleProblems,
+    onOutline: () => onView(graphView === 'canvas' ? 'outline' : 'canvas'),
     closeRun: testing.shown ? testing.close : null,
   });
   const goTo = (found: Diagnostic) => {
@@ -118,7 +126,17 @@ export function Workbench({ draftKey, mode, onMode, node, onNode, data, onData, 
       <div className={css.whole}>
         {banner}
         <Banners neighbours={neighbours} />
-        <Bench mode={mode} actions={actions} setView={setView} adding={adding} testing={testing} place={place}>
+        <Bench
+          mode={mode}
+          view={graphView}
+          onView={onView}
+          still={narrow}
+          actions={actions}
+          setDrawn={setDrawn}
+          adding={adding}
+          testing={testing}
+          place={place}
+        >
           {showProblems && <ProblemsPanel actions={actions} onGo={goTo} />}
         </Bench>
       </div>
@@ -142,8 +160,12 @@ function Title({ name, stored }: { name: string; stored: string | null }) {
 
 interface BenchProps {
   mode: Mode;
+  view: GraphView;
+  onView: (view: GraphView) => void;
+  /** No room to move cards. */
+  still: boolean;
   actions: Actions;
-  setView: (view: View | null) => void;
+  setDrawn: (view: View | null) => void;
   adding: Adding;
   testing: Testing;
   place: TextPlace | null;
@@ -151,7 +173,7 @@ interface BenchProps {
 }
 
 /** Palette, canvas or code or both, form; problems below. */
-function Bench({ mode, actions, setView, adding, testing, place, children }: BenchProps) {
+function Bench({ mode, view, onView, still, actions, setDrawn, adding, testing, place, children }: BenchProps) {
   const { store, stored } = useTools();
   const readOnly = useEditor((state) => state.readOnly);
   const query = useQuery({ queryKey: ['pins', stored], queryFn: ({ signal }) => readPins(stored ?? '', signal), enabled: stored !== null });
@@ -163,7 +185,10 @@ function Bench({ mode, actions, setView, adding, testing, place, children }: Ben
         {mode !== 'code' && (
           <EditCanvas
             actions={actions}
-            onView={setView}
+            onDrawn={setDrawn}
+            view={view}
+            onView={onView}
+            still={still}
             onAdd={adding.at}
             onHover={adding.hover}
             onNodeMenu={(id) => store.getState().select({ nodes: [id], edges: [] })}

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react';
 import type { DefinitionDifference, FieldChange } from '../../../graph/difference';
 import { writeValue } from '../../../graph/document';
 import { useT } from '../../../messages';
@@ -6,10 +7,14 @@ import css from './Save.module.css';
 const SIGNS = { added: '+', removed: '−', changed: '~' };
 
 /** Added, removed and changed nodes and edges, by colour and sign. */
-export function ChangeList({ difference }: { difference: DefinitionDifference }) {
+export function ChangeList({ difference, chosen = null }: { difference: DefinitionDifference; chosen?: string | null }) {
   const t = useT();
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    if (chosen !== null) list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
   return (
-    <ul className={css.changes} aria-label={t('editor.changes')}>
+    <ul ref={list} className={css.changes} aria-label={t('editor.changes')}>
       {difference.top.map((change) => (
         <li key={change.path}>
           <span className={css.changed}>~</span>
@@ -18,7 +23,7 @@ export function ChangeList({ difference }: { difference: DefinitionDifference })
         </li>
       ))}
       {difference.nodes.map((change) => (
-        <li key={change.id}>
+        <li key={change.id} aria-current={change.id === chosen || undefined}>
           <span className={css[change.kind]}>{SIGNS[change.kind]}</span>
           <code>{change.id}</code>
           <span className="sr">{t(`common.${change.kind}`)}</span>

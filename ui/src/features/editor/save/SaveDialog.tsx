@@ -3,14 +3,17 @@ import { useMemo, useState } from 'react';
 import { asApiError } from '../../../api/error';
 import type { Schema } from '../../../api/model';
 import { queries } from '../../../api/queries';
-import { compareDefinitions, isSame } from '../../../graph/difference';
+import { DifferenceCanvas } from '../../../canvas/DifferenceCanvas';
+import { compareDefinitions, type DefinitionDifference, isSame } from '../../../graph/difference';
 import type { SchemaDefinition } from '../../../graph/document';
 import { SchemaText } from '../../../graph/document';
 import { useT } from '../../../messages';
+import { faultSaid } from '../../../messages/said';
 import { Button } from '../../../ui/Button';
 import { Dialog } from '../../../ui/Dialog';
 import { Checkbox, Field, Input } from '../../../ui/Field';
 import { Problem } from '../../../ui/Problem';
+import { codeParts } from '../fields/codeParts';
 import { useEditor, useTools } from '../model/context';
 import { errorsOf } from '../model/problems';
 import { ChangeList } from './ChangeList';
@@ -47,6 +50,7 @@ export function SaveDialog({ onSaved, onConflict, onClose }: SaveDialogProps) {
   const go = () => errors.length === 0 && !save.isPending && save.mutate();
   return (
     <Dialog
+      size={base === null ? 'normal' : 'wide'}
       title={stored === null ? t('editor.save_new', { name: document.definition.name }) : t('editor.save_as', { version })}
       onClose={onClose}
       actions={
@@ -72,7 +76,7 @@ export function SaveDialog({ onSaved, onConflict, onClose }: SaveDialogProps) {
           {(ids) => (
             <Input
               {...ids}
-              autoFocus
+              data-autofocus="true"
               maxLength={500}
               placeholder={t('editor.note_placeholder')}
               value={note}
@@ -86,15 +90,39 @@ export function SaveDialog({ onSaved, onConflict, onClose }: SaveDialogProps) {
             <h3>{t('editor.warnings', { n: warnings.length })}</h3>
             <ul>
               {warnings.map((one) => (
-                <li key={one.pointer + one.code}>{one.message}</li>
+                <li key={one.pointer + one.code}>{codeParts(faultSaid(one, t))}</li>
               ))}
             </ul>
           </div>
         )}
-        {difference && (isSame(difference) ? <p className={css.faint}>{t('editor.text_only')}</p> : <ChangeList difference={difference} />)}
+        {base && difference && <Changes before={base} after={document.definition} difference={difference} />}
         {save.error && asApiError(save.error).status !== 412 && <Problem compact error={save.error} />}
       </div>
     </Dialog>
+  );
+}
+
+/** What runs will do otherwise: the list of the changes, and their picture if nodes or edges are among them. */
+function Changes({ before, after, difference }: { before: SchemaDefinition; after: SchemaDefinition; difference: DefinitionDifference }) {
+  const t = useT();
+  const [chosen, setChosen] = useState<string | null>(null);
+  if (isSame(difference)) return <p className={css.faint}>{t('editor.text_only')}</p>;
+  return (
+    <>
+      {difference.nodes.length + difference.edges.length > 0 && (
+        <div className={css.picture}>
+          <DifferenceCanvas
+            before={before}
+            after={after}
+            difference={difference}
+            label={t('editor.changes_picture')}
+            chosen={chosen}
+            onChoose={setChosen}
+          />
+        </div>
+      )}
+      <ChangeList difference={difference} chosen={chosen} />
+    </>
   );
 }
 
