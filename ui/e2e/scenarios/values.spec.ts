@@ -51,7 +51,7 @@ test('a payload is copied and downloaded whole; what is cut says how much of it 
   expect(file.name).toBe(`large-${run.id.slice(-8)}-step-${run.seq}-Output.json`);
   expect(file.url).toMatch(/^blob:/);
 
-  const tree = page.getByRole('tree', { name: 'Output' });
+  const tree = page.getByRole('tree', { name: 'Output', exact: true });
   await tree.focus();
   await page.keyboard.press('ArrowDown');
   await see(tree, 'all 300 kB');

@@ -6,19 +6,22 @@ interface Online {
   answeredAt: number;
   /** Since when calls fail (ms), or null. */
   failingSince: number | null;
+  /** It answers, but says that it cannot work now: its store is away, or it has just begun. */
+  unready: boolean;
   loggedOut: boolean;
 }
 
-export const useOnline = create<Online>(() => ({ answeredAt: 0, failingSince: null, loggedOut: false }));
+export const useOnline = create<Online>(() => ({ answeredAt: 0, failingSince: null, unready: false, loggedOut: false }));
 
 export const online = {
   answered(): void {
     const now = Date.now();
     const { answeredAt, failingSince } = useOnline.getState();
-    if (failingSince !== null || now - answeredAt > 1000) useOnline.setState({ answeredAt: now, failingSince: null });
+    if (failingSince !== null || now - answeredAt > 1000) useOnline.setState({ answeredAt: now, failingSince: null, unready: false });
   },
-  failed(): void {
-    if (useOnline.getState().failingSince === null) useOnline.setState({ failingSince: Date.now() });
+  failed(unready = false): void {
+    const { failingSince, unready: before } = useOnline.getState();
+    if (failingSince === null || unready !== before) useOnline.setState({ failingSince: failingSince ?? Date.now(), unready });
   },
   loggedOut(): void {
     useOnline.setState({ loggedOut: true });

@@ -242,4 +242,11 @@ export const run = messages({
   stands_already: 'It stands already.',
   not_paused: 'It is not paused.',
   not_failed: 'It has not failed.',
+  row_per_visit: 'A row per visit',
+  zoom_in: 'Zoom in, around the moment',
+  zoom_out: 'Zoom out',
+  whole_shown: 'The whole run is shown.',
+  brush_hint: 'Draw over a part to zoom in',
+  window: '{part} of {all}',
+  show_whole: 'Show the whole',
 });

@@ -279,4 +279,11 @@ export const run: Russian<typeof en> = {
   stands_already: 'Он уже стоит.',
   not_paused: 'Он не на паузе.',
   not_failed: 'Он не закончился сбоем.',
+  row_per_visit: 'Строка на заход',
+  zoom_in: 'Приблизить, вокруг момента',
+  zoom_out: 'Отдалить',
+  whole_shown: 'Показан весь запуск.',
+  brush_hint: 'Чтобы приблизить, проведите по участку',
+  window: '{part} из {all}',
+  show_whole: 'Показать целиком',
 };
