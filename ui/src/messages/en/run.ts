@@ -244,7 +244,7 @@ export const run = messages({
   not_failed: 'It has not failed.',
   row_per_visit: 'A row per visit',
   zoom_in: 'Zoom in, around the moment',
-  zoom_out: 'Zoom out',
+  zoom_out: 'Zoom out, towards the whole',
   whole_shown: 'The whole run is shown.',
   brush_hint: 'Draw over a part to zoom in',
   window: '{part} of {all}',

@@ -281,7 +281,7 @@ export const run: Russian<typeof en> = {
   not_failed: 'Он не закончился сбоем.',
   row_per_visit: 'Строка на заход',
   zoom_in: 'Приблизить, вокруг момента',
-  zoom_out: 'Отдалить',
+  zoom_out: 'Отдалить, ко всему запуску',
   whole_shown: 'Показан весь запуск.',
   brush_hint: 'Чтобы приблизить, проведите по участку',
   window: '{part} из {all}',
