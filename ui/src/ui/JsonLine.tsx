@@ -72,7 +72,7 @@ export function TreeLine({ id, line, top, current, mark, onToggle, onMore, onCop
         {extra}
         {line.more === undefined && (
           <button type="button" tabIndex={-1} className={css.copy} onClick={onCopy} aria-label={t('common.copy')}>
-            <Copy />
+            <Copy size={13} />
           </button>
         )}
       </span>
