@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { accessible, button, Dev, dialog, expectFault, field, link, open, scrubber, see, statusIs, until } from '../harness';
 
@@ -256,38 +258,46 @@ test('18 a failed run: the last good partner, and a retry', async () => {
   await see(page, /retry of/);
 });
 
-const DEADLY = `
-name: deadly
-nodes:
-  - { id: begin, type: start }
-  - { id: work, type: code, config: { source: "const end = Date.now() + 1500; while (Date.now() < end) {} return 1" } }
-  - { id: done, type: end }
-edges:
-  - { source: begin, target: work }
-  - { source: work, target: done }
-`;
-
-test('18 a run that takes down its worker again and again ends with a dead letter; from there it is retried', async () => {
-  await dev.api.save(DEADLY);
-  const { id } = await dev.api.start('deadly');
-  const over = async () => (await dev.api.run(id)).status === 'failed_stuck';
-  for (let at = 0; at < 10 && !(await over()); at += 1) {
-    await until('it runs or is given up', async () => (await dev.api.run(id)).status === 'running' || (await over()));
-    if (await over()) break;
-    await dev.kill();
-    await dev.up();
+test('18 a run that takes down its worker again and again ends with a dead letter; requeued, it goes on in a new run', async () => {
+  // It answers nobody until it is told to.
+  let [asked, answers] = [0, false];
+  const far = createServer((_, answer) => {
+    asked += 1;
+    if (answers) answer.end('{}');
+  });
+  await new Promise<void>((listening) => far.listen(0, '127.0.0.1', listening));
+  try {
+    const url = `http://127.0.0.1:${(far.address() as AddressInfo).port}/`;
+    await dev.api.save(
+      `name: deadly\nnodes:\n  - { id: begin, type: start }\n  - { id: work, type: http_request, config: { url: "${url}" } }\n  - { id: done, type: end }\nedges:\n  - { source: begin, target: work }\n  - { source: work, target: done }\n`,
+    );
+    const { id } = await dev.api.start('deadly');
+    const over = async () => (await dev.api.run(id)).status === 'failed_stuck';
+    for (let kills = 0; kills < 10; kills += 1) {
+      await until('it calls or is given up', async () => asked > kills || (await over()));
+      if (asked <= kills) break;
+      await dev.kill();
+      await dev.up();
+    }
+    expect((await dev.api.run(id)).status).toBe('failed_stuck');
+    answers = true;
+    const page = await open(`${dev.url}/dead-letters`);
+    await link(page, new RegExp(id.slice(-8)))
+      .first()
+      .waitFor();
+    const letters = await dev.api.get<{ items: { id: number; execution_id: string }[] }>('/api/dead-letters?open=true');
+    const letter = letters.items.find((one) => one.execution_id === id);
+    await page.goto(`${dev.url}/dead-letters/${letter?.id}`);
+    await see(page, 'What a requeue would do');
+    await accessible(page, 'a dead letter');
+    await button(page, 'Requeue').click();
+    await link(page, 'Open the run').click();
+    await page.waitForURL((where) => where.pathname.startsWith('/runs/') && !where.pathname.includes(id));
+    await statusIs(page, 'completed');
+    const made = new URL(page.url()).pathname.split('/')[2] ?? '';
+    expect(await dev.api.run(made)).toMatchObject({ retry_of: id, status: 'completed' });
+  } finally {
+    far.closeAllConnections();
+    far.close();
   }
-  expect((await dev.api.run(id)).status).toBe('failed_stuck');
-  const page = await open(`${dev.url}/dead-letters`);
-  await link(page, id.slice(-8)).first().waitFor();
-  const letters = await dev.api.get<{ items: { id: number; execution_id: string }[] }>('/api/dead-letters?open=true');
-  const letter = letters.items.find((one) => one.execution_id === id);
-  await page.goto(`${dev.url}/dead-letters/${letter?.id}`);
-  await accessible(page, 'a dead letter');
-  await button(page, 'Requeue').click();
-  await link(page, 'Open the run').click();
-  await page.waitForURL((url) => url.pathname.startsWith('/runs/') && !url.pathname.includes(id));
-  await statusIs(page, 'completed');
-  const made = new URL(page.url()).pathname.split('/')[2] ?? '';
-  expect(await dev.api.run(made)).toMatchObject({ retry_of: id, status: 'completed' });
 }, 180_000);

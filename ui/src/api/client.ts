@@ -84,7 +84,8 @@ async function failure(answer: Response, what: string): Promise<ApiError> {
   const after = Number(answer.headers.get('retry-after'));
   const params = isObject(envelope.params) ? envelope.params : null;
   const error = new ApiError(answer.status, code, message, envelope.details ?? null, what, after || null, params);
-  if (error.offline) online.failed();
+  // A proxy also says 503, for a server that is gone; the server itself says why.
+  if (error.offline) online.failed(answer.status === 503 && typeof envelope.error === 'string');
   else online.answered();
   if (answer.status === 401) online.loggedOut();
   return error;

@@ -11,11 +11,12 @@ import { useMe } from './session';
 /** Only if there is something to say: no connection, no broker, a newer UI, a role that only reads. */
 export function Banner() {
   const t = useT();
-  const { failingSince, answeredAt, degraded } = useOnline();
+  const { failingSince, answeredAt, degraded, unready } = useOnline();
   const me = useMe();
   const build = document.querySelector<HTMLMetaElement>('meta[name=ui-build]')?.content;
   if (failingSince !== null) {
     const at = answeredAt > 0 ? formatTime(new Date(answeredAt).toISOString(), 'time') : '';
+    const said = (what: 'offline' | 'unready') => (at ? t(`frame.${what}_since`, { time: at }) : t(`frame.${what}`));
     const again = () => {
       live.again();
       void queryClient.invalidateQueries();
@@ -29,7 +30,7 @@ export function Banner() {
           </Button>
         }
       >
-        {at ? t('frame.offline_since', { time: at }) : t('frame.offline')}
+        {said(unready ? 'unready' : 'offline')}
       </Line>
     );
   }

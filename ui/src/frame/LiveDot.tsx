@@ -6,17 +6,18 @@ import { useT } from '../messages';
 import { Button } from '../ui/Button';
 import css from './LiveDot.module.css';
 
-type Shown = 'live' | 'reconnecting' | 'polling' | 'offline';
+type Shown = 'live' | 'reconnecting' | 'polling' | 'offline' | 'unready';
 
 function useShown(): Shown | null {
   const state = useLive((one) => one.state);
   const failing = useOnline((one) => one.failingSince !== null);
-  if (failing) return 'offline';
+  const unready = useOnline((one) => one.unready);
+  if (failing) return unready ? 'unready' : 'offline';
   if (state === 'connecting' || state === 'hidden') return null;
   return state;
 }
 
-const SIGNS: Record<Shown, string> = { live: '●', reconnecting: '◌', polling: '○', offline: '✕' };
+const SIGNS: Record<Shown, string> = { live: '●', reconnecting: '◌', polling: '○', offline: '✕', unready: '✕' };
 
 /** Whether what is shown follows the server by itself. */
 export function LiveDot() {

@@ -63,17 +63,19 @@ export function TreeLine({ id, line, top, current, mark, onToggle, onMore, onCop
         <LineText line={line} onPick={onPick} />
       )}
       {mark && mark !== 'inside' && <span className="sr">{t.name('common', '', mark)}</span>}
-      {isLong(line) && (
-        <button type="button" tabIndex={-1} className={cx(css.more, css.whole)} onClick={onText}>
-          {t('common.text_of', { size: formatBytes(bytesOf(line.value as string)) })}
-        </button>
-      )}
-      {extra}
-      {line.more === undefined && (
-        <button type="button" tabIndex={-1} className={css.copy} onClick={onCopy} aria-label={t('common.copy')}>
-          <Copy />
-        </button>
-      )}
+      <span className={css.tools}>
+        {isLong(line) && (
+          <button type="button" tabIndex={-1} className={cx(css.more, css.whole)} onClick={onText}>
+            {t('common.text_of', { size: formatBytes(bytesOf(line.value as string)) })}
+          </button>
+        )}
+        {extra}
+        {line.more === undefined && (
+          <button type="button" tabIndex={-1} className={css.copy} onClick={onCopy} aria-label={t('common.copy')}>
+            <Copy size={13} />
+          </button>
+        )}
+      </span>
     </div>
   );
 }

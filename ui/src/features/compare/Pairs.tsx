@@ -37,7 +37,7 @@ export function Pairs({ comparison }: { comparison: Comparison }) {
       {
         id: 'more',
         head: t('compare.longer'),
-        width: '110px',
+        width: '150px',
         align: 'end',
         cell: (pair) => (pair.left !== null && pair.right !== null ? signed(pair.left.duration_ms - pair.right.duration_ms) : ''),
       },
@@ -71,7 +71,7 @@ export function Pairs({ comparison }: { comparison: Comparison }) {
   );
 }
 
-const signed = (ms: number) => (Math.abs(ms) < 0.001 ? '' : ms > 0 ? `+${formatDuration(ms)}` : formatDuration(ms));
+const signed = (ms: number) => (Math.abs(ms) < 0.005 ? '' : ms > 0 ? `+${formatDuration(ms)}` : formatDuration(ms));
 
 function Side({ side }: { side: Pair['left'] }) {
   const t = useT();

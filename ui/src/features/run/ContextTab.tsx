@@ -182,5 +182,5 @@ function withCuts({ value, cut }: ContextView): Json {
 
 function sizeOf(cut: Json): string {
   if (!isObject(cut)) return write(cut);
-  return `${typeof cut.start === 'string' ? cut.start : ''}… (${String(cut.type)}, ${formatBytes(Number(cut.$cut))})`;
+  return `${typeof cut.start === 'string' ? cut.start.slice(0, 60) : ''}… (${String(cut.type)}, ${formatBytes(Number(cut.$cut))})`;
 }

@@ -34,7 +34,7 @@ export function Explain({ run }: { run: Execution }) {
         )}
       </Ariakit.PopoverDisclosure>
       <Ariakit.Popover store={store} portal unmountOnHide className={css.popover} aria-label={t('run.explain')}>
-        <p className={css.whole}>{explained(data, t)}</p>
+        <p className={css.whole}>{explained(data, t).replaceAll('`', '')}</p>
         <Facts facts={data.facts} />
       </Ariakit.Popover>
     </div>

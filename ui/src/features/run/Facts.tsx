@@ -46,6 +46,7 @@ function Fact({ name, value }: { name: string; value: Json }) {
   if (TIME.test(value)) return <Time at={value} />;
   if (name === 'status') return t.name('common', 'status', value);
   const href = factHref(name, value);
+  if (href === null && /^(wait_kind|hold|priority)$/.test(name)) return t.name('run', 'value', value);
   return href === null ? value : <Link href={href}>{value}</Link>;
 }
 

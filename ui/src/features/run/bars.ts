@@ -1,4 +1,4 @@
-/** One row of the timeline: its visits as bars. */
+/** One row of the timeline: visits as bars. What a zoom leaves outside is not drawn. */
 import type { Palette } from '../../canvas/palette';
 import type { Scale } from '../../graph/scale';
 import type { Scrub, StepLine } from '../../graph/scrub';
@@ -9,7 +9,7 @@ const HIGH = 12;
 export function drawBars(
   context: CanvasRenderingContext2D,
   scrub: Scrub,
-  node: number,
+  visits: readonly number[],
   scale: Scale,
   width: number,
   height: number,
@@ -22,10 +22,11 @@ export function drawBars(
   for (const fold of scale.folds) context.fillRect(fold.from * width, 0, (fold.to - fold.from) * width, height);
   context.globalAlpha = 1;
   let last = -10;
-  for (const visit of scrub.visitsOf(node)) {
+  for (const visit of visits) {
     const step = scrub.step(visit) as StepLine;
     const from = scale.at(step.start) * width;
     const to = scale.at(step.start + step.duration) * width;
+    if (to < 0 || from > width) continue;
     // Many short visits share a pixel; a failed one is always drawn.
     if (to - last < 0.8 && step.status !== 'failed') continue;
     last = to;

@@ -57,4 +57,8 @@ export const frame = messages({
   offline_since: 'The server does not answer. What you see is as of {time}; changes are not possible now.',
   newer_ui: 'The server was updated: a newer version of this page is available.',
   read_only: 'You have the role viewer: you can look at everything and change nothing.',
+  live_unready: 'not ready',
+  live_unready_text: 'The server answers, but cannot work now: its store may be away. What you see is what was read last.',
+  unready: 'The server is not ready.',
+  unready_since: 'The server is not ready. What you see is as of {time}; changes are not possible now.',
 });
