@@ -1,6 +1,7 @@
 /** The steps of a run: read as an outline, then kept up by the live stream. Whatever the stream loses is read again. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { asApiError } from '../../api/error';
 import { type LiveEvent, type RunEvent, RunFeed } from '../../api/live';
 import type { Execution, Step } from '../../api/model';
 import { hasEnded, useLiveEvents } from '../../api/queries';
@@ -17,6 +18,8 @@ export interface History {
   gone: Outline['gone'] | null;
   again: () => void;
 }
+
+const AGAIN_MS = 2_000;
 
 export function useHistory(run: Execution | undefined, graph: Graph | null): History {
   const scrub = useMemo(() => (graph === null ? null : new Scrub(graph)), [graph]);
@@ -52,6 +55,12 @@ export function useHistory(run: Execution | undefined, graph: Graph | null): His
     return () => stop.abort();
   }, [id, scrub, asked, grown]);
   const again = useCallback(() => setAsked((before) => before + 1), []);
+  // While the server is away it is asked again and again: before the first answer there is no stream that would say that it is back.
+  useEffect(() => {
+    if (state.error === null || !asApiError(state.error).offline) return;
+    const timer = setTimeout(again, AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [state.error, again]);
   const ready = state.ready && state.scrub === scrub;
   useFeed(run, scrub, ready, grown, again);
   useMissing(run, scrub, ready, again);
