@@ -22,7 +22,8 @@ let faults: string[] = [];
 let allowed: RegExp[] = [];
 
 beforeAll(async () => {
-  browser = await chromium.connect(inject('browser'));
+  const browsers = inject('browsers');
+  browser = await chromium.connect(browsers[Number(process.env.VITEST_POOL_ID) % browsers.length] ?? '');
 });
 
 afterAll(async () => {
