@@ -1,17 +1,17 @@
-// One Chromium for all files. CHROMIUM is its path.
+// A Chromium for each file that runs at a time: the clipboard is the browser's. CHROMIUM is its path.
 import { type BrowserServer, chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    browser: string;
+    browsers: string[];
   }
 }
 
-let server: BrowserServer | undefined;
+let servers: BrowserServer[] = [];
 
-export async function setup(project: TestProject): Promise<void> {
-  server = await chromium.launchServer({
+function launch(): Promise<BrowserServer> {
+  return chromium.launchServer({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     headless: true,
     args: [
@@ -24,9 +24,16 @@ export async function setup(project: TestProject): Promise<void> {
       '--disable-sync',
     ],
   });
-  project.provide('browser', server.wsEndpoint());
+}
+
+export async function setup(project: TestProject): Promise<void> {
+  servers = await Promise.all(Array.from({ length: project.config.maxWorkers }, launch));
+  project.provide(
+    'browsers',
+    servers.map((server) => server.wsEndpoint()),
+  );
 }
 
 export async function teardown(): Promise<void> {
-  await server?.close();
+  await Promise.all(servers.map((server) => server.close()));
 }

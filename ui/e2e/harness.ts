@@ -10,8 +10,6 @@ export { accessible } from './axe';
 export { Dev, onPostgres } from './store';
 
 export interface Options {
-  /** Without the session that a browser has where people log in. */
-  loggedOut?: boolean;
   theme?: 'light' | 'dark';
   language?: 'en' | 'ru';
   width?: number;
@@ -24,7 +22,8 @@ let faults: string[] = [];
 let allowed: RegExp[] = [];
 
 beforeAll(async () => {
-  browser = await chromium.connect(inject('browser'));
+  const browsers = inject('browsers');
+  browser = await chromium.connect(browsers[Number(process.env.VITEST_POOL_ID) % browsers.length] ?? '');
 });
 
 afterAll(async () => {
@@ -84,7 +83,7 @@ export async function profile(options: Options = {}): Promise<BrowserContext> {
   context.setDefaultTimeout(15_000);
   contexts.push(context);
   context.on('page', watch);
-  if (!options.loggedOut) await context.addCookies(sessions().map((one) => ({ ...one, httpOnly: true, sameSite: 'Strict' as const })));
+  await context.addCookies(sessions().map((one) => ({ ...one, httpOnly: true, sameSite: 'Strict' as const })));
   await swapDist(context);
   return context;
 }

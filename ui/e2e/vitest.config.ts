@@ -19,13 +19,13 @@ function project(name: string, without: string[], globalSetup: string[], order: 
   };
 }
 
-// One file after the other: each has its server, all of a store share one browser. Nothing is repeated: a scenario that fails now and then is wrong.
+// Two files at a time: each has its server and a browser to itself. Nothing is repeated: a scenario that fails now and then is wrong.
 export default defineConfig({
   test: {
     environment: 'node',
     include: ['e2e/scenarios/*.spec.ts'],
     reporters: ['./e2e/reporter.ts'],
-    fileParallelism: false,
+    maxWorkers: 2,
     pool: 'forks',
     testTimeout: 90_000,
     hookTimeout: 60_000,

@@ -4,6 +4,9 @@ import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { button, Dev, open, profile, scrubber, see, statusIs, until } from '../harness';
 
+/** Many pages and runs: more than the usual time on a busy machine. */
+const LONG = { timeout: 240_000 };
+
 let dev: Dev;
 beforeAll(async () => {
   dev = await Dev.start();
@@ -132,7 +135,7 @@ async function pan(page: Page): Promise<void> {
   await page.mouse.up();
 }
 
-test('30 a graph of 2,000 nodes: no long task while it is panned, near and as a map', async () => {
+test('30 a graph of 2,000 nodes: no long task while it is panned, near and as a map', LONG, async () => {
   await dev.api.save(wide('wide-2000', 2000));
   const page = await open(`${dev.url}/schemas/wide-2000/edit`);
   await page.locator('.react-flow__pane').waitFor();
@@ -145,7 +148,7 @@ test('30 a graph of 2,000 nodes: no long task while it is panned, near and as a 
   told('long tasks in map mode', await fewest(3, () => longTasks(page, () => pan(page))), 0);
 });
 
-test('30 the editor opens 2,000 nodes in at most four times the time of 100', async () => {
+test('30 the editor opens 2,000 nodes in at most four times the time of 100', LONG, async () => {
   await dev.api.save(wide('wide-100', 100));
   await dev.api.save(wide('open-2000', 2000));
   const page = await open(`${dev.url}/schemas/wide-100/edit`);
@@ -156,7 +159,7 @@ test('30 the editor opens 2,000 nodes in at most four times the time of 100', as
   told('editor, 2,000 nodes ÷ 100', large / small, 4);
 });
 
-/** The longest but five of a hundred frames while the moment goes through the whole run. */
+/** What 95 of 100 frames take at most while the moment goes through the whole run. */
 async function scrubFrame(page: Page, id: string): Promise<number> {
   await page.goto(`${dev.url}/runs/${id}`);
   await statusIs(page, 'completed');
@@ -177,7 +180,7 @@ async function scrubFrame(page: Page, id: string): Promise<number> {
       };
       requestAnimationFrame(next);
     });
-    for (let at = 100; at >= 0; at -= 1) await page.mouse.move(x + (width * at) / 100, y);
+    for (let at = 60; at >= 0; at -= 1) await page.mouse.move(x + (width * at) / 60, y);
     await page.mouse.up();
     return page.evaluate(() => {
       const { frames, frame } = window as unknown as { frames: number[]; frame: number };
@@ -186,10 +189,10 @@ async function scrubFrame(page: Page, id: string): Promise<number> {
       return frames[Math.floor(frames.length * 0.95)] ?? 0;
     });
   };
-  return shortest(5, once);
+  return shortest(3, once);
 }
 
-test('30 a run of 10,000 steps: few rows, no long task while scrolling, scrubbing and opening like 100 steps', async () => {
+test('30 a run of 10,000 steps: few rows, no long task while scrolling, scrubbing and opening like 100 steps', LONG, async () => {
   const [small, large] = [await runOf(100), await runOf(10_000)];
   const page = await open(`${dev.url}/runs/${large}?low=steps`);
   await statusIs(page, 'completed');
@@ -207,7 +210,7 @@ test('30 a run of 10,000 steps: few rows, no long task while scrolling, scrubbin
   told('scrub, p95 of a frame, 10,000 steps ÷ 100', (await scrubFrame(page, large)) / (await scrubFrame(page, small)), 2);
   const first = (id: string, steps: number) => () =>
     timeTo(page, `${dev.url}/runs/${id}`, () => until('the moment', async () => (await scrubber(page)).now === steps));
-  const [short, long] = [await shortest(4, first(small, 100)), await shortest(4, first(large, 10_000))];
+  const [short, long] = [await shortest(3, first(small, 100)), await shortest(3, first(large, 10_000))];
   told('first moment of a run, 10,000 steps ÷ 100', long / short, 3);
 });
 
@@ -217,7 +220,7 @@ async function heap(session: CDPSession): Promise<number> {
   return usedSize;
 }
 
-test('30 the heap after fifty runs is at most half as large again as after five', async () => {
+test('30 the heap after fifty runs is at most half as large again as after five', LONG, async () => {
   await dev.api.save(rounds('steps-300', 149));
   const ids = await Promise.all(Array.from({ length: 50 }, async () => (await dev.api.start('steps-300')).id));
   for (const id of ids) await dev.api.reaches(id, 'completed');
@@ -236,7 +239,7 @@ test('30 the heap after fifty runs is at most half as large again as after five'
   told('heap, 50 runs ÷ 5', (sizes[49] ?? 0) / (sizes[4] ?? 1), 1.5);
 });
 
-test('30 the eighth tab is ready in at most three times the time of the first', async () => {
+test('30 the eighth tab is ready in at most three times the time of the first', LONG, async () => {
   const { id } = await dev.api.ended((await dev.api.start('order-check')).id);
   const context = await profile();
   const warm = await context.newPage();

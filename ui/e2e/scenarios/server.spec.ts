@@ -29,6 +29,11 @@ describe('S', () => {
     const page = await open(`${cluster.url}/runs?status=failed`);
     await page.waitForURL('**/login?next=*');
     await accessible(page, 'login');
+    for (const theme of ['light', 'dark'] as const) {
+      const russian = await open(`${cluster.url}/login`, { theme, language: 'ru' });
+      await see(russian, 'API-ключ');
+      await accessible(russian, `login in Russian, ${theme}`);
+    }
     await field(page, 'API key').fill('pawl_not_a_key');
     await button(page, 'Log in').click();
     await see(page, 'This key does not open this server');

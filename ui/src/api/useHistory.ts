@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Graph } from '../graph/model';
 import { microsOf, NO_NODE, Scrub, type StepLine } from '../graph/scrub';
+import { asApiError } from './error';
 import { type LiveEvent, type RunEvent, RunFeed } from './live';
 import type { Execution, Step } from './model';
 import { type Outline, outlinePages } from './outline';
@@ -17,6 +18,8 @@ export interface History {
   gone: Outline['gone'] | null;
   again: () => void;
 }
+
+const AGAIN_MS = 2_000;
 
 export function useHistory(run: Execution | undefined, graph: Graph | null): History {
   const scrub = useMemo(() => (graph === null ? null : new Scrub(graph)), [graph]);
@@ -52,6 +55,12 @@ export function useHistory(run: Execution | undefined, graph: Graph | null): His
     return () => stop.abort();
   }, [id, scrub, asked, grown]);
   const again = useCallback(() => setAsked((before) => before + 1), []);
+  // While the server is away it is asked again and again: before the first answer there is no stream that would say that it is back.
+  useEffect(() => {
+    if (state.error === null || !asApiError(state.error).offline) return;
+    const timer = setTimeout(again, AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [state.error, again]);
   const ready = state.ready && state.scrub === scrub;
   useFeed(run, scrub, ready, grown, again);
   useMissing(run, scrub, ready, again);

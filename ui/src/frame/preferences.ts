@@ -55,4 +55,13 @@ export async function applyPreferences(): Promise<void> {
   const all = usePreferences.getState();
   show(all);
   await setLanguage(all.language);
+  window.addEventListener('storage', (event) => event.key === PLACE && void follow());
+}
+
+/** Another tab has set them: this one looks the same. */
+async function follow(): Promise<void> {
+  const all = first();
+  await setLanguage(all.language);
+  usePreferences.setState(all);
+  show(all);
 }

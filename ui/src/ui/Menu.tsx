@@ -1,6 +1,6 @@
 import * as Ariakit from '@ariakit/react';
 import { Check } from 'lucide-react';
-import type { ReactElement, ReactNode } from 'react';
+import type { KeyboardEvent, ReactElement, ReactNode } from 'react';
 import { cx } from './cx';
 import css from './Menu.module.css';
 
@@ -18,10 +18,17 @@ export type MenuEntry = MenuItem | 'line' | { group: string } | false | null | u
 
 /** A button (`children`) that opens a list of actions. */
 export function Menu({ children, items, label }: { children: ReactElement; items: MenuEntry[]; label?: string }) {
+  const store = Ariakit.useMenuStore({ placement: 'bottom-start' });
+  // The list stands at the end of the page; Tab goes on from the button, without the hidden stops that Ariakit puts in for it.
+  const leave = (event: KeyboardEvent) => {
+    if (event.key !== 'Tab') return;
+    store.getState().disclosureElement?.focus();
+    store.hide();
+  };
   return (
-    <Ariakit.MenuProvider placement="bottom-start">
+    <Ariakit.MenuProvider store={store}>
       <Ariakit.MenuButton render={children} />
-      <Ariakit.Menu className={css.menu} gutter={4} portal unmountOnHide aria-label={label}>
+      <Ariakit.Menu className={css.menu} gutter={4} portal preserveTabOrder={false} onKeyDown={leave} unmountOnHide aria-label={label}>
         {items.map((item, at) => entry(item, at))}
       </Ariakit.Menu>
     </Ariakit.MenuProvider>

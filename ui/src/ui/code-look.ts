@@ -9,7 +9,7 @@ export function codeNonce(): Extension {
   return value ? EditorView.cspNonce.of(value) : [];
 }
 
-export const codeLook = EditorView.theme({
+const look = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'transparent', fontSize: '12px' },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.5' },
@@ -46,6 +46,9 @@ export const codeLook = EditorView.theme({
   '.cm-placeholder': { color: 'var(--faint)' },
   '.cm-foldPlaceholder': { backgroundColor: 'var(--idle-ground)', border: 'none', color: 'var(--soft)' },
 });
+
+/** Reached by keys whether it can be changed or only scrolled. */
+export const codeLook: Extension = [look, EditorView.contentAttributes.of({ tabindex: '0' })];
 
 export const codeHighlight = HighlightStyle.define([
   { tag: [tags.keyword, tags.bool, tags.null, tags.atom], color: 'var(--debug)' },

@@ -35,17 +35,18 @@ function base(isJson: boolean, unchanged: string): Extension {
 export function TextDiff({ before, after, json: isJson }: { before: string; after: string; json: boolean }) {
   const t = useT();
   const place = useRef<HTMLDivElement>(null);
-  const unchanged = t('versions.unchanged');
+  const [unchanged, older, newer] = [t('versions.unchanged'), t('versions.text_from'), t('versions.text_to')];
   const [wide, setWide] = useState(() => window.innerWidth > 1000);
   useEffect(() => {
     const parent = place.current;
     if (parent === null) return;
     const collapse = { margin: 3, minSize: 6 };
     const extensions = base(isJson, unchanged);
+    const named = (name: string) => [extensions, EditorView.contentAttributes.of({ 'aria-label': name })];
     if (wide) {
       const view = new MergeView({
-        a: { doc: before, extensions },
-        b: { doc: after, extensions },
+        a: { doc: before, extensions: named(older) },
+        b: { doc: after, extensions: named(newer) },
         parent,
         collapseUnchanged: collapse,
         gutter: true,
@@ -53,9 +54,9 @@ export function TextDiff({ before, after, json: isJson }: { before: string; afte
       return () => view.destroy();
     }
     const unified = unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged: collapse });
-    const view = new EditorView({ parent, doc: after, extensions: [extensions, unified] });
+    const view = new EditorView({ parent, doc: after, extensions: [named(newer), unified] });
     return () => view.destroy();
-  }, [before, after, wide, isJson, unchanged]);
+  }, [before, after, wide, isJson, unchanged, older, newer]);
   return (
     <div className={css.text}>
       <div className={css.bar}>

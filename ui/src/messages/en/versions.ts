@@ -5,6 +5,8 @@ export const versions = messages({
   from: 'From version',
   to: 'To version',
   swap: 'Swap',
+  text_from: 'Text of the version compared from',
+  text_to: 'Text of the version compared to',
   view: 'View',
   view_picture: 'Picture',
   view_text: 'Text',

@@ -6,6 +6,8 @@ export const versions: Russian<typeof en> = {
   from: 'От версии',
   to: 'К версии',
   swap: 'Поменять местами',
+  text_from: 'Текст исходной версии',
+  text_to: 'Текст новой версии',
   view: 'Вид',
   view_picture: 'Картинка',
   view_text: 'Текст',
