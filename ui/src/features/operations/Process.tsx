@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useRef } from 'react';
 import { useT } from '../../messages';
-import { formatBytes, formatDuration } from '../../ui/format';
+import { formatBytes, formatDuration, formatNumber } from '../../ui/format';
 import { Panel } from '../../ui/Page';
 import { Problem } from '../../ui/Problem';
 import { ratesOf, type Sample, sampleNow } from './metrics';
@@ -28,7 +28,7 @@ export function Process() {
     staleTime: 0,
   });
   const rates = useMemo(() => ratesOf(query.data ?? []), [query.data]);
-  const number = (value: number) => (value < 10 ? Number(value.toFixed(2)) : Math.round(value)).toString();
+  const number = (value: number) => formatNumber(value, value < 10 ? 2 : 0);
   if (query.error && !query.data) return <Problem compact error={query.error} onRetry={() => void query.refetch()} />;
   return (
     <Panel title={t('operations.process')}>

@@ -21,7 +21,7 @@ import { Process } from './Process';
 
 const ROW = 36;
 /** The line below the table, and a scrollbar. */
-const FOOT = 56;
+const FOOT = 44;
 
 /** Without one of these, something waits; without a scheduler only quotas do. */
 const NEEDED = ['engine', 'timers', 'reaper'] as const;
@@ -56,7 +56,7 @@ function Workers({ rows, onEnd }: { rows: Worker[]; onEnd: () => void }) {
     {
       id: 'roles',
       head: t('operations.roles'),
-      width: 'minmax(200px, 2fr)',
+      width: 'minmax(320px, 2fr)',
       cell: (worker) => (
         <span className={css.chips}>
           {worker.roles.map((role) => (
