@@ -75,11 +75,33 @@ async function seed(url) {
   await call('PUT', '/api/scheduled-actions/heartbeat', {
     spec: { policy: { periodic: { period: '15m' } }, action: { start_execution: { schema: 'order-check' } } },
   });
-  return { good, other, failed, waiting, loop, debug };
+  await call('PUT', '/api/quotas/schema/order-check', { limit: 5, rate: '100/s' });
+  await secondVersion(url);
+  const letters = await call('GET', '/api/dead-letters?limit=1');
+  return { good, other, failed, waiting, loop, debug, letter: letters.items[0]?.id };
 }
 
-function screens({ good, other, failed, waiting, loop, debug }) {
+/** Two versions of one schema, so that there is a difference to look at; with SHOTS_URL they may be there from the time before. */
+async function secondVersion(url) {
+  const yaml = (text) => `
+name: shots
+nodes:
+  - { id: begin, type: start }
+  - { id: nap, type: sleep, config: { duration: ${text}, unit: seconds } }
+  - { id: done, type: end }
+edges:
+  - { source: begin, target: nap }
+  - { source: nap, target: done }
+`;
+  const type = { 'content-type': 'application/yaml' };
+  await fetch(`${url}/api/schemas`, { method: 'POST', headers: type, body: yaml(1) });
+  const answer = await fetch(`${url}/api/schemas/shots`, { method: 'PUT', headers: { ...type, 'if-match': '*' }, body: yaml(2) });
+  if (!answer.ok) throw new Error(`PUT /api/schemas/shots: ${answer.status} ${await answer.text()}`);
+}
+
+function screens({ good, other, failed, waiting, loop, debug, letter }) {
   return {
+    login: { path: '/login', login: true },
     first: { path: '/', before: true },
     overview: { path: '/' },
     runs: { path: '/runs' },
@@ -92,6 +114,8 @@ function screens({ good, other, failed, waiting, loop, debug }) {
     'run-loop': { path: `/runs/${loop.id}?step=6` },
     'run-debug': { path: `/runs/${debug.id}` },
     compare: { path: `/runs/${other.id}/compare?with=${good.id}` },
+    'versions-diff': { path: '/schemas/shots/diff?a=1&b=2' },
+    'versions-text': { path: '/schemas/shots/diff?a=1&b=2&view=text' },
     schemas: { path: '/schemas' },
     schema: { path: '/schemas/order-check' },
     editor: { path: '/schemas/order-check/edit?node=fetch' },
@@ -100,27 +124,45 @@ function screens({ good, other, failed, waiting, loop, debug }) {
     schedule: { path: '/schedules/nine' },
     'schedule-new': { path: '/new/schedule' },
     letters: { path: '/dead-letters' },
+    ...(letter ? { letter: { path: `/dead-letters/${letter}` } } : {}),
     workers: { path: '/workers' },
     quotas: { path: '/quotas' },
+    quota: { path: '/quotas/schema/order-check' },
     doctor: { path: '/doctor' },
     keys: { path: '/keys' },
     settings: { path: '/settings' },
     'not-found': { path: '/nowhere' },
     palette: { path: '/runs', keys: 'Control+k', text: 'ord' },
     'keys-help': { path: '/runs', keys: '?' },
+    'run-retry': { path: `/runs/${failed.id}`, press: /^(Retry|Повторить)/ },
+    'run-fork': { path: `/runs/${good.id}?fork=2`, dialog: true },
+    'runs-bulk': { path: '/runs?bulk=retry&of=filter', dialog: true },
+    'editor-save': { path: '/schemas/shots/edit?from=1', press: /^(Save|Сохранить)/ },
+    'editor-test': { path: '/schemas/shots/edit', press: /^(Test|Проверить|Испытать)/ },
+    'overview-900': { path: '/', width: 900 },
+    'runs-900': { path: '/runs', width: 900 },
+    'run-900': { path: `/runs/${good.id}`, width: 900 },
+    'overview-320': { path: '/', width: 320 },
+    'runs-320': { path: '/runs', width: 320 },
+    'run-320': { path: `/runs/${good.id}`, width: 320 },
+    'schedules-320': { path: '/schedules', width: 320 },
+    'settings-320': { path: '/settings', width: 320 },
   };
 }
 
-async function shoot(browser, url, name, { path, keys, text }, [theme, language]) {
+async function shoot(browser, url, name, { path, keys, text, press, dialog, login, width }, [theme, language]) {
   const context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
+    viewport: { width: width ?? 1440, height: 900 },
     colorScheme: theme,
     locale: language === 'ru' ? 'ru-RU' : 'en-GB',
   });
   await context.addInitScript((preferences) => localStorage.setItem('pawl.preferences', preferences), JSON.stringify({ theme, language }));
+  // `pawl dev` needs no login: here it says that it does.
+  const refusal = { error: 'UNAUTHORIZED', message: 'a key is needed', details: null };
+  if (login) await context.route('**/api/me', (route) => route.fulfill({ status: 401, json: refusal }));
   const page = await context.newPage();
   const faults = [];
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  page.on('console', (message) => message.type() === 'error' && !login && faults.push(message.text()));
   page.on('pageerror', (error) => faults.push(String(error)));
   await page.goto(url + path, { waitUntil: 'load' });
   await page.waitForSelector('main h1, main form, main [role=alert]', { timeout: 20_000 });
@@ -128,6 +170,8 @@ async function shoot(browser, url, name, { path, keys, text }, [theme, language]
   await page
     .waitForFunction(() => document.querySelectorAll('[role=status][aria-label]').length === 0, undefined, { timeout: 10_000 })
     .catch(() => faults.push('still loading'));
+  if (press) await page.locator('#page').getByRole('button', { name: press }).first().click();
+  if (press || dialog) await page.waitForSelector('[role=dialog]').catch(() => faults.push('no dialog'));
   if (keys) {
     await page.locator('main').click({ position: { x: 5, y: 5 } });
     await page.keyboard.press(keys);

@@ -5,6 +5,7 @@ import { accessible, button, Dev, dialog, expectFault, field, open, profile, see
 let dev: Dev;
 beforeAll(async () => {
   dev = await Dev.start();
+  await dev.api.save(TYPED);
 });
 afterAll(() => dev.end());
 
@@ -170,7 +171,6 @@ test('20 bulk retry of 250: the count first, the number typed, the outcome adds 
 });
 
 test('the start form has the fields that the schema declares, and says at them what the engine refuses', async () => {
-  await dev.api.save(TYPED);
   expectFault(/answer: 422 POST .*\/api\/executions$/);
   const page = await open(`${dev.url}/runs?start=1&schema=typed-input`);
   await see(dialog(page), 'As the shop wrote it');
@@ -224,14 +224,13 @@ async function overflow(page: import('playwright-core').Page): Promise<string[]>
   });
 }
 
-test('320 px: nothing is lost on any screen but the canvas', async () => {
+test.each(['en', 'ru'] as const)('320 px, %s: nothing is lost on any screen but the canvas', async (language) => {
   const run = await dev.api.ended((await dev.api.start('order-check', {}, { labels: { team: 'a-rather-long-name-of-a-team' } })).id);
   await dev.api.put('/api/quotas/schema/order-check', { limit: 5, rate: '100/s' });
   await dev.api.put('/api/scheduled-actions/narrow', {
     spec: { policy: { periodic: { period: '15m' } }, action: { start_execution: { schema: 'order-check' } } },
     override: 'all',
   });
-  await dev.api.save(TYPED);
   const screens = [
     '/',
     '/runs',
@@ -253,15 +252,25 @@ test('320 px: nothing is lost on any screen but the canvas', async () => {
     '/nowhere',
   ];
   const lost: string[] = [];
-  for (const language of ['en', 'ru'] as const) {
-    const page = await open(`${dev.url}/settings`, { ...NARROW, language });
-    for (const screen of screens) {
-      await page.goto(dev.url + screen);
-      await page.locator('main h1').first().waitFor();
-      await until(`${screen} is loaded`, async () => (await page.locator('main [role=status][aria-label]').count()) === 0);
-      if (/start=|bulk=/.test(screen)) await dialog(page).waitFor();
-      for (const what of await overflow(page)) lost.push(`${language} ${screen}: ${what}`);
-    }
+  const page = await open(`${dev.url}/settings`, { ...NARROW, language });
+  for (const screen of screens) {
+    await page.goto(dev.url + screen);
+    await page.locator('main h1').first().waitFor();
+    await until(`${screen} is loaded`, async () => (await page.locator('main [role=status][aria-label]').count()) === 0);
+    if (/start=|bulk=/.test(screen)) await dialog(page).waitFor();
+    for (const what of await overflow(page)) lost.push(`${screen}: ${what}`);
   }
-  expect(lost).toEqual([]);
+  if (lost.length > 0) throw new Error(lost.join('\n'));
+});
+
+test('the workers page charts what this server does since the page was opened', async () => {
+  const page = await open(`${dev.url}/workers`);
+  const chart = page.getByRole('img', { name: /^Runs per second: started [\d.,]+, ended [\d.,]+$/ });
+  await chart.locator('canvas').waitFor({ timeout: 30_000 });
+  await dev.api.ended((await dev.api.start('order-check')).id);
+  await page.getByRole('img', { name: /^Runs per second: started 0\.[1-9]/ }).waitFor();
+  const memory = (await (await dev.api.answer('GET', '/metrics')).text()).match(/^pawl_process_resident_memory_bytes (\S+)/m)?.[1];
+  expect(Number(memory)).toBeGreaterThan(0);
+  await page.getByRole('img', { name: /^Memory: Memory \d+ MB$/ }).waitFor();
+  await accessible(page, 'workers with charts');
 });

@@ -141,8 +141,10 @@ describe('S', () => {
     await button(dialog(page), 'Remove and log out').click();
     await page.waitForURL('**/login');
     await until('the draft is gone', async () => (await drafts()) === 0);
-    await page.goto(`${cluster.url}/settings`);
+    // Without drafts nothing is asked.
+    await page.goto(`${cluster.url}/runs`);
     await login(page, key);
+    await page.goto(`${cluster.url}/settings`);
     await button(page, 'Log out').click();
     await page.waitForURL('**/login');
   });

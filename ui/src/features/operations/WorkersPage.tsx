@@ -17,6 +17,11 @@ import { type Column, Table } from '../../ui/Table';
 import { Ago, Duration, useNow } from '../../ui/Time';
 import { Bar } from './Bar';
 import css from './Operations.module.css';
+import { Process } from './Process';
+
+const ROW = 36;
+/** The line below the table, and a scrollbar. */
+const FOOT = 44;
 
 /** Without one of these, something waits; without a scheduler only quotas do. */
 const NEEDED = ['engine', 'timers', 'reaper'] as const;
@@ -26,7 +31,7 @@ export default function WorkersPage() {
   const pages = usePages<Worker>(['workers'], '/api/workers', {}, 5_000);
   useLiveQueries(['workers'], [['workers']]);
   return (
-    <Page title={t('frame.nav_workers')}>
+    <Page scroll title={t('frame.nav_workers')}>
       <Listing
         pages={pages}
         empty={
@@ -37,6 +42,7 @@ export default function WorkersPage() {
       >
         {(rows) => <Workers rows={rows} onEnd={pages.onEnd} />}
       </Listing>
+      <Process />
     </Page>
   );
 }
@@ -50,7 +56,7 @@ function Workers({ rows, onEnd }: { rows: Worker[]; onEnd: () => void }) {
     {
       id: 'roles',
       head: t('operations.roles'),
-      width: 'minmax(200px, 2fr)',
+      width: 'minmax(320px, 2fr)',
       cell: (worker) => (
         <span className={css.chips}>
           {worker.roles.map((role) => (
@@ -89,17 +95,19 @@ function Workers({ rows, onEnd }: { rows: Worker[]; onEnd: () => void }) {
           {t('operations.role_missing', { roles: missing.map((role) => t.name('operations', 'role', role)).join(', ') })}
         </p>
       )}
-      <Table
-        label={t('frame.nav_workers')}
-        columns={columns}
-        rows={rows}
-        rowKey={(worker) => worker.id}
-        current={current}
-        onCurrent={setCurrent}
-        onEnd={onEnd}
-        rowHeight={36}
-        foot={t('operations.workers_count', { n: rows.length })}
-      />
+      <div className={css.workers} style={{ height: ROW * (rows.length + 1) + FOOT }}>
+        <Table
+          label={t('frame.nav_workers')}
+          columns={columns}
+          rows={rows}
+          rowKey={(worker) => worker.id}
+          current={current}
+          onCurrent={setCurrent}
+          onEnd={onEnd}
+          rowHeight={ROW}
+          foot={t('operations.workers_count', { n: rows.length })}
+        />
+      </div>
     </>
   );
 }
