@@ -9,21 +9,28 @@ import { queryClient } from './queries';
 const WELL_MS = 8_000;
 const ILL_MS = 2_000;
 
+/** A server that takes the call and says nothing must not end the watch. */
+const PATIENCE_MS = 5_000;
+
 async function look(): Promise<void> {
-  if (document.visibilityState === 'visible') {
+  try {
+    if (document.visibilityState === 'visible') {
+      const report = await api.get<{ status: 'ok' | 'degraded' }>('/health/ready', undefined, AbortSignal.timeout(PATIENCE_MS));
+      useOnline.setState({ degraded: report.status === 'degraded' });
+    }
+  } catch {
     // What cannot be reached is told by the call itself.
-    const report = await api.get<{ status: 'ok' | 'degraded' }>('/health/ready').catch(() => null);
-    if (report) useOnline.setState({ degraded: report.status === 'degraded' });
+  } finally {
+    const { failingSince, degraded } = useOnline.getState();
+    setTimeout(look, failingSince === null && !degraded ? WELL_MS : ILL_MS);
   }
-  const { failingSince, degraded } = useOnline.getState();
-  setTimeout(look, failingSince === null && !degraded ? WELL_MS : ILL_MS);
 }
 
 export function watchHealth(): void {
-  setTimeout(look, WELL_MS);
   useOnline.subscribe((now, before) => {
     // What could not be read meanwhile.
     if (before.failingSince !== null && now.failingSince === null)
       void queryClient.invalidateQueries({ predicate: ({ state }) => state.status === 'error' });
   });
+  void look();
 }

@@ -21,14 +21,25 @@ export interface History {
 
 const AGAIN_MS = 2_000;
 
+/** How far the steps of `scrub` have been read. */
+interface Reading {
+  scrub: Scrub | null;
+  ready: boolean;
+  error: unknown;
+  gone: Outline['gone'] | null;
+}
+
+const UNREAD: Reading = { scrub: null, ready: false, error: null, gone: null };
+
+function failedWith(before: Reading, scrub: Scrub, error: unknown): Reading {
+  return before.scrub === scrub ? { ...before, error } : { ...UNREAD, scrub, error };
+}
+
 export function useHistory(run: Execution | undefined, graph: Graph | null): History {
   const scrub = useMemo(() => (graph === null ? null : new Scrub(graph)), [graph]);
-  const [state, setState] = useState<{ scrub: Scrub | null; ready: boolean; error: unknown; gone: Outline['gone'] | null }>({
-    scrub: null,
-    ready: false,
-    error: null,
-    gone: null,
-  });
+  const [kept, setState] = useState<Reading>(UNREAD);
+  // What is known of other steps, as of the test run before, says nothing of these.
+  const state = kept.scrub === scrub ? kept : UNREAD;
   const [version, setVersion] = useState(0);
   const [asked, setAsked] = useState(0);
   const frame = useRef(0);
@@ -47,10 +58,10 @@ export function useHistory(run: Execution | undefined, graph: Graph | null): His
     const stop = new AbortController();
     readAll(id, scrub, stop.signal).then(
       (gone) => {
-        setState((before) => ({ scrub, ready: true, error: null, gone: gone ?? before.gone }));
+        setState((before) => ({ scrub, ready: true, error: null, gone: gone ?? (before.scrub === scrub ? before.gone : null) }));
         grown();
       },
-      (error) => stop.signal.aborted || setState((before) => ({ ...before, error })),
+      (error) => stop.signal.aborted || setState((before) => failedWith(before, scrub, error)),
     );
     return () => stop.abort();
   }, [id, scrub, asked, grown]);
@@ -61,7 +72,7 @@ export function useHistory(run: Execution | undefined, graph: Graph | null): His
     const timer = setTimeout(again, AGAIN_MS);
     return () => clearTimeout(timer);
   }, [state.error, again]);
-  const ready = state.ready && state.scrub === scrub;
+  const { ready } = state;
   useFeed(run, scrub, ready, grown, again);
   useMissing(run, scrub, ready, again);
   return { scrub, version, ready, error: state.error, gone: state.gone, again };
@@ -78,13 +89,14 @@ async function readAll(id: string, scrub: Scrub, signal: AbortSignal): Promise<O
 
 /** The run says that it is further than the steps that are known: they are read, once for each number. */
 function useMissing(run: Execution | undefined, scrub: Scrub | null, ready: boolean, again: () => void) {
-  const asked = useRef(0);
+  const asked = useRef<{ scrub: Scrub | null; seq: number }>({ scrub: null, seq: 0 });
   const seq = run?.seq ?? 0;
   useEffect(() => {
-    if (!ready || scrub === null || seq <= asked.current) return;
+    // Another run has numbers of its own.
+    if (!ready || scrub === null || (asked.current.scrub === scrub && seq <= asked.current.seq)) return;
     const timer = setTimeout(() => {
       if (seq <= scrub.last) return;
-      asked.current = seq;
+      asked.current = { scrub, seq };
       again();
     }, 100);
     return () => clearTimeout(timer);

@@ -1,9 +1,12 @@
 import { useState } from 'react';
 import { create } from 'zustand';
-import { useT } from '../messages';
+import { asApiError } from '../api/error';
+import { translateNow, useT } from '../messages';
+import { refusalSaid } from '../messages/said';
 import { Button } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Problem } from '../ui/Problem';
+import { toast } from '../ui/toasts';
 import { closeDrafts, draftNames, forgetDrafts } from './drafts';
 import { go } from './navigate';
 import { logout } from './session';
@@ -23,11 +26,15 @@ async function leave(forget: boolean): Promise<void> {
   go('/login');
 }
 
-/** Asks about drafts of schemas, if there are any. */
+/** Asks about drafts of schemas, if there are any. It says itself what went wrong. */
 export async function askToLeave(): Promise<void> {
-  const drafts = await draftNames();
-  if (drafts.length === 0) return leave(false);
-  useLeaving.setState({ drafts });
+  try {
+    const drafts = await draftNames();
+    if (drafts.length === 0) await leave(false);
+    else useLeaving.setState({ drafts });
+  } catch (thrown) {
+    toast({ text: refusalSaid(asApiError(thrown), translateNow()), tone: 'bad' });
+  }
 }
 
 /** Once, in the frame. */

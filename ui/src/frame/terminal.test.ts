@@ -29,6 +29,13 @@ const HOSTILE = [
 ];
 
 describe('a line for the terminal', () => {
+  it('hides nothing from who reads it', () => {
+    for (const mark of ['\u200b', '\u200f', '\u202e', '\u2066', '\u2069']) {
+      const line = quoted(`a${mark}b`);
+      expect(line).not.toContain(mark);
+      expect(argumentsOf(`pawl ${line}`)).toEqual([`a${mark}b`]);
+    }
+  });
   afterEach(() => queryClient.clear());
 
   it.each(HOSTILE)('gives a program exactly this: %j', (text) => {

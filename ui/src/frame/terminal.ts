@@ -8,10 +8,10 @@ import { queries, queryClient } from '../api/queries';
 const PLAIN = /^[\w@%+:,./-][\w@%+=:,./-]*$/;
 /**
  * Control characters act on the terminal when they are pasted: Ctrl-C drops the line, a return sends it. So `printf` makes them.
- * A line feed stays: within quotes it is a line feed, and the shell would cut it from the end of what `printf` gives.
+ * Marks that turn the direction of a text, or have no width, would hide what the line is. A line feed stays: within quotes it is a line feed, and the shell would cut it from the end of what `printf` gives.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
-const CONTROL = /([\u0001-\u0009\u000b-\u001f\u007f-\u009f]+)/;
+const CONTROL = /([\u0001-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+)/;
 
 /** One argument. No program can be given a NUL, so it is left out. */
 export function quoted(text: string): string {

@@ -12,11 +12,29 @@ describe('sentences of the engine', () => {
     const t = translateNow();
     expect(faultSaid(unknown, t)).toBe('Узла `shipp` нет');
     const type = { code: 'WRONG_TYPE', message: '…', params: { field: 'url', wanted: 'text', found: 'a list' } };
-    expect(faultSaid(type, t)).toBe('Поле `url`: нужно текст, а здесь список');
+    expect(faultSaid(type, t)).toBe('Поле `url`: ожидается: текст; здесь: список');
     const open = { code: 'OPEN_EXIT', message: '…', params: { node: 'ask', exits: ['timeout', 'false'] } };
     expect(faultSaid(open, t)).toBe('У `ask` есть выходы без связи: `timeout`, `false`');
     const member = { code: 'UNKNOWN_PATH', message: '…', params: { path: 'execution', member: 'idd' } };
     expect(faultSaid(member, t)).toBe('У `execution` нет `idd`');
+  });
+  it('leave names that people gave as they are', () => {
+    expect(faultSaid({ code: 'UNKNOWN_NODE', message: '…', params: { node: 'text', end: 'target' } }, translateNow())).toBe(
+      'Узла `text` нет',
+    );
+  });
+  it('say a type in words, or the whole sentence in English', () => {
+    const t = translateNow();
+    const told = (wanted: string, found = 'a list') =>
+      faultSaid({ code: 'WRONG_TYPE', message: 'as it is', params: { field: 'f', wanted, found } }, t);
+    expect(told('a list or an object', 'text')).toBe('Поле `f`: ожидается: список или объект; здесь: текст');
+    expect(told('one of high, low')).toBe('Поле `f`: ожидается: одно из: high, low; здесь: список');
+    expect(told('text or one of high, low')).toBe('Поле `f`: ожидается: текст или одно из: high, low; здесь: список');
+    const duration = 'a duration such as 30s or a number of seconds';
+    expect(told(duration)).toBe('Поле `f`: ожидается: длительность, например 30s или число секунд; здесь: список');
+    expect(told('a new kind of thing')).toBe('as it is');
+    expect(told('one of a or b, c')).toBe('as it is');
+    expect(told('text', 'a new kind of thing')).toBe('as it is');
   });
   it('tell apart what one code has in common', () => {
     const t = translateNow();

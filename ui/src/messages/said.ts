@@ -28,7 +28,12 @@ const PARTS = ['execution', 'step', 'letter', 'version', 'schema'];
 function said(t: Translate, key: string, part: string, { message, params }: Told): string {
   if (!params) return message;
   const values: { [name: string]: string } = {};
-  for (const [name, value] of Object.entries(params)) values[name] = shown(name, value, t);
+  for (const [name, value] of Object.entries(params)) {
+    const text = key === 'fault_WRONG_TYPE' && TYPES.has(name) ? typeSaid(String(value), t) : shown(name, value, t);
+    // A type without words: half a sentence in each language is worse than one in English.
+    if (text === undefined) return message;
+    values[name] = text;
+  }
   const keys = [`engine.${key}_${part}`, `engine.${key}`];
   for (const one of keys) {
     const text = filled(one, values, t);
@@ -52,5 +57,21 @@ const has = (params: Params, name: string) => Object.hasOwn(params ?? {}, name);
 function shown(name: string, value: unknown, t: Translate): string {
   if (Array.isArray(value)) return value.map((one) => `\`${one}\``).join(', ');
   if (name === 'status') return t.name('common', 'status', String(value));
-  return t.maybe(`engine.word_${value}`) ?? String(value);
+  return String(value);
+}
+
+/** Parameters that name a type in words of the engine. Others are names that people gave. */
+const TYPES = new Set(['wanted', 'found']);
+const ONE_OF = 'one of ';
+
+/** `text`, `one of a, b`, `a list or an object`. The names of a choice stay; one with ` or ` in it is not told from a list of types. */
+function typeSaid(value: string, t: Translate): string | undefined {
+  const known = t.maybe(`engine.word_${value}`);
+  if (known !== undefined) return known;
+  const parts = value.split(' or ').map((part) => {
+    if (!part.startsWith(ONE_OF)) return t.maybe(`engine.word_${part}`);
+    return t.maybe('engine.word_one of', { names: part.slice(ONE_OF.length) });
+  });
+  const or = t.maybe('engine.word_or');
+  return or === undefined || parts.includes(undefined) ? undefined : parts.join(` ${or} `);
 }

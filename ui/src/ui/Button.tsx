@@ -50,15 +50,16 @@ export function IconButton({
 }: Omit<ButtonProps, 'children'> & { name: string; hint?: string; icon: ReactNode }) {
   const text = rest.disabledReason ? `${name}. ${rest.disabledReason}` : hint ? `${name}  ${hint}` : name;
   const { disabledReason, ...props } = rest;
+  const off = Boolean(disabledReason) || props.busy;
   return (
     <Tooltip text={text}>
       <button
         type="button"
         {...stripped(props)}
         aria-label={name}
-        aria-disabled={disabledReason ? true : undefined}
+        aria-disabled={off || undefined}
         className={cx(css.button, css[props.kind ?? 'quiet'], css.icon, props.size === 'small' && css.small, className)}
-        onClick={disabledReason ? (event) => event.preventDefault() : props.onClick}
+        onClick={off ? (event) => event.preventDefault() : props.onClick}
       >
         {props.icon}
       </button>

@@ -17,8 +17,8 @@ export interface Refused {
 }
 
 /**
- * The input of a start, as fields that the schema declares (or that its expressions read), or as JSON. One text is the truth. Give it
- * another `key` for another schema.
+ * The input of a start, as fields that the schema declares (or that its expressions read), or as JSON. One text is the truth. Of one
+ * form all its life: what it filled in for one schema goes when another is chosen.
  */
 export function InputForm({
   value,
@@ -39,7 +39,7 @@ export function InputForm({
 }) {
   const t = useT();
   const suggested = useMemo(() => fieldsOf(definition), [definition]);
-  useDefaults(defaults && definition ? beginning(suggested) : '', value, onChange);
+  useDefaults(defaults && definition ? beginning(suggested) : null, value, onChange);
   const [asJson, setAsJson] = useState(false);
   const fields = formOf(value, suggested);
   const form = !asJson && fields !== null && fields.length > 0;
@@ -80,14 +80,14 @@ export function InputForm({
   );
 }
 
-/** Once for a definition, and only where nothing was typed. */
-function useDefaults(begin: string, value: string, onChange: (text: string) => void): void {
+/** Once for a definition, and only where nothing was typed. Null: there is no definition, or none that is known yet. */
+function useDefaults(begin: string | null, value: string, onChange: (text: string) => void): void {
   const filled = useRef('');
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for a definition; an emptied form stays empty
   useEffect(() => {
-    if (begin === '' || value !== filled.current) return;
-    filled.current = begin;
-    onChange(begin);
+    if (value !== '' && value !== filled.current) return;
+    filled.current = begin ?? '';
+    if (filled.current !== value) onChange(filled.current);
   }, [begin]);
 }
 

@@ -30,10 +30,10 @@ export default function ComparePage() {
   const id = useParam('id');
   const [search] = useSearch(compareSearch);
   const run = useQuery(queries.run(id));
-  const other = usePartner(run.data, search.with);
+  const { id: other, good } = usePartner(run.data, search.with);
   const comparison = useQuery({ ...compareQueries.outline(id, other ?? ''), enabled: typeof other === 'string' });
-  const error = comparison.error ?? run.error;
-  const failure = error === null ? null : asApiError(error);
+  const failing = [comparison, run, good].find((query) => query.error !== null);
+  const failure = failing === undefined ? null : asApiError(failing.error);
   return (
     <Page
       title={t('compare.title')}
@@ -56,7 +56,7 @@ export default function ComparePage() {
         <Skeleton rows={10} />
       ) : (
         <div className={css.problem}>
-          <Problem error={failure} onRetry={() => void (run.error ? run : comparison).refetch()} />
+          <Problem error={failure} onRetry={() => void failing?.refetch()} />
         </div>
       )}
     </Page>
@@ -64,14 +64,15 @@ export default function ComparePage() {
 }
 
 /** The one of the address, else what the run came from, else the last good one. Null: there is none; undefined: not known yet. */
-function usePartner(run: Execution | undefined, named: string): string | null | undefined {
+function usePartner(run: Execution | undefined, named: string) {
   const failed = run !== undefined && run.status !== 'completed' && hasEnded(run);
   const origin = run === undefined || failed ? null : (run.retry_of ?? run.forked_from);
   const wanted = named === '' && run !== undefined && origin === null;
   const good = useQuery({ ...queries.lastGood(run ?? NO_RUN), enabled: wanted });
-  if (named !== '') return named;
-  if (run === undefined) return undefined;
-  return origin ?? (good.data === undefined ? undefined : (good.data?.id ?? null));
+  const found = good.data === undefined ? undefined : (good.data?.id ?? null);
+  const id = named !== '' ? named : run === undefined ? undefined : (origin ?? found);
+  // What was not asked for has not failed, though another time it did.
+  return { id, good: wanted ? good : { error: null, refetch: good.refetch } };
 }
 
 const NO_RUN = { id: '', schema: '', created_at: '' };

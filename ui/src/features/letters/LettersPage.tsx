@@ -39,6 +39,11 @@ export default function LettersPage() {
   useLiveQueries(['letters'], [['letters']]);
   const none = count.data?.count === 0 && t('letters.bulk_none');
   const can = missing('operator') ?? (search.open === 'false' ? t('letters.bulk_none') : none);
+  // `pawl dlq list` begins with the oldest.
+  const lacks = [
+    (search.open === 'false' || search.reason !== '') && t('letters.filter'),
+    search.order === 'newest' && `${t('letters.order')} (${t('letters.order_newest')})`,
+  ].filter((name) => name !== false);
   return (
     <Page
       title={t('frame.nav_dead-letters')}
@@ -47,10 +52,7 @@ export default function LettersPage() {
         <>
           <CopyAs
             of={{
-              command:
-                search.open === 'false' || search.reason !== ''
-                  ? [t('letters.filter')]
-                  : () => pawl('dlq list', [], { open: filter.open === 'true' }),
+              command: lacks.length > 0 ? lacks : () => pawl('dlq list', [], { open: filter.open === 'true' }),
               curl: () => curl('GET', '/api/dead-letters', { query: { ...filter, order: search.order } }),
             }}
           />

@@ -3,6 +3,7 @@ import { TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { asApiError } from '../../api/error';
 import { isObject, type Json, write } from '../../api/json';
+import { CopyAs } from '../../frame/CopyAs';
 import { go } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
@@ -17,6 +18,7 @@ import { fork, runQueries } from './api';
 import { useRun } from './context';
 import css from './Dialogs.module.css';
 import { JsonField, useJsonText } from './JsonField';
+import { forkLines } from './lines';
 
 /** A new run from this moment on, with other values if wanted. */
 export function ForkDialog({ seq, debug, onClose }: { seq: number; debug: boolean; onClose: () => void }) {
@@ -73,12 +75,12 @@ function Form({
   const effects = scrub.steps.filter((step) => step.seq > from && hasEffects(step.nodeType)).length;
   const changes = changedVariables(variables, edited.value ?? {});
   const otherInput = entered.value !== undefined && write(entered.value) !== write(input);
+  const body: { [field: string]: Json } = { from_seq: from, debug_mode: debug };
+  if (Object.keys(changes).length > 0) body.variables = changes;
+  if (otherInput && entered.value !== null) body.input = entered.value as Json;
+  if (version === 'latest') body.version = 'latest';
   const make = async () => {
     setBusy(true);
-    const body: { [field: string]: Json } = { from_seq: from, debug_mode: debug };
-    if (Object.keys(changes).length > 0) body.variables = changes;
-    if (otherInput && entered.value !== null) body.input = entered.value as Json;
-    if (version === 'latest') body.version = 'latest';
     try {
       const made = await fork(run.id, body);
       for (const warning of made.warnings ?? []) toast({ text: warning, tone: 'warn' });
@@ -122,6 +124,7 @@ function Form({
       </div>
       {error !== null && <Problem error={error} compact />}
       <div className={css.foot}>
+        <CopyAs of={forkLines(run.id, body, wrong)} />
         <Button onClick={onClose}>{t('common.cancel')}</Button>
         <Button kind="primary" disabledReason={reason('operator') ?? wrong} busy={busy} onClick={() => void make()}>
           {t('run.fork')}

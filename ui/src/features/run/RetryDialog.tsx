@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { asApiError } from '../../api/error';
 import type { Json } from '../../api/json';
+import { CopyAs } from '../../frame/CopyAs';
 import { go } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
@@ -12,6 +13,7 @@ import { retry } from './api';
 import { useRun } from './context';
 import css from './Dialogs.module.css';
 import { JsonField, useJsonText } from './JsonField';
+import { retryLines } from './lines';
 
 /** A new run that begins with the failed step. */
 export function RetryDialog({ onClose }: { onClose: () => void }) {
@@ -27,12 +29,12 @@ export function RetryDialog({ onClose }: { onClose: () => void }) {
   const [key] = useState(() => `ui-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
+  const body: { [field: string]: Json } = { debug_mode: debug, new_effect_key: newKey, again, idempotency_key: key };
+  if (variables.value !== undefined && Object.keys(variables.value ?? {}).length > 0) body.variables = variables.value;
+  if (steps !== '') body.max_steps = Number(steps);
+  if (version === 'latest') body.version = 'latest';
   const make = async () => {
     setBusy(true);
-    const body: { [field: string]: Json } = { debug_mode: debug, new_effect_key: newKey, again, idempotency_key: key };
-    if (variables.value !== undefined && Object.keys(variables.value ?? {}).length > 0) body.variables = variables.value;
-    if (steps !== '') body.max_steps = Number(steps);
-    if (version === 'latest') body.version = 'latest';
     try {
       go(`/runs/${(await retry(run.id, body)).id}`);
     } catch (thrown) {
@@ -47,6 +49,7 @@ export function RetryDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       actions={
         <>
+          <CopyAs of={retryLines(run.id, body, wrong)} />
           <Button onClick={onClose}>{t('common.cancel')}</Button>
           <Button kind="primary" disabledReason={reason('operator') ?? wrong} busy={busy} onClick={() => void make()}>
             {t('run.retry')}

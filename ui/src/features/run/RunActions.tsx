@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { asApiError } from '../../api/error';
 import type { Execution } from '../../api/model';
 import { hasEnded } from '../../api/queries';
+import { CopyAs, copyItems } from '../../frame/CopyAs';
 import { useCommands } from '../../frame/commands';
 import { go } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
@@ -11,11 +12,11 @@ import { useT } from '../../messages';
 import { refusalSaid } from '../../messages/said';
 import { Button, IconButton } from '../../ui/Button';
 import { Confirm } from '../../ui/Confirm';
-import { copyText } from '../../ui/copy';
 import { Menu, type MenuEntry } from '../../ui/Menu';
 import { toast } from '../../ui/toasts';
 import { control } from './api';
 import { useRunSearch } from './context';
+import { showLines, stopLines } from './lines';
 import { NoteDialog } from './NoteDialog';
 import { SignalDialog } from './SignalDialog';
 
@@ -45,8 +46,7 @@ export function RunActions({ run }: { run: Execution }) {
       },
     { name: t('run.note'), icon: <NotebookPen />, disabledReason: why, act: () => ask('note') },
     'line',
-    { name: t('common.copy_command'), act: () => copyText(`pawl executions show ${run.id}`) },
-    { name: t('common.copy_curl'), act: () => copyText(`curl -s ${location.origin}/api/executions/${run.id}`) },
+    ...copyItems(t, showLines(run.id)),
     { name: t('run.open_schema'), act: () => go(`/schemas/${encodeURIComponent(run.schema)}/edit?from=${run.version}`) },
   ];
   return (
@@ -85,7 +85,13 @@ export function RunActions({ run }: { run: Execution }) {
         <IconButton name={t('common.more')} icon={<Ellipsis />} />
       </Menu>
       {asked === 'stop' && (
-        <Confirm title={t('run.stop_question')} name={t('run.stop')} onClose={() => ask(null)} act={() => send('stop')}>
+        <Confirm
+          title={t('run.stop_question')}
+          name={t('run.stop')}
+          aside={<CopyAs of={stopLines(run.id)} />}
+          onClose={() => ask(null)}
+          act={() => send('stop')}
+        >
           {t('run.stop_text')}
         </Confirm>
       )}

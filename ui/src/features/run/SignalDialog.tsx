@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { asApiError } from '../../api/error';
 import type { Execution } from '../../api/model';
+import { CopyAs } from '../../frame/CopyAs';
 import { useT } from '../../messages';
 import { Button } from '../../ui/Button';
 import { Dialog } from '../../ui/Dialog';
@@ -11,6 +12,7 @@ import { toast } from '../../ui/toasts';
 import { runQueries, sendSignal } from './api';
 import css from './Dialogs.module.css';
 import { JsonField, useJsonText } from './JsonField';
+import { signalLines } from './lines';
 
 /** An event from outside, for a wait now or later. One key per dialog: pressing twice sends one event. */
 export function SignalDialog({ run, onClose }: { run: Execution; onClose: () => void }) {
@@ -45,6 +47,7 @@ export function SignalDialog({ run, onClose }: { run: Execution; onClose: () => 
       onClose={onClose}
       actions={
         <>
+          <CopyAs of={signalLines(run.id, name, payload.value ?? null, key, missing)} />
           <Button onClick={onClose}>{t('common.cancel')}</Button>
           <Button kind="primary" disabledReason={missing} busy={busy} onClick={() => void send()}>
             {t('run.send')}

@@ -46,7 +46,11 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [refused, setRefused] = useState<Refused | null>(null);
-  const change = (part: Partial<Form>) => setForm((before) => ({ ...before, ...part }));
+  const change = (part: Partial<Form>) => {
+    setForm((before) => ({ ...before, ...part }));
+    // What was said of the input for another schema.
+    if (part.schema !== undefined || part.version !== undefined) setRefused(null);
+  };
   useFrom(search.from, change);
   const close = () => set({ start: false, from: '' }, { replace: true });
   const request = asRequest(form);
@@ -171,7 +175,6 @@ function InputPart({ form, change, refused, defaults }: PartProps & { refused: R
   const lastInput = useQuery(inputOf(last?.id ?? '')).data?.initial?.input;
   return (
     <InputForm
-      key={form.schema}
       value={form.input}
       onChange={(input) => change({ input })}
       definition={definition}

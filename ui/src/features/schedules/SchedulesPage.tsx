@@ -68,8 +68,13 @@ export default function SchedulesPage() {
 }
 
 function asText(search: Search, filter: Query, t: Translate): AsText {
-  const lacks = [search.kind && t('schedules.kind'), search.paused && t('schedules.pauses')].filter((name) => name !== undefined);
   const finished = search.finished === 'true';
+  // `pawl schedule list` goes by id.
+  const lacks = [
+    search.kind && t('schedules.kind'),
+    search.paused && t('schedules.pauses'),
+    finished ? undefined : t('schedules.order_due'),
+  ].filter((name) => name !== undefined);
   const flags = { prefix: search.prefix, finished, open: !finished, 'due-before': dueBefore(search.due) };
   return {
     command: lacks.length > 0 ? lacks : () => pawl('schedule list', [], flags),

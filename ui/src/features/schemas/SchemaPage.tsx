@@ -7,6 +7,7 @@ import { queries, useLiveQueries } from '../../api/queries';
 import { Canvas } from '../../canvas/Canvas';
 import { Looks, PLAIN_NODE } from '../../canvas/looks';
 import { useLayout } from '../../canvas/useLayout';
+import { copyItems } from '../../frame/CopyAs';
 import { useCommands } from '../../frame/commands';
 import { go, Link, useParam, useSearch } from '../../frame/navigate';
 import { useRole } from '../../frame/session';
@@ -14,13 +15,12 @@ import { buildGraph } from '../../graph/model';
 import { useT } from '../../messages';
 import { Button, IconButton } from '../../ui/Button';
 import { Chip } from '../../ui/Chip';
-import { copyText } from '../../ui/copy';
 import { formatNumber } from '../../ui/format';
 import { Loaded } from '../../ui/Loaded';
 import { Menu } from '../../ui/Menu';
 import { Page } from '../../ui/Page';
 import { Tabs } from '../../ui/Tabs';
-import { openByNode, schemaPath, startCurl } from './model';
+import { openByNode, schemaPath, startLines } from './model';
 import { RunsTab } from './RunsTab';
 import css from './Schemas.module.css';
 import { SettingsTab } from './SettingsTab';
@@ -54,13 +54,7 @@ export default function SchemaPage() {
       head={schema.data && <Head schema={schema.data} />}
       actions={
         <>
-          <Menu
-            label={t('common.more')}
-            items={[
-              { name: t('common.copy_curl'), act: () => void copyText(startCurl(name)) },
-              { name: t('common.copy_command'), act: () => void copyText(`pawl executions start ${name} --input '{}'`) },
-            ]}
-          >
+          <Menu label={t('common.more')} items={copyItems(t, startLines(name))}>
             <IconButton name={t('common.more')} icon={<Ellipsis />} />
           </Menu>
           <Button

@@ -1,6 +1,8 @@
 /** Shapes and calls of the screens about schemas. */
 import { api, path } from '../../api/client';
 import type { Page, Schema, Status } from '../../api/model';
+import type { AsText } from '../../frame/CopyAs';
+import { curl, pawl } from '../../frame/terminal';
 
 export interface SchemaSummary {
   triggers: { kind: string; name: string; text: string }[];
@@ -46,10 +48,12 @@ export const openByNode = (name: string, signal: AbortSignal) =>
 export const readVersions = (name: string, signal: AbortSignal) =>
   api.get<Page<SchemaVersion>>(schemaPath(name, 'versions'), undefined, signal);
 
-/** The example of what `curl` would say; a key is never written into it. */
-export function startCurl(name: string): string {
-  const body = JSON.stringify({ schema: name, input: {} });
-  return `curl -s '${window.location.origin}/api/executions?wait=10s' -H 'content-type: application/json' -d '${body.replaceAll("'", `'\\''`)}'`;
+/** How a program would start it. */
+export function startLines(name: string): AsText {
+  return {
+    command: () => pawl('executions start', [name], { input: '{}' }),
+    curl: () => curl('POST', '/api/executions', { query: { wait: '10s' }, body: { schema: name, input: {} } }),
+  };
 }
 
 export interface WebhookTrigger {

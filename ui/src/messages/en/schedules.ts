@@ -3,6 +3,7 @@ import { messages } from '../define';
 export const schedules = messages({
   new: 'New schedule',
   filter: 'Beginning of an id',
+  order_due: 'Order (the next first)',
   id: 'Id',
   what: 'What',
   when: 'When',

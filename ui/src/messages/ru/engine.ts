@@ -6,7 +6,7 @@
 export const engine: { readonly [key: string]: string } = {
   fault_UNKNOWN_FIELD: 'У `{owner}` нет поля `{field}`',
   fault_MISSING_FIELD: 'Не заполнено обязательное поле `{field}`',
-  fault_WRONG_TYPE: 'Поле `{field}`: нужно {wanted}, а здесь {found}',
+  fault_WRONG_TYPE: 'Поле `{field}`: ожидается: {wanted}; здесь: {found}',
   fault_OUT_OF_RANGE: 'Поле `{field}`: значение должно быть от {from} до {to}',
   fault_UNKNOWN_CHOICE: 'Поле `{field}` не может быть `{found}`',
   fault_BAD_DURATION: 'Поле `{field}`: это не длительность, пишите, например, `30s`, `5m`, `2h`, `1d`',
@@ -81,4 +81,10 @@ export const engine: { readonly [key: string]: string } = {
   'word_a number': 'число',
   'word_a whole number': 'целое число',
   'word_a number with a fraction': 'дробное число',
+  'word_a duration such as 30s': 'длительность, например 30s',
+  'word_a number of seconds': 'число секунд',
+  'word_any value': 'любое значение',
+  'word_one of': 'одно из: {names}',
+  word_or: 'или',
+  word_null: 'null',
 };

@@ -4,6 +4,7 @@ import type { schedules as en } from '../en/schedules';
 export const schedules: Russian<typeof en> = {
   new: 'Новое расписание',
   filter: 'Начало идентификатора',
+  order_due: 'Порядок (сначала ближайшие)',
   id: 'Идентификатор',
   what: 'Что',
   when: 'Когда',

@@ -168,7 +168,9 @@ export function createActions(tools: EditorTools, view: () => View | null) {
     tidy: () => {
       const now = view();
       const chosen = selected();
-      state().setLayout(layoutWith(now === null || chosen.length < 2 ? {} : tidied(places(), now.graph, chosen)));
+      if (chosen.length < 2) state().setLayout(layoutWith({}));
+      // Without a picture yet there is nothing to put in order, and the places of all the others stay.
+      else if (now !== null) state().setLayout(layoutWith(tidied(places(), now.graph, chosen)));
     },
     selectAll: () => state().select({ nodes: definition().nodes.map((node) => node.id), edges: [] }),
     selectReachable: (direction: 'up' | 'down') => {

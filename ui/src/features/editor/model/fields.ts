@@ -153,7 +153,10 @@ export function formOf(type: NodeType): FieldSpec[] {
   const put = (list: FieldSpec[], at: string): FieldSpec[] =>
     list.map((field) => {
       const path = at === '' ? field.name : `${at}.${field.name}`;
-      const inner = field.item?.fields ? { item: { ...field.item, fields: put(field.item.fields, path) } } : {};
+      const inner = {
+        ...(field.item?.fields && { item: { ...field.item, fields: put(field.item.fields, path) } }),
+        ...(field.fields && { fields: put(field.fields, path) }),
+      };
       const key = `${type.type}_${path.replaceAll('.', '_')}`;
       return { ...field, ...inner, key, widget: overrides[path] ?? field.widget };
     });

@@ -28,7 +28,7 @@ export interface NodeFormProps {
   pins: Pin[];
   onPins: () => void;
   /** The field of a problem that somebody goes to. */
-  place: { pointer: string } | null;
+  place: { pointer: string; node: string | null } | null;
 }
 
 /** The tab that has the field of a pointer like `/nodes/3/retry/delay`. */
@@ -47,8 +47,8 @@ export function NodeForm({ id, actions, pins, onPins, place }: NodeFormProps) {
   const readOnly = useEditor((state) => state.readOnly || state.problem !== null);
   const [tab, setTab] = useState<FormTab>('config');
   useEffect(() => {
-    if (place !== null) setTab(tabOf(place.pointer));
-  }, [place]);
+    if (place !== null && place.node === id) setTab(tabOf(place.pointer));
+  }, [place, id]);
   const last = useRef<{ handle: CodeHandle; mode: 'template' | 'url' | 'expression' } | null>(null);
   const problems = useMemo(() => problemsOf(diagnostics ?? [], index), [diagnostics, index]);
   const form = useMemo((): FormTools => {

@@ -16,7 +16,7 @@ export interface SidePanelProps {
   pins: Pin[];
   onPins: () => void;
   onClose: () => void;
-  place: { pointer: string } | null;
+  place: { pointer: string; node: string | null } | null;
 }
 
 /** The form of what is selected; a test run takes its place. */

@@ -57,13 +57,13 @@ export function TestPanel({ test, node, onClose, ...pinning }: { test: TestRunSt
             <Button size="small" kind="primary" busy={control.isPending} onClick={() => control.mutate('step')}>
               {t('editor.debug_step')}
             </Button>
-            <Button size="small" onClick={() => control.mutate('run')}>
+            <Button size="small" busy={control.isPending} onClick={() => control.mutate('run')}>
               {t('editor.debug_continue')}
             </Button>
           </>
         )}
         {!hasEnded(run) && (
-          <Button size="small" onClick={() => control.mutate('stop')}>
+          <Button size="small" busy={control.isPending} onClick={() => control.mutate('stop')}>
             {t('editor.stop')}
           </Button>
         )}

@@ -34,6 +34,7 @@ interface TextPlace {
   column: number;
   at: number;
   pointer: string;
+  node: string | null;
 }
 
 export interface WorkbenchProps {
@@ -63,7 +64,7 @@ export function Workbench({ draftKey, mode, onMode, view, onView, node, onNode, 
   const narrow = useNarrow();
   const graphView = view || (narrow ? 'outline' : 'canvas');
   const [showProblems, setShowProblems] = useState(false);
-  const [place, setPlace] = useState<TextPlace | null>(null);
+  const [place, setPlace] = usePlace(one, mode);
   const kept = useDraftKeeping(draftKey);
   const neighbours = useNeighbours(stored);
   const saving = useSaving(neighbours.tellSaved);
@@ -89,7 +90,7 @@ export function Workbench({ draftKey, mode, onMode, view, onView, node, onNode, 
   });
   const goTo = (found: Diagnostic) => {
     if (found.node_id) store.getState().select({ nodes: [found.node_id], edges: [] });
-    setPlace({ line: found.line ?? 0, column: found.column ?? 1, at: Date.now(), pointer: found.pointer });
+    setPlace({ line: found.line ?? 0, column: found.column ?? 1, at: Date.now(), pointer: found.pointer, node: found.node_id ?? null });
     if (!found.node_id && mode === 'canvas' && found.line) onMode('split');
     requestAnimationFrame(() => focusField(found));
   };
@@ -146,6 +147,18 @@ export function Workbench({ draftKey, mode, onMode, view, onView, node, onNode, 
       {fileDialog}
     </Page>
   );
+}
+
+/** Where somebody goes; null again once form and text went there, so that no node selected later and no text shown later goes there too. */
+function usePlace(one: string | null, mode: Mode) {
+  const [place, setPlace] = useState<TextPlace | null>(null);
+  const forText = place?.node === null;
+  const arrived = place !== null && (forText ? mode !== 'canvas' || place.line === 0 : place.node === one);
+  // Runs after the effects of the form and of the text.
+  useEffect(() => {
+    if (arrived) setPlace(null);
+  }, [arrived]);
+  return [place, setPlace] as const;
 }
 
 /** The way back to the screen of the schema. */
