@@ -41,7 +41,8 @@ export default defineConfig({
   },
   server: { port: 5173, proxy: proxy() },
   preview: { port: 4173, proxy: proxy() },
-  test: { environment: 'happy-dom', include: ['src/**/*.test.ts', 'src/**/*.test.tsx'] },
+  // The usual five seconds are too few for hundreds of random graphs on a machine that also compiles.
+  test: { environment: 'happy-dom', testTimeout: 30_000, include: ['src/**/*.test.ts', 'src/**/*.test.tsx'] },
 });
 
 /** PAWL is the address of a running server. The Origin is dropped: `pawl dev` refuses requests of other sites, and to it this is one. */

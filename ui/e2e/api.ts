@@ -13,6 +13,8 @@ export interface Run {
   forked_from: string | null;
 }
 
+const ENDED = new Set(['completed', 'failed', 'stopped', 'failed_stuck']);
+
 export class Api {
   constructor(
     readonly url: string,
@@ -67,9 +69,15 @@ export class Api {
     return this.get(`/api/executions/${id}`);
   }
 
-  /** When it has ended. */
-  async ended(id: string): Promise<Run> {
-    return this.get(`/api/executions/${id}?wait=30s`);
+  /** When it has ended. Thousands of steps take their time; the server waits for 30 s at most. */
+  async ended(id: string, ms = 80_000): Promise<Run> {
+    const end = Date.now() + ms;
+    for (;;) {
+      const left = Math.ceil((end - Date.now()) / 1000);
+      const run = await this.get<Run>(`/api/executions/${id}?wait=${Math.max(1, Math.min(left, 30))}s`);
+      if (ENDED.has(run.status)) return run;
+      if (Date.now() >= end) throw new Error(`${id} has not ended within ${ms} ms: it is ${run.status}`);
+    }
   }
 
   async reaches(id: string, status: string): Promise<Run> {

@@ -123,8 +123,8 @@ export function dialog(page: Page): Locator {
 }
 
 /** Waits until the head of a run's page says this status. */
-export async function statusIs(page: Page, status: string): Promise<void> {
-  await page.locator('h1').getByText(status, { exact: true }).waitFor({ state: 'visible' });
+export async function statusIs(page: Page, status: string, timeout = 15_000): Promise<void> {
+  await page.locator('h1').getByText(status, { exact: true }).waitFor({ state: 'visible', timeout });
 }
 
 /** The scrubber: where it stands and where it ends, as its slider says. */

@@ -1,7 +1,9 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 // About `pawl dev` or about the page alone, whatever the store: once is enough.
-const ON_SQLITE_ALONE = ['idle', 'screens', 'budgets'];
+const ON_SQLITE_ALONE = ['screens'];
+// The same, and they measure: nothing else may keep the disk and the processors busy meanwhile.
+const BY_THEMSELVES = ['idle', 'budgets'];
 // S scenarios: about logins, several processes and the services behind them.
 const ON_POSTGRES_ALONE = ['server', 'cut'];
 const hasServices = Boolean(process.env.PAWL_TEST_POSTGRES_URL && process.env.PAWL_TEST_AMQP_URL);
@@ -19,6 +21,18 @@ function project(name: string, without: string[], globalSetup: string[], order: 
   };
 }
 
+const measured: TestProjectInlineConfiguration = {
+  extends: true,
+  test: {
+    name: 'measured',
+    env: { E2E_STORE: 'sqlite' },
+    include: BY_THEMSELVES.map((file) => `e2e/scenarios/${file}.spec.ts`),
+    globalSetup: ['e2e/browser.ts'],
+    sequence: { groupOrder: 2 },
+    maxWorkers: 1,
+  },
+};
+
 // Two files at a time: each has its server and a browser to itself. Nothing is repeated: a scenario that fails now and then is wrong.
 export default defineConfig({
   test: {
@@ -31,8 +45,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     retry: 0,
     projects: [
-      project('sqlite', ON_POSTGRES_ALONE, ['e2e/browser.ts'], 0),
-      ...(hasServices ? [project('postgres', ON_SQLITE_ALONE, ['e2e/browser.ts', 'e2e/echo.ts'], 1)] : []),
+      project('sqlite', [...ON_POSTGRES_ALONE, ...BY_THEMSELVES], ['e2e/browser.ts'], 0),
+      ...(hasServices ? [project('postgres', [...ON_SQLITE_ALONE, ...BY_THEMSELVES], ['e2e/browser.ts', 'e2e/echo.ts'], 1)] : []),
+      measured,
     ],
   },
 });

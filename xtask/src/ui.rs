@@ -118,7 +118,7 @@ impl Workbench {
 
     /// What the scripts that need a browser are told.
     fn browser(&self) -> Result<Vec<(&'static str, String)>, String> {
-        install_missing(&[Need::Chromium])?;
+        install_missing(&[Need::Chromium, Need::Sqlite])?;
         let browser = match std::env::var("CHROMIUM") {
             Ok(given) if !given.is_empty() => given,
             _ => chromium()?.display().to_string(),

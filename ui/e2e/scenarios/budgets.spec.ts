@@ -1,11 +1,12 @@
 // Scenario 30: the budgets of the design, as counts and as ratios of the same run. Other programs on the machine only ever make a time
 // longer, so the shortest of several counts.
 import type { CDPSession, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { button, Dev, open, profile, scrubber, see, statusIs, until } from '../harness';
 
-/** Many pages and runs: more than the usual time on a busy machine. */
-const LONG = { timeout: 240_000 };
+/** Many pages and runs: more than the usual time, above all for a debug build. */
+const LONG_MS = 300_000;
+const LONG = { timeout: LONG_MS };
 
 let dev: Dev;
 beforeAll(async () => {
@@ -58,7 +59,7 @@ async function runOf(steps: number): Promise<string> {
   const name = `steps-${steps}`;
   await dev.api.save(rounds(name, steps / 2 - 1));
   const { id } = await dev.api.start(name);
-  await until(`${name} has ended`, async () => (await dev.api.run(id)).status === 'completed', 80_000);
+  await until(`${name} has ended`, async () => (await dev.api.run(id)).status === 'completed', 120_000);
   expect((await dev.api.run(id)).seq).toBe(steps);
   runs.set(steps, id);
   return id;
@@ -74,13 +75,37 @@ interface TraceEvent {
   args?: { name?: string };
 }
 
-const LONG_MICROS = 50_000;
+/** What `calibrated` takes on the machine that the 50 ms of a long task are meant for. */
+const LOOP_MS = 0.8;
 
 /**
- * How often the page was kept from answering for 50 ms or more while this happened. A task's own time on the processor counts, not what it
+ * From how many microseconds on a task is long: 50 ms, or as many more as this machine is slower. A loop in the same page tells: the
+ * shortest of many short ones, which no other program has interrupted.
+ */
+async function longMicros(page: Page): Promise<number> {
+  const loop = await page.evaluate(() => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let tries = 0; tries < 30; tries += 1) {
+      const before = performance.now();
+      const made = Array.from({ length: 3000 }, (_, at) => ({ key: `n${(at * 7919) % 3000}`, at }));
+      made.sort((one, other) => (one.key < other.key ? -1 : 1));
+      const known = new Map(made.map((one) => [one.key, one]));
+      if (known.size !== 3000) throw new Error('the loop is wrong');
+      least = Math.min(least, performance.now() - before);
+    }
+    return least;
+  });
+  const limit = 50_000 * Math.max(1, loop / LOOP_MS);
+  console.log(`     the loop takes ${Math.round(loop * 100) / 100} ms: a task is long from ${Math.round(limit / 1000)} ms on`);
+  return limit;
+}
+
+/**
+ * How often the page was kept from answering for so long while this happened. A task's own time on the processor counts, not what it
  * waited for other programs.
  */
 async function longTasks(page: Page, act: () => Promise<void>): Promise<number> {
+  const limit = await longMicros(page);
   const browser = page.context().browser();
   if (browser === null) throw new Error('the browser is not there');
   await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] });
@@ -93,7 +118,7 @@ async function longTasks(page: Page, act: () => Promise<void>): Promise<number> 
   expect(tasks.filter((task) => task.tdur !== undefined).length, 'tasks with a time').toBeGreaterThan(10);
   const took = tasks.map((task) => task.tdur ?? 0);
   console.log(`     ${took.length} tasks, the longest ${Math.round(Math.max(...took) / 1000)} ms`);
-  return took.filter((one) => one >= LONG_MICROS).length;
+  return took.filter((one) => one >= limit).length;
 }
 
 async function fewest(tries: number, count: () => Promise<number>): Promise<number> {
@@ -102,10 +127,18 @@ async function fewest(tries: number, count: () => Promise<number>): Promise<numb
   return least;
 }
 
-async function shortest(tries: number, time: () => Promise<number>): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let at = 0; at < tries; at += 1) least = Math.min(least, await time());
+/** The shortest of each; in turns, so that what else goes on meets all of them. */
+async function shortest(tries: number, ...times: (() => Promise<number>)[]): Promise<number[]> {
+  const least = times.map(() => Number.POSITIVE_INFINITY);
+  for (let at = 0; at < tries; at += 1)
+    for (const [of, time] of times.entries()) least[of] = Math.min(least[of] ?? Number.POSITIVE_INFINITY, await time());
+  console.log(`     ${least.map((one) => Math.round(one * 10) / 10).join(' and ')} ms`);
   return least;
+}
+
+/** The last divided by the first. */
+function growth([first = Number.NaN, last = Number.NaN]: number[]): number {
+  return last / first;
 }
 
 function told(what: string, value: number, limit: number): void {
@@ -153,65 +186,90 @@ test('30 the editor opens 2,000 nodes in at most four times the time of 100', LO
   await dev.api.save(wide('open-2000', 2000));
   const page = await open(`${dev.url}/schemas/wide-100/edit`);
   const time = (name: string) => () =>
-    timeTo(page, `${dev.url}/schemas/${name}/edit?node=n7`, () => page.getByRole('region', { name: 'Form of n7' }).waitFor());
-  const small = await shortest(3, time('wide-100'));
-  const large = await shortest(3, time('open-2000'));
-  told('editor, 2,000 nodes ÷ 100', large / small, 4);
+    timeTo(page, `${dev.url}/schemas/${name}/edit?node=n7`, async () => {
+      await page.getByRole('region', { name: 'Form of n7' }).waitFor();
+      // Cards, or the picture that takes their place when the whole is in view.
+      await page.locator('.react-flow__node, [role=application] > canvas').first().waitFor();
+    });
+  told('editor, 2,000 nodes ÷ 100', growth(await shortest(3, time('wide-100'), time('open-2000'))), 4);
 });
 
-/** What 95 of 100 frames take at most while the moment goes through the whole run. */
-async function scrubFrame(page: Page, id: string): Promise<number> {
+/** Milliseconds of the processor that the page needs for a frame while the moment goes through the whole run. */
+async function scrubFrame(page: Page, session: CDPSession, id: string): Promise<number> {
   await page.goto(`${dev.url}/runs/${id}`);
   await statusIs(page, 'completed');
   await page.locator('.react-flow__node').first().waitFor();
+  const { last } = await scrubber(page);
   const box = await page.getByRole('slider', { name: 'The moment shown' }).locator('..').boundingBox();
   const [x, y, width] = [(box?.x ?? 0) + 4, (box?.y ?? 0) + (box?.height ?? 0) / 2, (box?.width ?? 0) - 8];
-  const once = async () => {
-    await page.mouse.move(x + width, y);
-    await page.mouse.down();
-    await page.evaluate(() => {
-      const frames: number[] = [];
-      let last = performance.now();
-      const next = () => {
-        const now = performance.now();
-        frames.push(now - last);
-        last = now;
-        Object.assign(window, { frames, frame: requestAnimationFrame(next) });
-      };
-      requestAnimationFrame(next);
-    });
-    for (let at = 60; at >= 0; at -= 1) await page.mouse.move(x + (width * at) / 60, y);
-    await page.mouse.up();
-    return page.evaluate(() => {
-      const { frames, frame } = window as unknown as { frames: number[]; frame: number };
-      cancelAnimationFrame(frame);
-      frames.sort((a, b) => a - b);
-      return frames[Math.floor(frames.length * 0.95)] ?? 0;
-    });
-  };
-  return shortest(3, once);
+  await page.mouse.move(x + width, y);
+  await page.mouse.down();
+  await page.evaluate(() => {
+    const counted = { frames: 0 };
+    const next = () => {
+      counted.frames += 1;
+      Object.assign(window, { counted, frame: requestAnimationFrame(next) });
+    };
+    next();
+  });
+  const before = await mainThread(session);
+  for (let at = 60; at >= 0; at -= 1) await page.mouse.move(x + (width * at) / 60, y);
+  await page.mouse.up();
+  await until('the moment has followed', async () => (await scrubber(page)).now < last / 20);
+  const after = await mainThread(session);
+  const frames = await page.evaluate(() => {
+    const { counted, frame } = window as unknown as { counted: { frames: number }; frame: number };
+    cancelAnimationFrame(frame);
+    return counted.frames;
+  });
+  expect(frames).toBeGreaterThan(10);
+  return (after - before) / frames;
 }
 
-test('30 a run of 10,000 steps: few rows, no long task while scrolling, scrubbing and opening like 100 steps', LONG, async () => {
-  const [small, large] = [await runOf(100), await runOf(10_000)];
-  const page = await open(`${dev.url}/runs/${large}?low=steps`);
-  await statusIs(page, 'completed');
-  const grid = page.getByRole('grid', { name: 'Steps' });
-  await until('rows are there', async () => (await grid.getByRole('row').count()) > 3);
-  const scroll = async () => {
-    await grid.hover();
-    await page.mouse.wheel(0, -1_000_000);
-    for (let at = 0; at < 60; at += 1) await page.mouse.wheel(0, 5_000);
-    await see(grid, '10,000');
-  };
-  told('long tasks while scrolling to the end', await fewest(3, () => longTasks(page, scroll)), 0);
-  told('rows in the page', await page.getByRole('row').count(), 80);
-  expect((await scrubber(page)).last).toBe(10_000);
-  told('scrub, p95 of a frame, 10,000 steps ÷ 100', (await scrubFrame(page, large)) / (await scrubFrame(page, small)), 2);
-  const first = (id: string, steps: number) => () =>
-    timeTo(page, `${dev.url}/runs/${id}`, () => until('the moment', async () => (await scrubber(page)).now === steps));
-  const [short, long] = [await shortest(3, first(small, 100)), await shortest(3, first(large, 10_000))];
-  told('first moment of a run, 10,000 steps ÷ 100', long / short, 3);
+/** Milliseconds that the page's main thread has had of the processor. */
+async function mainThread(session: CDPSession): Promise<number> {
+  const { metrics } = (await session.send('Performance.getMetrics')) as { metrics: { name: string; value: number }[] };
+  const found = metrics.find(({ name }) => name === 'ThreadTime')?.value;
+  if (found === undefined) throw new Error('the browser does not tell the time of its thread');
+  return found * 1000;
+}
+
+describe('30 a run of 10,000 steps', () => {
+  let [small, large] = ['', ''];
+  beforeAll(async () => {
+    [small, large] = [await runOf(100), await runOf(10_000)];
+  }, LONG_MS);
+
+  test('few rows, and no long task while scrolling', LONG, async () => {
+    const page = await open(`${dev.url}/runs/${large}?low=steps`);
+    await statusIs(page, 'completed');
+    const grid = page.getByRole('grid', { name: 'Steps' });
+    await until('rows are there', async () => (await grid.getByRole('row').count()) > 3);
+    const scroll = async () => {
+      await grid.hover();
+      await page.mouse.wheel(0, -1_000_000);
+      for (let at = 0; at < 60; at += 1) await page.mouse.wheel(0, 5_000);
+      await see(grid, '10,000');
+    };
+    told('long tasks while scrolling to the end', await fewest(3, () => longTasks(page, scroll)), 0);
+    told('rows in the page', await page.getByRole('row').count(), 80);
+    expect((await scrubber(page)).last).toBe(10_000);
+  });
+
+  test('scrubbing costs at most twice as much as in one of 100', LONG, async () => {
+    const page = await open(`${dev.url}/runs/${small}`);
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable');
+    const frame = (id: string) => () => scrubFrame(page, session, id);
+    told('scrub, processor for a frame, 10,000 steps ÷ 100', growth(await shortest(3, frame(small), frame(large))), 2);
+  });
+
+  test('it shows its first moment in at most three times the time of one of 100', LONG, async () => {
+    const page = await open(`${dev.url}/runs/${small}`);
+    const first = (id: string, steps: number) => () =>
+      timeTo(page, `${dev.url}/runs/${id}`, () => until('the moment', async () => (await scrubber(page)).now === steps));
+    told('first moment of a run, 10,000 steps ÷ 100', growth(await shortest(3, first(small, 100), first(large, 10_000))), 3);
+  });
 });
 
 async function heap(session: CDPSession): Promise<number> {
@@ -220,36 +278,52 @@ async function heap(session: CDPSession): Promise<number> {
   return usedSize;
 }
 
-test('30 the heap after fifty runs is at most half as large again as after five', LONG, async () => {
-  await dev.api.save(rounds('steps-300', 149));
-  const ids = await Promise.all(Array.from({ length: 50 }, async () => (await dev.api.start('steps-300')).id));
-  for (const id of ids) await dev.api.reaches(id, 'completed');
-  const page = await open(`${dev.url}/runs?schema=steps-300`);
-  const session = await page.context().newCDPSession(page);
-  const sizes: number[] = [];
-  for (const id of ids) {
-    // Within the page, as a person goes from run to run: a new address would begin with an empty heap.
-    await page.evaluate((to) => {
-      history.pushState({}, '', to);
-      dispatchEvent(new PopStateEvent('popstate'));
-    }, `/runs/${id}?tab=context&step=200`);
-    await until('it is shown', async () => (await scrubber(page)).now === 200);
-    sizes.push(await heap(session));
-  }
-  told('heap, 50 runs ÷ 5', (sizes[49] ?? 0) / (sizes[4] ?? 1), 1.5);
+describe('30 fifty runs', () => {
+  const ids: string[] = [];
+  beforeAll(async () => {
+    await dev.api.save(rounds('steps-300', 149));
+    for (let left = 50; left > 0; left -= 8) {
+      const batch = await Promise.all(Array.from({ length: Math.min(left, 8) }, async () => (await dev.api.start('steps-300')).id));
+      for (const id of batch) expect(await dev.api.ended(id, 120_000)).toMatchObject({ status: 'completed' });
+      ids.push(...batch);
+    }
+    expect(ids).toHaveLength(50);
+  }, LONG_MS);
+
+  test('the heap after fifty runs is at most half as large again as after five', LONG, async () => {
+    const page = await open(`${dev.url}/runs?schema=steps-300`);
+    const session = await page.context().newCDPSession(page);
+    const sizes: number[] = [];
+    for (const id of ids) {
+      // Within the page, as a person goes from run to run: a new address would begin with an empty heap.
+      await page.evaluate((to) => {
+        history.pushState({}, '', to);
+        dispatchEvent(new PopStateEvent('popstate'));
+      }, `/runs/${id}?tab=context&step=200`);
+      await until('it is shown', async () => (await scrubber(page)).now === 200);
+      sizes.push(await heap(session));
+    }
+    told('heap, 50 runs ÷ 5', (sizes[49] ?? 0) / (sizes[4] ?? 1), 1.5);
+  });
 });
 
 test('30 the eighth tab is ready in at most three times the time of the first', LONG, async () => {
   const { id } = await dev.api.ended((await dev.api.start('order-check')).id);
-  const context = await profile();
-  const warm = await context.newPage();
-  await warm.goto(`${dev.url}/runs`);
-  await see(warm, id.slice(-8));
-  await warm.close();
-  const times: number[] = [];
-  for (let at = 0; at < 8; at += 1) {
-    const page = await context.newPage();
-    times.push(await timeTo(page, `${dev.url}/runs`, () => see(page, id.slice(-8))));
+  const times: number[][] = [];
+  for (let tries = 0; tries < 3; tries += 1) {
+    const context = await profile();
+    const warm = await context.newPage();
+    await warm.goto(`${dev.url}/runs`);
+    await see(warm, id.slice(-8));
+    await warm.close();
+    const tabs: number[] = [];
+    for (let at = 0; at < 8; at += 1) {
+      const page = await context.newPage();
+      tabs.push(await timeTo(page, `${dev.url}/runs`, () => see(page, id.slice(-8))));
+    }
+    times.push(tabs);
+    await context.close();
   }
-  told('tab 8 ÷ tab 1', (times[7] ?? 0) / (times[0] ?? 1), 3);
+  const least = (tab: number) => Math.min(...times.map((tabs) => tabs[tab] ?? Number.NaN));
+  told('tab 8 ÷ tab 1', growth([least(0), least(7)]), 3);
 });

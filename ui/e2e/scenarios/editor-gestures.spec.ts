@@ -324,7 +324,13 @@ test('6 twenty gestures in canvas, form and code, undone: the text and the place
       .evaluateAll((cards) => cards.map((one) => `${one.getAttribute('data-id')} ${(one as HTMLElement).style.transform}`).sort());
     return JSON.stringify([await textOf(page), places]);
   };
-  const start = await state();
+  let start = '';
+  // The text and the places come one after the other.
+  await until('the cards stand', async () => {
+    const before = start;
+    start = await state();
+    return start === before && (await page.locator('.react-flow__node').count()) === 4 && (await textOf(page)).trim() === START.trim();
+  });
   const seen = new Set([start]);
   let count = 0;
   /** A gesture shows, and is something that was not there before. */

@@ -11,7 +11,7 @@ describe('a run that is read while it goes on', () => {
     let answer: (text: string) => void = () => undefined;
     vi.stubGlobal('fetch', () => new Promise((resolve) => (answer = (text) => resolve(new Response(text)))));
     const reading = client.fetchQuery(queries.run('r'));
-    await vi.waitFor(() => expect(client.isFetching()).toBe(1));
+    await vi.waitFor(() => expect(client.isFetching()).toBe(1), 20_000);
     client.setQueryData(['run', 'r'], of(7, 'completed'));
     answer(JSON.stringify(of(3, 'waiting')));
     await reading;

@@ -27,6 +27,8 @@ pub enum Need {
     OpenSsl,
     /// A browser, for the UI.
     Chromium,
+    /// The program `sqlite3`, for scenarios of the UI that break a store.
+    Sqlite,
 }
 
 impl Need {
@@ -37,6 +39,7 @@ impl Need {
             Need::PgBouncer => "pgbouncer",
             Need::OpenSsl => "openssl",
             Need::Chromium => "chromium",
+            Need::Sqlite => "sqlite3",
         }
     }
 
@@ -49,6 +52,7 @@ impl Need {
             Need::PgBouncer => plain_tool("pgbouncer").map(drop),
             Need::OpenSsl => plain_tool("openssl").map(drop),
             Need::Chromium => chromium().map(drop),
+            Need::Sqlite => plain_tool("sqlite3").map(drop),
         }
     }
 }

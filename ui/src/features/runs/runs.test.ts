@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Execution } from '../../api/model';
 import { atNow, bulkFilters, bulkTarget, filterOf, hasRelativeTime, pinned } from './calls';
 import { readLabels } from './labels';
@@ -9,6 +9,7 @@ import { runsSearch } from './search';
 const run = (id: string, version = 1, status = 'running') => ({ id, event_version: version, status }) as Execution;
 
 describe('the filter', () => {
+  afterEach(() => vi.useRealTimers());
   it('is the same for list, counts and bulk actions', () => {
     const search = runsSearch.read({ status: 'failed,stopped', schema: 'a', q: 'x', by: 'key:ci', code: 'E', unresolved: '1' }).value;
     const filter = filterOf(search);
@@ -30,15 +31,17 @@ describe('the filter', () => {
     expect(runsSearch.read({ bulk: 'stop' }).value.of).toBe('picked');
   });
   it('reads what it can write only, and times that are relative', () => {
+    vi.setSystemTime('2026-01-02T03:04:05Z');
     const good = { version: '3', longer_than: '1h30m', finished_since: '24h' };
     expect(filterOf(runsSearch.read(good).value)).toEqual(good);
     expect(runsSearch.read({ version: 'x', longer_than: 'long', finished_since: 'soon' }).bad).toEqual(Object.keys(good));
-    expect(Date.now() - Date.parse(String(atNow(good).finished_since))).toBeGreaterThan(86_399_000);
+    expect(Date.now() - Date.parse(String(atNow(good).finished_since))).toBe(86_400_000);
     expect(hasRelativeTime(runsSearch.read(good).value)).toBe(true);
     expect(hasRelativeTime({ ...runsSearch.read(good).value, ...pinned(runsSearch.read(good).value) })).toBe(false);
   });
   it('reads relative times when it is used', () => {
-    expect(Date.now() - Date.parse(String(atNow({ since: '1h' }).since))).toBeGreaterThan(3_599_000);
+    vi.setSystemTime('2026-01-02T03:04:05Z');
+    expect(Date.now() - Date.parse(String(atNow({ since: '1h' }).since))).toBe(3_600_000);
   });
   it('is wholly in the line for the terminal, or is said to have no option there', () => {
     const search = runsSearch.read({ label: 'a:b c', by: 'key:ci', code: 'E', node: 'n', retry_of: 'r', forked_from: 'f' }).value;

@@ -179,7 +179,7 @@ describe('scrub index', () => {
     const scrub = new Scrub(graph);
     scrub.append(walk(graph, 2, 10_000));
     const look = (from: number, to: number) =>
-      cost(5, () => {
+      cost(12, () => {
         for (let at = 0; at < 50; at++) for (const node of graph.nodes) scrub.nodeAt(node.index, from + ((at * 37) % (to - from)));
       });
     // A fold of the last steps would take a hundred times as long as one of the first.
