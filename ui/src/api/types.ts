@@ -316,7 +316,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Server-sent events: step, status, end */
+        /** Server-sent events: step, status, log, end */
         get: operations["get_executions_id_events"];
         put?: never;
         post?: never;
@@ -1102,6 +1102,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/schemas/{id}/trial-node": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run one node by itself, with its effects; nothing is stored */
+        post: operations["post_schemas_id_trial_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/schemas/{id}/versions": {
         parameters: {
             query?: never;
@@ -1689,6 +1706,10 @@ export interface components {
             line?: number | null;
             message: string;
             node_id?: string | null;
+            /** @description What the message names, for programs that say it in another language. Not every message has them. */
+            params?: {
+                [key: string]: unknown;
+            };
             /** @description JSON pointer to the value in question. */
             pointer: string;
             /** @enum {string} */
@@ -1753,6 +1774,10 @@ export interface components {
             error: string;
             /** @description For people. */
             message: string;
+            /** @description What the message names, for programs that say it in another language; `details` can name more. */
+            params?: {
+                [key: string]: unknown;
+            };
         };
         /** @description Executions that ended with the same error at the same node. */
         ErrorGroup: {
@@ -1911,6 +1936,8 @@ export interface components {
             status: "pending" | "running" | "paused" | "completed" | "failed" | "stopped" | "queued" | "sleeping" | "waiting" | "waiting_debug" | "failed_stuck";
             stop_requested: boolean;
             tenant: string | null;
+            /** @description An editor's test, which lists and statistics leave out. */
+            trial: boolean;
             /** @description The tries of that node so far; none in brief lists. */
             tries: components["schemas"]["Try"][];
             /** @description Of the schema. */
@@ -2030,6 +2057,8 @@ export interface components {
             status?: (string | ("pending" | "running" | "paused" | "completed" | "failed" | "stopped" | "queued" | "sleeping" | "waiting" | "waiting_debug" | "failed_stuck")[]) | null;
             tenant?: string | null;
             text?: string | null;
+            /** @description Only trial runs; left out: none of them, unless `ids` names some. */
+            trial?: boolean | null;
             /** @description Only what failed, got stuck or was stopped and has not been retried. */
             unresolved?: boolean | null;
             /** Format: date-time */
@@ -2266,8 +2295,14 @@ export interface components {
             /** @description Topics `run:ID` of one stream of events. */
             watched_runs: number;
         };
-        /** @description Events: `hello` (a HelloEvent), `runs` (a RunsEvent), `run` (a RunEvent), `letters`, `workers` and `schemas` (a ChangeEvent). */
+        /** @description Events: `hello` (a HelloEvent), `runs` (a RunsEvent), `run` (a RunEvent), `log` (a LogEvent), `letters`, `workers` and `schemas` (a ChangeEvent). */
         LiveStream: string;
+        /** @description The event `log`: what a node wrote to the log of an execution. */
+        LogEvent: {
+            /** Format: uuid */
+            id: string;
+            line: components["schemas"]["LogLine"];
+        };
         /** @description A login of a browser. */
         LoginRequest: {
             /** @description An API key. */
@@ -2360,6 +2395,55 @@ export interface components {
             timeout?: string | number | null;
             /** @description One of /api/node-types. */
             type: string;
+        };
+        /** @description A line that the node wrote. */
+        NodeTrialLog: {
+            /** @enum {string} */
+            level: "debug" | "info" | "warn" | "error";
+            message: string;
+        };
+        /** @description One node to be tried by itself. */
+        NodeTrialRequest: {
+            /** @description What it sees: `input`, `variables`, `steps`, `webhook`. */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The node as the schema has it, or as it is going to. */
+            node: {
+                [key: string]: unknown;
+            };
+            /** @description The node whose output is `$json` in a script. */
+            previous?: string | null;
+        };
+        /** @description What a node did that was tried by itself. Nothing of it is stored. */
+        NodeTrialResult: {
+            /** @description Variables that it would set. */
+            changes: {
+                [key: string]: unknown;
+            };
+            duration_ms: number;
+            /** @description `{code, message, retryable, details}`, or null. */
+            error: unknown;
+            /** Format: date-time */
+            finished_at: string;
+            /** @description The exit it would leave by; null if it ends the run or waits. */
+            handle: string | null;
+            /** @description Its config with all expressions evaluated. */
+            input: unknown;
+            logs: components["schemas"]["NodeTrialLog"][];
+            output: unknown;
+            /** Format: date-time */
+            started_at: string;
+            /** @enum {string} */
+            status: "success" | "failed" | "skipped";
+            /** @description What it would wait for; null if it would not wait. */
+            waits: components["schemas"]["NodeTrialWait"] | null;
+        };
+        /** @description What a node would wait for: a time, an event, or an event until a time. */
+        NodeTrialWait: {
+            event: string | null;
+            /** Format: date-time */
+            until: string | null;
         };
         /** @description What a node of this type does and takes. */
         NodeType: {
@@ -2935,6 +3019,8 @@ export interface components {
             /** Format: date-time */
             start_at?: string | null;
             tenant?: string | null;
+            /** @description As a test that lists and statistics leave out; `{}` is one that runs like any other. */
+            trial?: components["schemas"]["TrialRequest"] | null;
             /** @description Initial variables. */
             variables?: {
                 [key: string]: unknown;
@@ -3043,6 +3129,13 @@ export interface components {
         StepPlace: {
             node_id: string;
             seq: number;
+        };
+        /** @description How an execution is tried. Nodes without a pin run with their effects. */
+        TrialRequest: {
+            /** @description True: the pinned outputs of the schema stand in for their nodes. */
+            pins?: boolean | null;
+            /** @description It ends as completed, with the output of this node, once that was left. */
+            stop_after?: string | null;
         };
         /** @description What starts a schema: a webhook or a time. The fields of the other kind are left out. */
         Trigger: {
@@ -3560,6 +3653,8 @@ export interface operations {
             query?: {
                 /** @description `true`: steps and executions without payloads. */
                 brief?: string;
+                /** @description `true`: also log lines of `run:ID` that are written from now on. */
+                logs?: string;
                 /** @description Any of `executions`, `letters`, `workers`, `schemas`, `run:ID`, `run:ID@VERSION`, with commas between them. */
                 topics?: string;
             };
@@ -3626,6 +3721,8 @@ export interface operations {
                 tenant?: string;
                 /** @description Found in id, correlation id, idempotency key, creator, labels or error. */
                 text?: string;
+                /** @description `true`: only trial runs; left out: none of them, unless `ids` names some. */
+                trial?: boolean;
                 /** @description `true`: only what failed, got stuck or was stopped and has not been retried. */
                 unresolved?: boolean;
                 /** @description Created before this time (RFC 3339). */
@@ -4039,6 +4136,8 @@ export interface operations {
             query?: {
                 /** @description Only what is newer than this version. */
                 after?: number;
+                /** @description `true`: also log lines that are written from now on. */
+                logs?: string;
             };
             header?: {
                 /** @description The id of the last event seen. */
@@ -4790,6 +4889,8 @@ export interface operations {
                 tenant?: string;
                 /** @description Found in id, correlation id, idempotency key, creator, labels or error. */
                 text?: string;
+                /** @description `true`: only trial runs; left out: none of them, unless `ids` names some. */
+                trial?: boolean;
                 /** @description `true`: only what failed, got stuck or was stopped and has not been retried. */
                 unresolved?: boolean;
                 /** @description Created before this time (RFC 3339). */
@@ -6529,6 +6630,59 @@ export interface operations {
             };
             /** @description Conflicts with the current state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_schemas_id_trial_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeTrialRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTrialResult"];
+                };
+            };
+            /** @description Not found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
