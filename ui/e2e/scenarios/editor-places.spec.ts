@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { card, form, save } from '../editing';
-import { accessible, button, Dev, dialog, field, open, see, until } from '../harness';
+import { accessible, button, Dev, dialog, field, link, open, see, until } from '../harness';
 
 let dev: Dev;
 beforeAll(async () => {
@@ -31,6 +31,16 @@ const box = async (page: Page, id: string) => {
   return found;
 };
 const near = (a: number, b: number) => expect(Math.abs(a - b)).toBeLessThan(60);
+
+test('the address of the next screen keeps nothing of the editor that is left', async () => {
+  await dev.api.save(PLACED.replace('name: placed', 'name: left'));
+  const page = await open(`${dev.url}/schemas/left/edit`);
+  await card(page, 'one').click();
+  await page.waitForURL('**/edit?node=one');
+  await link(page, 'Runs').first().click();
+  await see(page, 'j k move');
+  expect(new URL(page.url()).search).toBe('');
+});
 
 test('a double click and `a` add where the pointer is; Tidy keeps to the selection; exits that end, entries', async () => {
   await dev.api.save(PLACED);

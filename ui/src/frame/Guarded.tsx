@@ -6,7 +6,7 @@ import { useOnline } from '../api/online';
 import { useT } from '../messages';
 import { Empty } from '../ui/Empty';
 import { toast } from '../ui/toasts';
-import { go, here } from './navigate';
+import { go, here, ScreenPath } from './navigate';
 import { type Codec, parseSearch } from './search';
 import { useRole } from './session';
 
@@ -28,7 +28,7 @@ export function Guarded({
   useCleanSearch(path, search);
   const why = role === null ? undefined : reason(role);
   if (why) return <Empty icon={<Lock />} title={why} />;
-  return children;
+  return <ScreenPath.Provider value={path}>{children}</ScreenPath.Provider>;
 }
 
 function useLogin(needed: boolean): void {

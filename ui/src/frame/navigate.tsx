@@ -1,6 +1,6 @@
 /** Addresses: going there, linking there, reading the parameters of the page. */
 import { useParams, useRouterState } from '@tanstack/react-router';
-import { type AnchorHTMLAttributes, type MouseEvent, type Ref, useCallback, useMemo } from 'react';
+import { type AnchorHTMLAttributes, createContext, type MouseEvent, type Ref, useCallback, useContext, useMemo } from 'react';
 import { type Codec, parseSearch } from './search';
 
 interface History {
@@ -47,20 +47,25 @@ export function Link({ href, replace, onClick, ...rest }: LinkProps) {
   return <a {...rest} href={href} onClick={click} onPointerEnter={() => prefetch(href)} onFocus={() => prefetch(href)} />;
 }
 
+/** Which addresses belong to the screen around: one that is being left must not write its parameters to the next one's address. */
+export const ScreenPath = createContext<RegExp | null>(null);
+
 export type SetSearch<S> = (change: Partial<S>, options?: { replace?: boolean }) => void;
 
 /** The parameters of the page, and a way to change some of them. `replace` writes over the history entry: for dragging and typing. */
 export function useSearch<S>(codec: Codec<S>): [S, SetSearch<S>] {
   const text = useRouterState({ select: (state) => state.location.searchStr });
   const value = useMemo(() => codec.read(parseSearch(text)).value, [codec, text]);
+  const screen = useContext(ScreenPath);
   const set = useCallback<SetSearch<S>>(
     (change, options) => {
       // Read again: two changes in one turn must not undo each other.
       const { pathname, search } = here();
+      if (screen !== null && !screen.test(pathname)) return;
       const { value: now } = codec.read(parseSearch(search));
       go(`${pathname}${codec.write({ ...now, ...change })}`, options);
     },
-    [codec],
+    [codec, screen],
   );
   return [value, set];
 }

@@ -1,11 +1,10 @@
 import { Bug, ChevronFirst, ChevronLast, ChevronLeft, ChevronRight, GitCompareArrows, GitFork, Pause, Play, Radio } from 'lucide-react';
 import { hasEnded } from '../../api/queries';
 import { go } from '../../frame/navigate';
-import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
 import { Button, IconButton } from '../../ui/Button';
 import { formatNumber } from '../../ui/format';
-import { useRun, useRunSearch } from './context';
+import { useForkReason, useRun, useRunSearch } from './context';
 import { useMoment } from './moment';
 import css from './Scrubber.module.css';
 import { Track } from './Track';
@@ -54,18 +53,12 @@ function Ways() {
   const t = useT();
   const { run, moment, scrub, goTo } = useRun();
   const [, set] = useRunSearch();
-  const { reason } = useRole();
+  const tooLate = useForkReason();
   const ended = hasEnded(run);
   const behind = useMoment(moment, (state) => (state.end ? 0 : scrub.last - state.seq));
   return (
     <div className={css.group}>
-      <Button
-        size="small"
-        kind="quiet"
-        icon={<GitFork />}
-        disabledReason={reason('operator')}
-        onClick={() => set({ fork: moment.getState().seq })}
-      >
+      <Button size="small" kind="quiet" icon={<GitFork />} disabledReason={tooLate} onClick={() => set({ fork: moment.getState().seq })}>
         {t('run.fork_here')}
       </Button>
       {run.status !== 'waiting_debug' && (
@@ -74,7 +67,7 @@ function Ways() {
           name={t('run.debug_from_here')}
           hint="Shift F"
           icon={<Bug />}
-          disabledReason={reason('operator')}
+          disabledReason={tooLate}
           onClick={() => set({ fork: moment.getState().seq, debug: true })}
         />
       )}

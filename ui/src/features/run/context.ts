@@ -2,11 +2,14 @@
 import { createContext, useContext, useEffect, useState } from 'react';
 import type { Definition, Execution } from '../../api/model';
 import type { Outline } from '../../api/outline';
+import { hasEnded } from '../../api/queries';
 import type { Looks } from '../../canvas/looks';
 import { useSearch } from '../../frame/navigate';
+import { useRole } from '../../frame/session';
 import type { Layout } from '../../graph/layout';
 import type { Graph } from '../../graph/model';
 import type { Scrub } from '../../graph/scrub';
+import { useT } from '../../messages';
 import { shortId } from '../../ui/Id';
 import { type MomentStore, useMoment } from './moment';
 import { runSearch } from './search';
@@ -50,6 +53,17 @@ export const useRunSearch = () => useSearch(runSearch);
 
 export function useSeq(): number {
   return useMoment(useRun().moment, (state) => state.seq);
+}
+
+/** Why nothing can be forked from the moment: behind the step that ended a run nothing follows. Stops and limits end runs between steps. */
+export function useForkReason(): string | undefined {
+  const t = useT();
+  const { reason } = useRole();
+  const { run, scrub, graph } = useRun();
+  const seq = useSeq();
+  const isLast = hasEnded(run) && seq === scrub.last && seq > 0;
+  const byStep = scrub.step(seq)?.status === 'failed' || graph.nodes[scrub.nodeOf(seq)]?.type === 'end';
+  return reason('operator') ?? (isLast && (run.status === 'completed' || byStep) ? t('run.fork_too_late') : undefined);
 }
 
 /** The moment once it rests: what costs a request follows this one. */

@@ -2,9 +2,8 @@
 import { hasEnded } from '../../api/queries';
 import { type Command, useCommands } from '../../frame/commands';
 import { go } from '../../frame/navigate';
-import { useRole } from '../../frame/session';
 import { useT } from '../../messages';
-import { useRun, useRunSearch } from './context';
+import { useForkReason, useRun, useRunSearch } from './context';
 import { useDebugger } from './useDebugger';
 import { usePlay } from './usePlay';
 
@@ -46,7 +45,7 @@ function useWays(): Command[] {
   const t = useT();
   const { run, moment, toggleBreakpoint, scrub, graph } = useRun();
   const [search, set] = useRunSearch();
-  const { reason } = useRole();
+  const tooLate = useForkReason();
   const node = search.node || graph.nodes[scrub.nodeOf(moment.getState().seq)]?.id || '';
   return [
     {
@@ -54,7 +53,7 @@ function useWays(): Command[] {
       name: t('run.fork_here'),
       keys: 'f',
       group: 'page',
-      disabledReason: reason('operator'),
+      disabledReason: tooLate,
       act: () => set({ fork: moment.getState().seq }),
     },
     {
@@ -62,7 +61,7 @@ function useWays(): Command[] {
       name: t('run.debug_from_here'),
       keys: 'Shift+F',
       group: 'page',
-      disabledReason: reason('operator'),
+      disabledReason: tooLate,
       act: () => set({ fork: moment.getState().seq, debug: true }),
     },
     { id: 'run.compare', name: t('run.compare'), keys: 'c', group: 'page', act: () => go(`/runs/${run.id}/compare`) },

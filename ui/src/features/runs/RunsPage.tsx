@@ -95,6 +95,7 @@ function RunList({ search, set }: Part) {
     set,
     waiting,
     show,
+    by: (steps) => rows.length > 0 && move(Math.max(0, Math.min(rows.length - 1, current + steps))),
     toggle: (range) => row && picked.toggle(row.id, range),
     actions,
     some,
@@ -233,6 +234,7 @@ function useListCommands({
   set,
   waiting,
   show,
+  by,
   toggle,
   actions,
   some,
@@ -241,6 +243,7 @@ function useListCommands({
   row: Execution | undefined;
   waiting: number;
   show: () => Promise<void>;
+  by: (rows: number) => void;
   toggle: (range: boolean) => void;
   actions: () => void;
   some: boolean;
@@ -275,6 +278,9 @@ function useListCommands({
       disabledReason: none,
       act: () => row && set({ sel: search.sel === row.id ? '' : row.id }, { replace: true }),
     },
+    // In the list itself its own keys do the same.
+    { id: 'runs.next', name: t('runs.next_row'), group: 'page', keys: 'j', keyOnly: true, act: () => by(1) },
+    { id: 'runs.previous', name: t('runs.previous_row'), group: 'page', keys: 'k', keyOnly: true, act: () => by(-1) },
     { id: 'runs.tick', name: t('runs.tick'), group: 'page', keys: 'x', disabledReason: none, act: () => toggle(false) },
     { id: 'runs.range', name: t('runs.tick_range'), group: 'page', keys: 'Shift+X', disabledReason: none, act: () => toggle(true) },
     { id: 'runs.actions', name: t('runs.actions'), group: 'page', keys: '.', disabledReason: !some && none, act: actions },

@@ -68,7 +68,7 @@ export function webhookOf(trigger: Record<string, unknown>): WebhookTrigger {
   const method = trigger.method ?? 'POST';
   const auth = trigger.auth as { type?: unknown } | string | undefined;
   return {
-    url: `${window.location.origin}/webhook/${String(trigger.path ?? '')}`,
+    url: `${window.location.origin}/webhook/${String(trigger.path ?? '').replace(/^\/+/, '')}`,
     method: Array.isArray(method) ? method.join(', ') : String(method),
     auth: typeof auth === 'string' ? auth : String(auth?.type ?? ''),
     respond: String(trigger.respond ?? 'immediately'),
@@ -79,5 +79,7 @@ export function webhookOf(trigger: Record<string, unknown>): WebhookTrigger {
 export function webhookCurl(trigger: WebhookTrigger): string {
   const method = trigger.method.split(',')[0]?.trim() ?? 'POST';
   const body = method === 'GET' ? '' : ` -H 'content-type: application/json' -d '{}'`;
-  return `curl -si -X ${method} '${trigger.url}'${body}`;
+  // A parameter of the path stands for any value.
+  const url = trigger.url.replace(/\/:(\w+)/g, (_, name: string) => `/${name.toUpperCase()}`);
+  return `curl -si -X ${method} '${url}'${body}`;
 }

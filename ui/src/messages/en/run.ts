@@ -17,6 +17,7 @@ export const run = messages({
   real_time: 'real',
   step_of: 'step {step} of {all}',
   fork_here: 'Fork from here',
+  fork_too_late: 'The run ended with this step: go to an earlier one',
   compare: 'Compare',
   go_live: 'Go live (+{n})',
   live: 'Live',

@@ -100,6 +100,8 @@ export const runs = messages({
   forked_from: 'Forked from',
   last_steps: 'Last steps',
   range: '{to} of {of}',
+  next_row: 'Next row',
+  previous_row: 'Previous row',
   foot_keys: 'j k move · Space look · x select · . actions · ? all keys',
   none_fit: '0 of {of} runs fit the filter',
   none: 'Nothing has run yet',

@@ -23,6 +23,7 @@ export const run: Russian<typeof en> = {
   real_time: 'реал.',
   step_of: 'шаг {step} из {all}',
   fork_here: 'Ответвить отсюда',
+  fork_too_late: 'На этом шаге запуск закончился: выберите более ранний',
   compare: 'Сравнить',
   go_live: 'К текущему (+{n})',
   live: 'Сейчас',

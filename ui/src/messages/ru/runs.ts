@@ -101,6 +101,8 @@ export const runs: Russian<typeof en> = {
   forked_from: 'Ответвлён от',
   last_steps: 'Последние шаги',
   range: '{to} из {of}',
+  next_row: 'Следующая строка',
+  previous_row: 'Предыдущая строка',
   foot_keys: 'j k — по строкам · Пробел — посмотреть · x — отметить · . — действия · ? — все клавиши',
   none_fit: 'Фильтру отвечают 0 из {of}',
   none: 'Пока ничего не запускалось',
