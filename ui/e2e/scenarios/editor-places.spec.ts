@@ -38,7 +38,7 @@ test('the address of the next screen keeps nothing of the editor that is left', 
   await card(page, 'one').click();
   await page.waitForURL('**/edit?node=one');
   await link(page, 'Runs').first().click();
-  await see(page, 'j k move');
+  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
   expect(new URL(page.url()).search).toBe('');
 });
 
