@@ -73,6 +73,22 @@ test('10 an expression: completed from the data of a test run, its result by the
   expect(said.message).toBe('Sum 41');
 });
 
+test('a version that a test run stored is taken into use from the editor', async () => {
+  const named = PRICED.replace('name: priced', 'name: tried');
+  await dev.api.save(named);
+  await dev.api.put('/api/schemas/tried?publish=false', named.replace('after" }', 'later" }'));
+  const used = async () => (await dev.api.get<{ published_version: number }>('/api/schemas/tried')).published_version;
+  const page = await open(`${dev.url}/schemas/tried/edit`);
+  const use = button(page, 'Use v2');
+  await use.waitFor();
+  expect(await used()).toBe(1);
+  await accessible(page, 'a version that is not used');
+  await use.click();
+  await see(page, 'v2 is what starts and triggers use now');
+  expect(await used()).toBe(2);
+  await button(page, 'Save v3').waitFor();
+});
+
 test('11 up to a node with a pin: the tried output is pinned and used; its data feed the form; the real run shows no pin', async () => {
   await dev.api.save(PRICED);
   const page = await open(`${dev.url}/schemas/priced/edit?node=price`);

@@ -220,6 +220,11 @@ test('17 fork at step 3 with another variable; compared with its parent, the fir
   const id = new URL(page.url()).pathname.split('/')[2] ?? '';
   const child = await dev.api.run(id);
   expect(child).toMatchObject({ forked_from: parent.id, output: 500 });
+  // Back leads to the parent, not into the dialog again.
+  await page.goBack();
+  await page.waitForURL((url) => url.pathname.includes(parent.id) && !url.searchParams.has('fork'));
+  await page.goForward();
+  await page.waitForURL((url) => url.pathname.includes(id));
   expect(child.seq).toBeLessThan(parent.seq);
   const truth = await dev.api.get<{
     first_divergence: { left: { node_id: string; seq: number } | null; right: { node_id: string } | null };

@@ -110,6 +110,10 @@ test('a filter is saved in the browser, used again and removed; the key of actio
   await page.keyboard.press('.');
   await until('the bar of actions has the focus', async () => button(page, 'Retry').evaluate((one) => one === document.activeElement));
   expect(await row.getByRole('checkbox').isChecked()).toBe(true);
+  await page.keyboard.press('?');
+  await dialog(page).waitFor();
+  await page.keyboard.press('Escape');
+  await gone(dialog(page));
   await page.goto(`${dev.url}/settings`);
   await button(page, 'Remove the filter Nightly <b>').click();
   await see(page, /None yet/);

@@ -41,30 +41,30 @@ export function Button({
   return disabledReason ? <Tooltip text={disabledReason}>{button}</Tooltip> : button;
 }
 
-/** A button that is an icon; its name is the tooltip. */
+/** A button that is an icon; its name is the tooltip, unless `tip` is false. */
 export function IconButton({
   name,
   hint,
+  tip = true,
   className,
   ...rest
-}: Omit<ButtonProps, 'children'> & { name: string; hint?: string; icon: ReactNode }) {
+}: Omit<ButtonProps, 'children'> & { name: string; hint?: string; tip?: boolean; icon: ReactNode }) {
   const text = rest.disabledReason ? `${name}. ${rest.disabledReason}` : hint ? `${name}  ${hint}` : name;
   const { disabledReason, ...props } = rest;
   const off = Boolean(disabledReason) || props.busy;
-  return (
-    <Tooltip text={text}>
-      <button
-        type="button"
-        {...stripped(props)}
-        aria-label={name}
-        aria-disabled={off || undefined}
-        className={cx(css.button, css[props.kind ?? 'quiet'], css.icon, props.size === 'small' && css.small, className)}
-        onClick={off ? (event) => event.preventDefault() : props.onClick}
-      >
-        {props.icon}
-      </button>
-    </Tooltip>
+  const button = (
+    <button
+      type="button"
+      {...stripped(props)}
+      aria-label={name}
+      aria-disabled={off || undefined}
+      className={cx(css.button, css[props.kind ?? 'quiet'], css.icon, props.size === 'small' && css.small, className)}
+      onClick={off ? (event) => event.preventDefault() : props.onClick}
+    >
+      {props.icon}
+    </button>
   );
+  return tip ? <Tooltip text={text}>{button}</Tooltip> : button;
 }
 
 function stripped({ kind, size, icon, busy, ...html }: Omit<ButtonProps, 'disabledReason'>) {

@@ -32,8 +32,8 @@ export function Dialog({ title, open = true, onClose, children, actions, size = 
       </header>
       <div className={css.body}>{children}</div>
       {actions && <footer className={css.foot}>{actions}</footer>}
-      {/* Last, so that the focus begins in what the dialog is about. */}
-      <IconButton className={css.close} name={t('common.close')} icon={<X />} onClick={onClose} />
+      {/* Last, so that the focus begins in what the dialog is about. Where it begins here, a tooltip would take the first Esc for itself. */}
+      <IconButton tip={false} className={css.close} name={t('common.close')} icon={<X />} onClick={onClose} />
     </Ariakit.Dialog>
   );
 }

@@ -540,6 +540,37 @@ async fn two_runs_are_compared_in_outline_and_pair_by_pair() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn headers_of_a_refusal_are_no_divergence() {
+    let server = Server::start().await;
+    let details = json!({"status_code": "{{input.status}}", "headers": {"date": "{{input.at}}"}});
+    server
+        .save(json!({
+            "name": "refused",
+            "nodes": [
+                {"id": "start_1", "type": "start"},
+                {"id": "fail_1", "type": "fail", "config": {"code": "REFUSED", "message": "no", "details": details}},
+            ],
+            "edges": [{"source": "start_1", "target": "fail_1"}],
+        }))
+        .await;
+    let run = async |status: u64, at: &str| {
+        let input = json!({"status": status, "at": at});
+        let body = json!({"schema": "refused", "input": input});
+        server.run_to_end(body).await
+    };
+    let (first, later) = (run(404, "monday").await, run(404, "tuesday").await);
+    let other = run(500, "monday").await;
+    for (with, expected) in [(&later, Value::Null), (&other, json!("error"))] {
+        for view in ["", "view=outline&"] {
+            let diff = path(&first, &format!("/diff?{view}with={}", id(with)));
+            let told = server.get(&diff).await.expect(200);
+            assert_eq!(told["first_divergence"]["what"], expected, "{told}");
+        }
+    }
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_outline_of_two_runs_reads_so_many_bytes_and_no_more() {
     let limits = pawl::api::Limits {
         page_bytes: 2_000,

@@ -150,6 +150,16 @@ fn result(step: &Step) -> Value {
     output
 }
 
+/// The error, likewise.
+fn failure(step: &Step) -> Value {
+    let mut error = payload(step)["error"].take();
+    let details = error.get_mut("details").and_then(Value::as_object_mut);
+    if let Some(details) = details {
+        details.shift_remove("headers");
+    }
+    error
+}
+
 /// An edit that only one run has is what they differ by.
 fn difference_of(node_id: &str, left: Option<&Step>, right: Option<&Step>) -> Vec<Value> {
     let edited = |step: Option<&Step>| match step.map(payload) {
@@ -207,7 +217,7 @@ impl Visit for Step {
     }
 
     fn same_error(&self, other: &Self) -> bool {
-        self.error == other.error
+        failure(self) == failure(other)
     }
 
     fn contrast(one: Option<&Self>, other: Option<&Self>) -> (bool, Vec<Value>) {
@@ -237,7 +247,7 @@ impl From<&Step> for MarkedStep {
             status: step.status,
             span: (step.started_at, step.finished_at),
             result: mark(&result(step)),
-            error: mark(&json!(step.error)),
+            error: mark(&failure(step)),
             payload: mark(&payload(step)),
         }
     }

@@ -52,7 +52,7 @@ function Form({ first, run, onClose }: { first: Execution['initial']; run: Execu
     if (run.tenant !== null) body.tenant = run.tenant;
     if (Object.keys(run.labels).length > 0) body.labels = run.labels;
     try {
-      go(`/runs/${(await startRun(body)).id}`);
+      go(`/runs/${(await startRun(body)).id}`, { replace: true });
     } catch (thrown) {
       setError(asApiError(thrown));
       setBusy(false);

@@ -85,7 +85,7 @@ function Form({
       const made = await fork(run.id, body);
       for (const warning of made.warnings ?? []) toast({ text: warning, tone: 'warn' });
       void client.invalidateQueries({ queryKey: runQueries.forks(run.id).queryKey });
-      go(`/runs/${made.id}`);
+      go(`/runs/${made.id}`, { replace: true });
     } catch (thrown) {
       setError(asApiError(thrown));
       setBusy(false);

@@ -17,7 +17,9 @@ export function LastGood({ run }: { run: Execution }) {
   const other = good.data ?? null;
   const short = other !== null && run.seq <= LONGEST && other.seq <= LONGEST;
   const first = useQuery({ ...runQueries.partsFrom(run.id, short ? other.id : '') });
-  if (other === null) return good.data === null ? <p className={css.compared}>{t('run.no_good_run')}</p> : null;
+  // A first good run needs no other.
+  if (other === null)
+    return good.data === null && run.status !== 'completed' ? <p className={css.compared}>{t('run.no_good_run')}</p> : null;
   const place = first.data?.left ?? first.data?.right;
   const href = `/runs/${run.id}/compare?with=${other.id}`;
   return (

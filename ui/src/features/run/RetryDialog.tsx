@@ -36,7 +36,7 @@ export function RetryDialog({ onClose }: { onClose: () => void }) {
   const make = async () => {
     setBusy(true);
     try {
-      go(`/runs/${(await retry(run.id, body)).id}`);
+      go(`/runs/${(await retry(run.id, body)).id}`, { replace: true });
     } catch (thrown) {
       setError(asApiError(thrown));
       setBusy(false);

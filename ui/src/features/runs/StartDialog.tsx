@@ -64,7 +64,7 @@ export function StartDialog({ search, set }: { search: RunsSearch; set: SetSearc
     try {
       const run = await start(request);
       void client.invalidateQueries({ queryKey: ['runs'] });
-      go(`/runs/${run.id}`);
+      go(`/runs/${run.id}`, { replace: true });
     } catch (thrown) {
       const problems = inputProblems(asApiError(thrown).details);
       if (problems.length > 0) setRefused({ problems, sent: (request.input ?? null) as Json });

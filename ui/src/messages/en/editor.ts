@@ -192,6 +192,8 @@ export const editor = messages({
   fix_text_first: 'The text cannot be read yet.',
   has_errors: { one: 'It has {n} error.', other: 'It has {n} errors.' },
   publish: 'Use it at once',
+  use_version: 'Use v{version}',
+  in_use: 'v{version} is what starts and triggers use now',
   note_of_version: 'Note',
   note_placeholder: 'What changes, and why',
   warnings: { one: '{n} warning', other: '{n} warnings' },

@@ -140,12 +140,12 @@ export const runs = messages({
   },
   bulk_of_schemas: { one: 'They are of {n} schema.', other: 'They are of {n} schemas.' },
   bulk_before: {
-    one: '{n} more that the filter finds was retried before or cannot be retried, and is left alone.',
-    other: '{n} more that the filter finds were retried before or cannot be retried, and are left alone.',
+    one: '{n} more was retried before or cannot be retried, and is left alone.',
+    other: '{n} more were retried before or cannot be retried, and are left alone.',
   },
   bulk_unfit: {
-    one: '{n} more that the filter finds is in another state, and is left alone.',
-    other: '{n} more that the filter finds are in another state, and are left alone.',
+    one: '{n} more is in another state, and is left alone.',
+    other: '{n} more are in another state, and are left alone.',
   },
   bulk_lost: 'Nothing was done: the selection is gone. Select the runs again.',
   bulk_nothing: 'Nothing of it is in a state that allows this',

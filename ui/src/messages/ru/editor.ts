@@ -193,6 +193,8 @@ export const editor: Russian<typeof en> = {
   fix_text_first: 'Текст пока не читается.',
   has_errors: { one: '{n} ошибка.', few: '{n} ошибки.', many: '{n} ошибок.', other: '{n} ошибки.' },
   publish: 'Применить сразу',
+  use_version: 'Применить v{version}',
+  in_use: 'Запуски и триггеры теперь используют v{version}',
   note_of_version: 'Заметка',
   note_placeholder: 'Что меняется и зачем',
   warnings: { one: '{n} предупреждение', few: '{n} предупреждения', many: '{n} предупреждений', other: '{n} предупреждения' },

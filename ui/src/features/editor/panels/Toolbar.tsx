@@ -18,6 +18,7 @@ export interface ToolbarProps {
   testReason: string | undefined;
   onSave: () => void;
   saveReason: string | undefined | false;
+  unused: number | null;
   menu: MenuEntry[];
 }
 
@@ -35,7 +36,11 @@ export function Toolbar(props: ToolbarProps) {
   const count = (diagnostics ?? []).filter((one) => one.severity !== 'note').length + (broken && (diagnostics ?? []).length === 0 ? 1 : 0);
   const errors = broken || (diagnostics ?? []).some((one) => one.severity === 'error');
   const saveName =
-    dirty && sameText && version !== null ? t('editor.save_layout') : t('editor.save_version', { version: (version ?? 0) + 1 });
+    props.unused !== null
+      ? t('editor.use_version', { version: props.unused })
+      : dirty && sameText && version !== null
+        ? t('editor.save_layout')
+        : t('editor.save_version', { version: (version ?? 0) + 1 });
   return (
     <>
       <div className={css.modes} role="group" aria-label={t('editor.view')}>

@@ -107,6 +107,7 @@ export function Workbench({ draftKey, mode, onMode, view, onView, node, onNode, 
       testReason={testing.reason}
       onSave={saving.start}
       saveReason={reason('editor') ?? saving.reason}
+      unused={saving.unused}
       menu={menu}
     />
   );
