@@ -14,6 +14,7 @@ function project(name: string, without: string[], globalSetup: string[], order: 
     test: {
       name,
       env: { E2E_STORE: name },
+      include: ['e2e/scenarios/*.spec.ts'],
       exclude: without.map((file) => `e2e/scenarios/${file}.spec.ts`),
       globalSetup,
       sequence: { groupOrder: order },
@@ -36,8 +37,8 @@ const measured: TestProjectInlineConfiguration = {
 // Two files at a time: each has its server and a browser to itself. Nothing is repeated: a scenario that fails now and then is wrong.
 export default defineConfig({
   test: {
+    // No `include` here: a project's own would be added to it.
     environment: 'node',
-    include: ['e2e/scenarios/*.spec.ts'],
     reporters: ['./e2e/reporter.ts'],
     maxWorkers: 2,
     pool: 'forks',
