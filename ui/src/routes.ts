@@ -18,7 +18,7 @@ export interface Route {
   path: string;
   // biome-ignore lint/suspicious/noExplicitAny: the table holds codecs of every screen
   search: Codec<any>;
-  /** What it takes to look at the screen; null for nobody. */
+  /** What it takes to look at the screen; null: no role. */
   role: Role | null;
   page: () => Promise<{ default: ComponentType }>;
   /** Without the frame around it. */

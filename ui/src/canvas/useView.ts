@@ -23,7 +23,7 @@ const SMALLEST = 0.02;
 /** Of a graph that is smaller than this when it is shown whole, nothing can be made out. */
 const VISIBLE = 0.06;
 
-/** `still`: nodes come and go under the hands of somebody, so the view stays where it is. */
+/** `still`: nodes come and go under the hands of a person, so the view stays where it is. */
 export function useView(host: RefObject<HTMLElement | null>, graph: Graph, layout: Layout, focus: string | null, still: boolean): View {
   const flow = useReactFlow();
   const store = useStoreApi();

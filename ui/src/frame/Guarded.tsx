@@ -10,7 +10,7 @@ import { go, here, ScreenPath } from './navigate';
 import { type Codec, parseSearch } from './search';
 import { useRole } from './session';
 
-/** Around every screen: its role, the way to the login, and parameters of the address that nobody understands. */
+/** Around every screen: its role, the way to the login, and parameters of the address that no screen understands. */
 export function Guarded({
   path,
   role,

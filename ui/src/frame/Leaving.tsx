@@ -11,7 +11,7 @@ import { closeDrafts, draftNames, forgetDrafts } from './drafts';
 import { go } from './navigate';
 import { logout } from './session';
 
-/** Drafts that are kept here when somebody wants to log out. */
+/** Drafts that are kept here when a person wants to log out. */
 const useLeaving = create<{ drafts: readonly string[] | null }>(() => ({ drafts: null }));
 
 async function leave(forget: boolean): Promise<void> {

@@ -11,7 +11,7 @@ function open(): Promise<IDBDatabase> {
   });
 }
 
-/** While somebody leaves, an editor that is still open must not write its draft again. */
+/** While a person logs out, an editor that is still open must not write its draft again. */
 let closed = false;
 
 export function closeDrafts(close: boolean): void {

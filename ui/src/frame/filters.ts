@@ -1,4 +1,4 @@
-/** Filters of the list of runs that somebody gave a name to. In this browser only. */
+/** Filters of the list of runs that a person gave a name to. In this browser only. */
 import { create } from 'zustand';
 
 export interface SavedFilter {

@@ -19,7 +19,7 @@ export function explained({ reason, sentence, params = {} }: Explanation, t: Tra
   const main = say(mainOf(reason, params));
   if (main === undefined) return sentence;
   const all = [main, ...besides(reason, params).map(say)].filter((text) => text !== undefined);
-  // Messages of errors end as whoever wrote them ended them.
+  // Messages of errors end as their authors ended them.
   return all.map((text) => (/[.!?…]$/.test(text) ? text : `${text}.`)).join(' ');
 }
 

@@ -129,7 +129,7 @@ function Doing({ worker }: { worker: Worker }) {
   );
 }
 
-/** How often a worker reports: the one of `pawl dev` has nobody to tell. After three missed reports the server leaves it out. */
+/** How often a worker reports: the one of `pawl dev` has no server to tell. After three missed reports the server leaves it out. */
 const REPORTS_MS = { dev: 60_000, server: 10_000 };
 
 function Heartbeat({ at }: { at: string }) {

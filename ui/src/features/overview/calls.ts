@@ -105,7 +105,7 @@ export const overview = {
     }),
 };
 
-/** Roles that somebody must have for runs to move. */
+/** Roles that a worker must have for runs to move. */
 const NEEDED = ['engine', 'timers', 'scheduler', 'reaper'] as const;
 const LATE_MS = 60_000;
 

@@ -7,7 +7,7 @@ import { Id } from '../../ui/Id';
 import { runQueries } from './api';
 import css from './Inspector.module.css';
 
-/** Longer runs are compared when somebody asks for it. */
+/** Longer runs are compared when a person asks for it. */
 const LONGEST = 2_000;
 
 /** Where a run that has ended parts from the last good one. */

@@ -19,7 +19,7 @@ export function matching(types: Iterable<NodeType>, text: string): NodeType[] {
     .sort((a, b) => (words.length > 0 ? rank(a) - rank(b) : 0) || kind(a) - kind(b));
 }
 
-/** Where the focus was before the menu was there it is again after it, unless somebody went elsewhere. */
+/** Where the focus was before the menu was there it is again after it, unless the person went elsewhere. */
 function useFocusBack(box: RefObject<HTMLElement | null>) {
   const [before] = useState(() => document.activeElement);
   useLayoutEffect(() => {

@@ -27,7 +27,7 @@ export interface NodeFormProps {
   actions: Actions;
   pins: Pin[];
   onPins: () => void;
-  /** The field of a problem that somebody goes to. */
+  /** The field of a problem that was clicked. */
   place: { pointer: string; node: string | null } | null;
 }
 

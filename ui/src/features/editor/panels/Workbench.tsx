@@ -150,7 +150,7 @@ export function Workbench({ draftKey, mode, onMode, view, onView, node, onNode, 
   );
 }
 
-/** Where somebody goes; null again once form and text went there, so that no node selected later and no text shown later goes there too. */
+/** Where a click on a problem leads; null again once form and text went there, so that no node selected later and no text shown later goes there too. */
 function usePlace(one: string | null, mode: Mode) {
   const [place, setPlace] = useState<TextPlace | null>(null);
   const forText = place?.node === null;

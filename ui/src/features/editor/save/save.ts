@@ -32,7 +32,7 @@ export async function readLayout(name: string, signal?: AbortSignal): Promise<{ 
   return { layout: { positions: data.positions ?? {}, notes: data.notes ?? [], groups: data.groups ?? [] }, revision: etag };
 }
 
-/** Places are nobody's property: where two people moved cards, the later one wins. */
+/** Places belong to no person: where two people moved cards, the later one wins. */
 export async function saveLayout(name: string, layout: CanvasLayout, revision: string | null): Promise<string | null> {
   const where = path('/api/schemas', name, 'layout');
   try {
