@@ -81,11 +81,16 @@ test('a version that a test run stored is taken into use from the editor', async
   const page = await open(`${dev.url}/schemas/tried/edit`);
   const use = button(page, 'Use v2');
   await use.waitFor();
+  let published = 0;
+  page.on('request', (request) => (published += Number(request.url().endsWith('/publish'))));
+  // Only the button makes it live: Ctrl S is pressed by habit.
+  await page.keyboard.press('Control+s');
   expect(await used()).toBe(1);
   await accessible(page, 'a version that is not used');
   await use.click();
   await see(page, 'v2 is what starts and triggers use now');
   expect(await used()).toBe(2);
+  expect(published).toBe(1);
   await button(page, 'Save v3').waitFor();
 });
 

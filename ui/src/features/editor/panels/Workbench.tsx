@@ -105,7 +105,7 @@ export function Workbench({ draftKey, mode, onMode, view, onView, node, onNode, 
       onTidy={actions.tidy}
       onTest={testing.ask}
       testReason={testing.reason}
-      onSave={saving.start}
+      onSave={() => (saving.unused === null ? saving.start() : saving.use(saving.unused))}
       saveReason={reason('editor') ?? saving.reason}
       unused={saving.unused}
       menu={menu}

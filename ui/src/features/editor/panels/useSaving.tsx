@@ -18,8 +18,9 @@ import { type SavedAnswer, settle } from '../save/save';
 interface Saves {
   start: () => void;
   reason: string | false;
-  /** A stored version that can be taken into use; null: nothing but saving is to be done. */
+  /** A stored version that can be taken into use; null: nothing but saving is to be done. Ctrl S never makes a version live. */
   unused: number | null;
+  use: (version: number) => void;
   dialogs: ReactNode;
 }
 
@@ -62,7 +63,6 @@ export function useSaving(tellSaved: (version: number) => void): Saves {
   };
   const start = () => {
     const state = store.getState();
-    if (unused !== null && !state.readOnly) return void use(unused);
     if (state.readOnly || state.problem !== null || !isDirty(state)) return;
     if (state.text !== state.saved.text || stored === null) return setOpen('save');
     settle(store, stored, state.text, state.saved.version ?? 0)
@@ -81,7 +81,7 @@ export function useSaving(tellSaved: (version: number) => void): Saves {
       {open === 'conflict' && <ConflictDialog onClose={() => setOpen(null)} onMerged={() => setOpen('save')} />}
     </>
   );
-  return { start, reason, unused, dialogs };
+  return { start, reason, unused, use, dialogs };
 }
 
 /** What a test run stored, or a save that was not to be used: no trigger starts it yet. */
